@@ -39,6 +39,7 @@ const (
 	OnCommunication Basis = "communication" // calls and kernels of NCCL
 	OnCalls         Basis = "calls"         // the same, which show no suspect
 	OnNoStraggler   Basis = "no_straggler"
+	OnUnseen        Basis = "unseen"
 	OnTooLittle     Basis = "too_little"
 	OnOpenQuestion  Basis = "open_question"
 )
@@ -50,7 +51,7 @@ const mostNext = 2
 func (v *RunVerdict) Answer() Answer {
 	a := Answer{Basis: v.basis(), Next: v.Next[:min(mostNext, len(v.Next))]}
 	switch a.Basis {
-	case OnNoStraggler:
+	case OnNoStraggler, OnUnseen:
 		a.Healthy = v.healthy()
 	case OnTooLittle:
 		a.Shortage = v.shortage()
@@ -100,6 +101,8 @@ func (v *RunVerdict) basis() Basis {
 		return OnCommunication
 	case v.Status == answer.NoStraggler:
 		return OnNoStraggler
+	case v.Status == answer.Unseen:
+		return OnUnseen
 	case v.Status == answer.TooLittleData:
 		return OnTooLittle
 	case v.Status == answer.UndecidedRun && (first == nil || first.BelowMinGain || first.Confidence < evidence.Ambiguous):

@@ -62,9 +62,9 @@ func TestBeside(t *testing.T) {
 		if !anyReported(got.Limits) || !anyReported(want.Limits) {
 			t.Errorf("on %d threads limits %+v, alone %+v: a delay can be shown in a stage", threads, got.Limits, want.Limits)
 		}
-		got.Windows, got.Undecided, got.Limits = nil, nil, nil
+		got.Windows, got.Undecided, got.Limits, got.Coverage = nil, nil, nil, nil
 		alone := want
-		if alone.Windows, alone.Undecided, alone.Limits = nil, nil, nil; !reflect.DeepEqual(got, alone) {
+		if alone.Windows, alone.Undecided, alone.Limits, alone.Coverage = nil, nil, nil, nil; !reflect.DeepEqual(got, alone) {
 			t.Errorf("on %d threads %+v\nalone %+v", threads, got, alone)
 		}
 		if n := int(back.Load()); n != len(all) {

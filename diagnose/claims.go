@@ -63,6 +63,7 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	out.BelowMinGain = f.Saves.Most() < j.minGain
 	out.Cost = costOf(f, m.Whole, at.numbers[max(0, f.Steps.First)], at.numbers[max(0, f.Steps.Last)])
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
+	out.P, out.Incidents = f.P, f.Steps.Incidents
 	j.modelEvidence(f, &out, at)
 	return out
 }
@@ -271,7 +272,7 @@ func lostIn(l *claim.Entered, p *arrivals.Place) string {
 func (h heardSuspect) finding() Finding {
 	share := h.Saves.Most()
 	f := Finding{source: evidence.FromNCCL, Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks, Host: h.HostName()}, Cost: Cost{Explained: suspects.Cost(&h.Claim), Score: share, Gain: share, RunGain: share},
-		BelowMinGain: share < h.gates.StaticGain}
+		BelowMinGain: share < h.minGain}
 	if h.Kind == claim.Rank || h.Bandwidth != nil && h.Bandwidth.Scope == claim.OneRank {
 		f.Rank = &h.Ranks[0]
 	}

@@ -15,13 +15,17 @@ import (
 
 // Communication judges what calls and kernels of NCCL show: which rank enters
 // collectives last, which link or communicator is slow.
-func Communication(r *comm.Result) RunVerdict { return communicationBy(r, gates.Default()) }
+func Communication(r *comm.Result) RunVerdict {
+	g := gates.Default()
+	return communicationBy(r, g, g.StaticGain)
+}
 
-// communicationBy is Communication with other thresholds.
-func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
+// communicationBy returns the same by other thresholds, and another part of the run from which on a suspect is worth
+// acting on.
+func communicationBy(r *comm.Result, g gates.Gates, minGain float64) RunVerdict {
 	var found []heardSuspect
 	for _, s := range suspects.Find(r) {
-		h := heardSuspect{r: r, Claim: s, gates: g}
+		h := heardSuspect{r: r, Claim: s, gates: g, minGain: minGain}
 		h.f = h.finding()
 		found = append(found, h)
 	}
@@ -42,8 +46,9 @@ func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
 type heardSuspect struct {
 	r *comm.Result
 	claim.Claim
-	gates gates.Gates
-	f     Finding
+	gates   gates.Gates
+	minGain float64
+	f       Finding
 }
 
 func (h heardSuspect) cell() *comm.Cell { return &h.r.Speed.Cells[h.Bandwidth.Cell] }

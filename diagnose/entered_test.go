@@ -27,13 +27,11 @@ func TestWindowsAndEntries(t *testing.T) {
 		want    string
 	}{
 		{"nobody is late", entering(40), nil, `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
+no_straggler, on no_straggler: of 5 stages, from 34 ms on, searched
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"late by both", entering(40, fault(simulate.ForwardHost, 80, 3)), nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late where ranks wait", entering(40, fault(simulate.Backward, 80, 3)), nil, `
@@ -42,10 +40,9 @@ rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"little late where ranks wait", entering(40, fault(simulate.Backward, 12, 3)), nil, `
-straggler, on finding: one_rank, saves every_step, only insufficient; by evidence.LastToEnter
+no_straggler, on no_straggler: of 5 stages, from 34 ms on, searched, small
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 11 ms, 3 %
-next: profile profiler of 3 in model.backward_cpu_wall
-next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
+known: nobody of 8 late in 39 steps of 224 ms`},
 		{"a slow transfer", entering(40, fault(simulate.BackwardComm, 80, 3)), nil, `
 undecided, on open_question: transfer_hidden
 open: transfer_hidden in model.backward_cpu_wall, hides 76 of 298 ms
@@ -54,21 +51,22 @@ next: turn_on baseline in model.backward_cpu_wall`},
 		{"late where ranks wait, without a record", entering(40, fault(simulate.Backward, 80, 3)), []func(*trace.Window){unrecorded(3)}, `
 undecided, on open_question: ranks_not_recorded
 open: ranks_not_recorded in model.backward_cpu_wall, hides 70 of 292 ms
+hides: 91 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 292 ms
 lost: dumps_missing 3
 next: turn_on all_ranks in model.backward_cpu_wall`},
 		{"late elsewhere, without a record", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unrecorded(3)}, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
+hides: 91 ms in model.backward_cpu_wall
 lost: dumps_missing 3
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, another without a record", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unrecorded(5)}, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
+hides: 16 ms in model.backward_cpu_wall
 lost: dumps_missing 5
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"two, of which one hides", entering(40, fault(simulate.Backward, 80, 3), fault(simulate.ForwardHost, 80, 5)), nil, `
@@ -76,15 +74,11 @@ straggler, on finding: one_rank, saves every_step and rank, 2 together 26 %; by 
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; arrivals agrees true, raises false
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 80 ms, 1 %
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall
-next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"two that are late alike", entering(40, fault(simulate.ForwardHost, 80, 3), fault(simulate.ForwardHost, 75, 5)), nil, `
 straggler, on finding: one_rank, saves little_alone and rank, 2 together 27 %; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 79 ms, 2 %; arrivals agrees true, raises false
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 76 ms, 0 %; arrivals agrees true, raises false
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in callbacks that end in a barrier", entering(40, fault(simulate.CallbackSync, 80, 3)), nil, `
@@ -94,44 +88,42 @@ next: sample_stack py_spy of 3 in callbacks.cpu_wall
 next: profile profiler of 3 in callbacks.cpu_wall`},
 		{"without a record and without a row", entering(40), []func(*trace.Window){unrecorded(7), unrowed(7)}, `
 no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
+hides: 16 ms in model.backward_cpu_wall
 known: nobody of 7 late in 39 steps of 218 ms
 lost: ranks_missing 7`},
 		{"a row without a record", entering(40), []func(*trace.Window){unrecorded(6), unrowed(7)}, `
 no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
+hides: 16 ms in model.backward_cpu_wall
 known: nobody of 7 late in 39 steps of 218 ms
 lost: ranks_missing 7
 lost: dumps_missing 6`},
 		{"a ring of four calls", entering(40, fault(simulate.Backward, 80, 3)), []func(*trace.Window){lastCalls(4)}, `
-no_straggler, on no_straggler: of 4 stages, from 38 ms on, searched and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 38 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 192 of 292 ms
 hides: 192 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 292 ms`},
+known: nobody of 8 late in 39 steps of 292 ms
+next: turn_on longer_ring in model.backward_cpu_wall`},
 		{"late a little, and much where ranks wait", entering(40, fault(simulate.ForwardHost, 30, 3), fault(simulate.Backward, 100, 3)), nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 129 ms, 36 %; arrivals agrees true, raises true
-next: profile profiler of 3 in model.backward_cpu_wall
-next: inspect_host device_counters of 3 in model.backward_cpu_wall
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"slower all over", slower, nil, `
 straggler, on finding: one_rank, saves every_step, at all_reduce; by evidence.LastToArrive
 rank, late: rank 3 on node0 at all_reduce of default_pg, strong, 97 ms, 29 %; arrivals agrees true, raises false
 next: inspect_host device_counters of 3
-next: profile profiler of 3
-next: profile profiler of 3
-next: inspect_host device_counters of 3`},
+next: profile profiler of 3`},
 		{"late, on no host", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unhosted}, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"six steps", entering(6, fault(simulate.Backward, 80, 3)), nil, `
-no_straggler, on no_straggler: of 4 stages, from 33 ms on, searched and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 33 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 190 of 291 ms
 hides: 190 ms in model.backward_cpu_wall
-known: nobody of 8 late in 5 steps of 291 ms`},
+known: nobody of 8 late in 5 steps of 291 ms
+next: turn_on longer_ring in model.backward_cpu_wall`},
 	} {
 		t.Run(c.name, func(t *testing.T) { says(t, judged(t, Options{}, changed(t, c.job, c.changes...)...), c.want) })
 	}
@@ -183,10 +175,11 @@ open: transfer_hidden in model.backward_cpu_wall, hides 37 of 233 ms
 known: nobody of 8 late in 59 steps of 233 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a quarter is a late rank's", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.Backward, 30, 3))), `
-straggler, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
 stage, regression: in model.backward_cpu_wall, supported, 105 ms, 19 %, window, 30 of 60 steps; several_causes_fit
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 30 ms, 5 %, window, 30 of 60 steps
 open: transfer_hidden in model.backward_cpu_wall, hides 49 of 233 ms
+known: nobody of 8 late in 59 steps of 233 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a rank is late elsewhere", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.ForwardHost, 60, 3))), `
 straggler, on finding: all, saves steps, only supported and rank; by evidence.Slower, not several_causes_fit
@@ -212,7 +205,7 @@ rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_
 open: transfer_hidden in model.backward_cpu_wall, hides 56 of 218 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"one step", entering(60, simulate.Fault{Family: simulate.Backward, Delay: 500, Ranks: []int{3}, When: simulate.When{From: 30, Until: 31}}), `
-no_straggler, on no_straggler: of 4 stages, from 30 ms on, searched, once
+no_straggler, on no_straggler: of 5 stages, from 35 ms on, searched, once
 stage, slow_steps: in model.backward_cpu_wall, ambiguous, small, 480 ms, 4 %, intermittent, 1 of 60 steps; several_causes_fit
 known: nobody of 8 late in 59 steps of 218 ms`},
 	} {
@@ -259,7 +252,7 @@ func TestHostsAndEntries(t *testing.T) {
 		want string
 	}{
 		{"two hosts", hosts(4, entering(40)), `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
+no_straggler, on no_straggler: of 5 stages, from 33 ms on, searched
 known: nobody of 8 late in 39 steps of 217 ms`},
 		{"late on one of two hosts", hosts(4, entering(40, fault(simulate.Backward, 80, 3))), `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
@@ -304,8 +297,6 @@ rank, late: rank 0 on node0 with 0-2 in model.fwd_loss_cpu_wall, insufficient, 7
 rank, late: rank 1 on node0 with 0-2 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 2 %; may_be_by_design; delay_inherited
 rank, late: rank 2 on node0 with 0-2 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 2 %; may_be_by_design; delay_inherited
 next: sample_stack py_spy of 3 in data.next_wait
-next: check_loader loader_metrics of 3 in data.next_wait
-next: sample_stack py_spy of 3 in data.next_wait
 next: check_loader loader_metrics of 3 in data.next_wait`},
 		{"late in forward", simulate.ForwardHost, nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
@@ -314,8 +305,6 @@ rank, late: rank 0 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 7
 rank, late: rank 1 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 rank, late: rank 2 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in forward, another without a record", simulate.ForwardHost, []int{5}, `
 straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not may_be_by_design
@@ -323,9 +312,8 @@ rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of 1, suppo
 rank, late: rank 0 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 rank, late: rank 1 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 rank, late: rank 2 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
+hides: 16 ms in model.backward_cpu_wall
 lost: dumps_missing 5
-next: profile profiler of 3 in model.fwd_loss_cpu_wall
-next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 	} {
@@ -472,11 +460,9 @@ known: nobody of 4 late in 39 steps of 125 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"little late", replicas(4, 40, atTrain, always(2, 4)).left(), `
-straggler, on finding: one_rank, saves every_step, before it, at all_reduce, only insufficient; by evidence.LastToEnter
+no_straggler, on no_straggler: of 1 stages, from 11 ms on, searched, small
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, small, 3 ms, 4 %
-known: nobody of 4 late in 39 steps of 89 ms
-next: profile profiler of 2
-next: inspect_host device_counters of 2`},
+known: nobody of 4 late in 39 steps of 89 ms`},
 		{"late in backward", replicas(4, 40, atBackward, always(2, 40)).left(), `
 straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 39 ms, 31 %

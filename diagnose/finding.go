@@ -17,9 +17,11 @@ type Finding struct {
 	Windows  []int64                // numbers of the windows that show it
 	Detail   int                    // index in RunVerdict.Windows of the one that the evidence is from
 
-	Jointly  bool            // it is worth acting on together with others
-	modelled bool            // from the model of steps
-	source   evidence.Source // that claims it; "": the steps
+	Jointly   bool            // it is worth acting on together with others
+	P         float64         // of a finding of the steps: chance of it
+	Incidents int             // likewise: stretches of steps apart from one another
+	modelled  bool            // from the model of steps
+	source    evidence.Source // that claims it; "": the steps
 }
 
 // Flagged reports whether a finding is certain and large enough to act on, alone or together with others.

@@ -42,7 +42,7 @@ func (r *run) judge(g gates.Gates, minGain float64, monitoring []*health.Record)
 		j.traced = &v
 	}
 	if j.traffic = j.analyzeTraffic(); j.traffic != nil {
-		v := communicationBy(j.traffic, g)
+		v := communicationBy(j.traffic, g, minGain)
 		j.heard = &v
 	}
 	if !r.entries.Empty() {

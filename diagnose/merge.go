@@ -26,6 +26,7 @@ var claimRules = []struct {
 	{"a rank that steps and NCCL's kernels find late is one claim", (*judge).joinKernels},
 	{"who waits behind a slow link is its victim", (*judge).doubtVictims},
 	{"all ranks are charged with what is left when late ranks are taken out", (*judge).chargeRest},
+	{"all ranks are not slower because one is not recorded any more", (*judge).doubtWithoutRanks},
 	{"a rank that steps and entries of calls find late is one claim", (*judge).joinEntries},
 	{"ranks that enter no call late by themselves are not late with others", (*judge).leaveOutPunctual},
 	{"behind messages that nobody recorded no rank is named", (*judge).doubtBehindMessages},
@@ -68,7 +69,7 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	seen := j.observeMonitoring(monitoring, status, claims)
 	return RunVerdict{
 		Run: j.name, MinGain: j.minGain, Status: status, Confidence: confidenceOf(claims),
-		Findings: seen.beside(claims), Together: j.joint(), Limits: j.limitsLeft(),
+		Findings: seen.beside(claims), Together: j.joint(), Limits: j.limitsLeft(), Coverage: j.coverage(),
 		Observed: slices.Concat(observed, seen.observed), Undecided: open,
 		Problems: slices.Concat(problems, seen.problems), Next: seen.first(next),
 		Devices: j.devices, Earlier: j.earlier, Windows: j.windows, Operators: j.operatorsSeen(), Communications: j.communicationsAlone(), Traffic: j.traffic,
@@ -345,6 +346,32 @@ func (j *judge) addEvidence(claims []Finding) []Finding {
 		if probes := j.probes(f); len(probes) > 0 {
 			f.Evidence = withBeside(f.Evidence, probes, nil)
 		}
+	}
+	return out
+}
+
+// doubtWithoutRanks doubts that all ranks are slower where those steps are the ones in which not all ranks were recorded:
+// the others may wait for one of these.
+func (j *judge) doubtWithoutRanks(claims []Finding) []Finding {
+	out := slices.Clone(claims)
+	if !slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Quality.Missing) == 0 }) {
+		return out
+	}
+	for i := range out {
+		f := &out[i]
+		if f.Cause != CauseRegression && f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || f.Rank != nil {
+			continue
+		}
+		complete, without := 0, 0
+		for _, w := range j.windows {
+			from, to := max(f.Struck.First, w.Main.FirstStep), min(f.Struck.Last, w.Main.FirstStep+int64(w.Main.Steps)-1)
+			if n := int(max(0, to-from+1)); len(w.Main.Quality.Missing) > 0 {
+				without += n
+			} else {
+				complete += n
+			}
+		}
+		f.lackIf(without > 0 && complete < without/10, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
 	return out
 }

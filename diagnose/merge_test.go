@@ -111,7 +111,7 @@ func TestWorstRunLeads(t *testing.T) {
 	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
 	large.Run = "large"
 	v := verdictOn(t, quiet, small, large)
-	if v.Run != "large" || len(v.Runs) != 3 || *v.Findings[0].Rank != 2 || v.Runs[0].Status != answer.NoStraggler || v.Runs[1].Status != answer.Straggler {
+	if v.Run != "large" || len(v.Runs) != 3 || *v.Findings[0].Rank != 2 || v.Runs[0].Status != answer.Unseen || v.Runs[1].Status != answer.Straggler {
 		t.Errorf("run %q, suspect %v", v.Run, show(v.Findings[0]))
 	}
 }

@@ -18,7 +18,7 @@ func (o Options) model() delay.Options {
 	g := o.Frontier.Gates.OrDefault()
 	out := delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
 	if o.Beside != nil { // a row says no limits
-		out.Limits = delay.OneLimit
+		out.Limits = delay.SeenLimits
 	}
 	return out
 }
@@ -120,15 +120,25 @@ func (j *judge) labelled(l labels.Label) bool {
 	return slices.ContainsFunc(j.windows, func(w Window) bool { return slices.Contains(w.Main.Labels, l) })
 }
 
-// modelExcludes is what the model can exclude: nothing where no stage can show a delay.
+// fewestShown is how many steps show a delay in healthy noise, or would with less of it; if fewer show none they are
+// too few.
+const fewestShown = 20
+
+// modelExcludes returns what the steps can exclude.
 func (j *judge) modelExcludes() exclusion {
-	for _, l := range j.modelled.Limits {
-		if l.Reported > 0 {
-			return excludesAll
-		}
+	coverage := j.coverage()
+	seen := slices.ContainsFunc(coverage, func(c answer.Coverage) bool { return c.Seen })
+	switch {
+	case !seen && j.modelled.Steps < fewestShown && slices.ContainsFunc(coverage, drowned):
+		return excludesNothing
+	case j.unseen(coverage):
+		return excludesSeen
 	}
-	return excludesSome
+	return excludesAll
 }
+
+// drowned reports whether a delay in a place is lost in noise: more steps may show it.
+func drowned(c answer.Coverage) bool { return c.Reason == answer.TooNoisy }
 
 // stepLimits returns what would have been reported, or may hide, in each stage of the steps.
 func (j *judge) stepLimits() []answer.Limit {
@@ -146,7 +156,7 @@ func (j *judge) stepLimits() []answer.Limit {
 	return out
 }
 
-// limitsLeft returns the limits: of the steps, where entries show who is late in a stage with nothing hidden in it; of
+// limitsLeft returns the limits: of the steps, with nothing hidden in a stage that another recording sees into; of
 // entries where there are no steps.
 func (j *judge) limitsLeft() []answer.Limit {
 	if len(j.windows) == 0 {
@@ -155,10 +165,10 @@ func (j *judge) limitsLeft() []answer.Limit {
 	if j.modelled == nil {
 		return nil
 	}
-	out, seen := j.stepLimits(), j.stagesSeen()
+	out, coverage := j.stepLimits(), j.coverage()
 	for i := range out {
-		if slices.Contains(seen, out[i].Stage) {
-			out[i].MayHide = 0
+		if at := slices.IndexFunc(coverage, func(c answer.Coverage) bool { return c.Stage == out[i].Stage }); at >= 0 && out[i].MayHide > 0 {
+			out[i].MayHide = coverage[at].Hides
 		}
 	}
 	return out

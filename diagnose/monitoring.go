@@ -256,14 +256,14 @@ func (j *judge) observeMonitoring(all []*health.Record, status answer.Status, cl
 		}
 		seen, alike := w.observe(units, j.times(f.Windows), f.Step)
 		m.shown[i], m.alike[i] = append(m.shown[i], seen...), alike
-		if i == 0 && status != answer.NoStraggler {
+		if i == 0 && status > answer.Unseen {
 			m.first = func(next []answer.Action) []answer.Action { return lookFirst(next, f, seen, alike) }
 		}
 	}
 	if len(claims) == 0 || status <= answer.UndecidedRun {
 		seen, _ := w.observe(w.units, j.times(nil), 0)
 		m.observed = append(m.observed, seen...)
-		if before := m.first; status == answer.UndecidedRun {
+		if before := m.first; status == answer.Unseen || status == answer.UndecidedRun {
 			m.first = func(next []answer.Action) []answer.Action { return lookFirst(before(next), nil, seen, nil) }
 		}
 	}

@@ -244,8 +244,8 @@ func TestMonitoringOfRuns(t *testing.T) {
 		told bool // of the run
 		next answer.ActionKind
 	}{
-		{"nobody is late", hosts(spec(8, 40, 1)), true, ""},
-		{"little late", hosts(spec(8, 40, 1, fault(simulate.Data, 12, 3))), true, ""},
+		{"nobody is late", hosts(spec(8, 40, 1)), true, answer.CheckMonitored},
+		{"little late", hosts(spec(8, 40, 1, fault(simulate.Data, 12, 3))), true, answer.CheckMonitored},
 		{"a transfer may be slow", hosts(entering(40, fault(simulate.BackwardComm, 80, 3))), true, answer.CheckMonitored},
 		{"a rank may be late", seldom.left(), true, answer.CheckMonitored},
 		{"late on the other host", hosts(spec(8, 40, 1, fault(simulate.Data, 80, 3))), false, answer.SampleStack},

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -18,7 +19,7 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 	switch {
 	case status == answer.TooLittleData && j.short():
 		out = []answer.Action{{Action: answer.TurnOn, With: answer.SourceSteps}}
-	case len(claims) > 0 && status != answer.NoStraggler:
+	case len(claims) > 0 && status > answer.Unseen:
 		out = j.actions(&claims[0])
 	}
 	if with := doubtful(problems); with != "" {
@@ -26,7 +27,7 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 	}
 	found := len(out)
 	for _, u := range open {
-		if (status == answer.UndecidedRun || status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
+		if (status == answer.Unseen || status == answer.UndecidedRun || status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
 			a := answer.Action{Action: answer.TurnOn, With: u.Needs}
 			if u.Stage != "" {
 				a.Stages = []string{u.Stage}
@@ -34,18 +35,45 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 			out = append(out, a)
 		}
 	}
+	if status == answer.Unseen {
+		out = append(out, j.toSee(out)...)
+	}
 	if len(claims) > 0 && claims[0].Confidence < evidence.Ambiguous && messagesHide(open) {
 		out = append(out[found:], out[:found]...) // who is late comes before why
 	}
-	out = append(out, j.sourceNext(claims)...)
+	out = append(out, j.sourceNext(status, claims)...)
 	if len(claims) > 0 {
 		out = reading(&claims[0], out)
+	}
+	return once(out)
+}
+
+// once returns the actions without those that an earlier one does already.
+func once(all []answer.Action) (out []answer.Action) {
+	for _, a := range all {
+		if !slices.ContainsFunc(out, func(b answer.Action) bool {
+			return a.Action == b.Action && a.With == b.With && slices.Equal(a.Ranks, b.Ranks) && slices.Equal(a.Stages, b.Stages)
+		}) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// toSee returns what would show the places that hide most, beside what is to be done already.
+func (j *judge) toSee(done []answer.Action) (out []answer.Action) {
+	places := slices.DeleteFunc(j.coverage(), func(c answer.Coverage) bool { return c.Seen || c.Hides == 0 })
+	slices.SortStableFunc(places, func(a, b answer.Coverage) int { return cmp.Compare(b.Hides, a.Hides) })
+	for _, c := range places {
+		if with := func(a answer.Action) bool { return a.With == c.Needs }; !slices.ContainsFunc(done, with) && !slices.ContainsFunc(out, with) {
+			out = append(out, answer.Action{Action: answer.TurnOn, With: c.Needs, Stages: []string{c.Stage}})
+		}
 	}
 	return out
 }
 
 // sourceNext returns what to do about the first claim by the recording that makes it.
-func (j *judge) sourceNext(claims []Finding) (out []answer.Action) {
+func (j *judge) sourceNext(status answer.Status, claims []Finding) (out []answer.Action) {
 	var first Finding
 	if len(claims) > 0 {
 		first = claims[0]
@@ -60,7 +88,7 @@ func (j *judge) sourceNext(claims []Finding) (out []answer.Action) {
 	case first.source == evidence.FromProfiler:
 		out = j.tracesNext()
 	}
-	if slices.ContainsFunc(first.Evidence, isArrival) {
+	if status > answer.Unseen && slices.ContainsFunc(first.Evidence, isArrival) {
 		out = slices.Concat(out, arrivalActions(&first, j.entered))
 	}
 	if _, described := evidence.Find[evidence.LaunchedOperators](first.Evidence); described && first.source == evidence.FromArrivals {

@@ -38,10 +38,11 @@ func TestWindowsAndFunctions(t *testing.T) {
 		want   string
 	}{
 		{"nobody is late", spec(8, 40, 1), simulate.StageForward, 80e6, `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 218 ms`},
+known: nobody of 8 late in 39 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"late", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), simulate.StageForward, 80e6, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall from train.py:14, strong, 80 ms, 26 %; 81 instead of 1 ms at train.py:14

@@ -51,7 +51,7 @@ func TestRecent(t *testing.T) {
 			t.Errorf("after %d windows %v, want %v", i+1, v.Status, want)
 		}
 	}
-	if v := s.Verdict(); v.Status != answer.NoStraggler {
+	if v := s.Verdict(); v.Status != answer.Unseen {
 		t.Errorf("%v long after the delay", v.Status)
 	}
 }

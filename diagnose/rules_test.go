@@ -36,7 +36,7 @@ func allRanks(cause Cause, stage string, part float64) Finding {
 // stepsOf returns a judge of eight ranks whose steps make claims, and synchronise at the end of backward.
 func stepsOf(claims ...Finding) *judge {
 	j := &judge{run: &run{windows: []Window{{Main: &frontier.Result{Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Quality: frontier.Quality{Wall: true}}}}}, minGain: 0.1,
-		modelled: &delay.Result{Steps: 50, Step: 100e6, Stages: []points.Stage{{Name: "data"}, {Name: "forward"}, {Name: "backward"}}, Points: []points.Point{{Stage: 2}}}}
+		modelled: &delay.Result{Steps: 50, Step: 100e6, Stages: []points.Stage{{Name: "data"}, {Name: "forward"}, {Name: "backward"}}, Points: []points.Point{{Stage: 2}}, Typical: []int64{10e6, 20e6, 40e6}, Latest: delay.Latest{Rank: -1}}}
 	for i := range claims {
 		j.found = append(j.found, &claims[i])
 	}
@@ -171,6 +171,22 @@ var ruleTests = map[string]func(t *testing.T){
 			t.Errorf("%d claims: a regression that a late rank makes is claimed of all", len(claims))
 		}
 	},
+	"all ranks are not slower because one is not recorded any more": func(t *testing.T) {
+		for name, c := range map[string]struct {
+			gone int64 // from which step on rank 7 is not recorded
+			want evidence.Confidence
+		}{"from the step on at which all are slower": {20, evidence.Ambiguous}, "long after": {40, evidence.Supported}} {
+			slower := allRanks(CauseRegression, "backward", 0.2)
+			slower.Struck.First = 20
+			j := stepsOf(slower)
+			whole, part := *j.windows[0].Main, *j.windows[0].Main
+			whole.Steps, part.FirstStep, part.Steps, part.Quality.Missing = int(c.gone), c.gone, int(50-c.gone), []int{7}
+			j.windows = []Window{{Main: &whole}, {Main: &part}}
+			if claims, _ := j.merged(); claims[0].Confidence != c.want {
+				t.Errorf("%s: %v", name, claims[0].Confidence)
+			}
+		}
+	},
 	"a rank that steps and entries of calls find late is one claim": func(t *testing.T) {
 		oneClaim(t, withEntries(stepsOf(claimed(2, "forward", 0.2, evidence.Supported)), arrivals.Result{}, claimed(2, "forward", 0.3, evidence.Strong)), evidence.FromArrivals)
 		waited := arrivals.Result{Places: []arrivals.Place{{Stage: "forward", Repeats: true, Ranks: []arrivals.RankAt{{Rank: 2}, {Rank: 3, Delay: 30e6}}}}}
@@ -299,8 +315,12 @@ var ruleTests = map[string]func(t *testing.T){
 			if asks(v.Undecided, answer.RankHidden) || c.open != "" && (len(v.Undecided) == 0 || v.Undecided[0].Question != c.open || v.Undecided[0].Hides != c.hides) || c.open == "" && asks(v.Undecided, answer.TransferHidden) {
 				t.Errorf("%s: %+v", name, v.Undecided)
 			}
-			if v.Limits[0].MayHide != 0 {
-				t.Errorf("%s: backward hides %d", name, v.Limits[0].MayHide)
+			want := int64(0)
+			if c.open == answer.RanksNotRecorded {
+				want = 2e6 // the others' transfer, in which they may wait
+			}
+			if hides := v.Limits[0].MayHide; hides != want {
+				t.Errorf("%s: backward hides %d", name, hides)
 			}
 		}
 	},
@@ -368,7 +388,7 @@ var ruleTests = map[string]func(t *testing.T){
 
 // hiding returns the judge with 40 of 100 ms hidden in backward, of which a pass needs 20.
 func hiding(j *judge) *judge {
-	j.modelled.Limits = []delay.Limit{{Stage: 2, MayHide: 40e6}}
+	j.modelled.Limits = []delay.Limit{{Stage: 2, MayHide: 40e6, Known: true}}
 	j.modelled.Stages = []points.Stage{points.StageOf("data"), points.StageOf("forward"), points.StageOf("backward")}
 	j.modelled.Typical = []int64{10e6, 10e6, 40e6}
 	return j

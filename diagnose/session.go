@@ -235,11 +235,13 @@ type book struct {
 	probed       []probed
 	stages       []string        // in the order of its steps
 	contains     *answer.Problem // of the first window of a run; nil: nothing
+	resolution   int64           // of its times, ns: all are whole multiples of it; of the first window of a run, else 0
 }
 
 func (r *run) bookOf(w *trace.Window) book {
-	out := book{w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil}
+	out := book{w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil, 0}
 	if len(r.books)+len(r.lent) == 0 {
+		out.resolution = resolution(w.Durations)
 		if p, found := contains(w); found {
 			out.contains = &p
 		}

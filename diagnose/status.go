@@ -9,8 +9,8 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
-// leastTold is the fraction of a step from which on a certain straggler decides the
-// status, however high the least gain is set. Healthy jobs have smaller delays.
+// leastTold is the fraction of a step from which on a certain delay counts beside others. Healthy jobs have smaller
+// delays.
 const leastTold = 0.02
 
 // status returns the answer in one word.
@@ -44,6 +44,8 @@ func statusOf(claims []Finding, open []answer.Undecided, can exclusion) answer.S
 		return answer.TooLittleData
 	case best == answer.UndecidedRun || can == excludesSome || slices.ContainsFunc(open, hides):
 		return answer.UndecidedRun
+	case can == excludesSeen:
+		return answer.Unseen
 	}
 	return answer.NoStraggler
 }
@@ -54,6 +56,8 @@ func (f *Finding) decides(can exclusion) answer.Status {
 	switch {
 	case f.Flagged():
 		return of
+	case f.perhaps() && can != excludesNothing:
+		return answer.UndecidedRun
 	case f.modelled && (f.BelowMinGain || f.Struck.Pattern != PatternConstant): // small, or once: what happened, not what will
 	case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
 		// That time is lost is certain where ranks or roles differ; who loses it is not.
@@ -61,10 +65,16 @@ func (f *Finding) decides(can exclusion) answer.Status {
 			return answer.UndecidedRun
 		}
 		return of
-	case f.Confidence == evidence.Strong && f.Score >= leastTold:
-		return of
 	}
 	return answer.TooLittleData
+}
+
+// mayBeChance is the chance up to which a large delay that is not certain leaves a run undecided.
+const mayBeChance = 0.25
+
+// perhaps reports whether somebody is late by enough to act on, in several stretches of the run, and it may be chance.
+func (f *Finding) perhaps() bool {
+	return f.modelled && !f.BelowMinGain && f.Cause == CauseLate && f.Confidence == evidence.Ambiguous && f.P <= mayBeChance && f.Incidents >= fewestIncidents
 }
 
 // exclusion is what the data of a run can exclude.
@@ -72,7 +82,8 @@ type exclusion uint8
 
 const (
 	excludesNothing exclusion = iota // too few steps or ranks
-	excludesSome                     // where the ranks synchronise is not known
+	excludesSome                     // something may be a delay that they cannot place
+	excludesSeen                     // a delay where they show one, and one worth acting on may be elsewhere
 	excludesAll
 )
 

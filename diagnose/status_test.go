@@ -28,29 +28,33 @@ func TestStatusOfWindows(t *testing.T) {
 		want    string
 	}{
 		{"late once, for long", spec(8, 60, 1, when(fault(simulate.Data, 3000, 3), simulate.When{From: 30, Until: 31})), nil, `
-no_straggler, on no_straggler: of 4 stages, from 35 ms on, searched, once, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 35 ms on, searched, once, perhaps inside and in model.backward_cpu_wall
 rank, late: rank 3 on node0 in data.next_wait, ambiguous, 2999 ms, 19 %, intermittent, 1 of 60 steps; few_occurrences
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 118 of 218 ms, unlikely
 hides: 118 ms in model.backward_cpu_wall
-known: nobody of 8 late in 59 steps of 218 ms`},
+known: nobody of 8 late in 59 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"all ranks once, for long", spec(8, 60, 1, when(fault(simulate.BackwardComm, 3000, 3), simulate.When{From: 30, Until: 31})), nil, `
-no_straggler, on no_straggler: of 4 stages, from 35 ms on, searched, once and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 35 ms on, searched, once and in model.backward_cpu_wall
 stage, slow_steps: in model.backward_cpu_wall, ambiguous, 2996 ms, 19 %, intermittent, 1 of 60 steps; several_causes_fit
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 168 of 218 ms
 hides: 168 ms in model.backward_cpu_wall
-known: nobody of 8 late in 59 steps of 218 ms`},
+known: nobody of 8 late in 59 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"late in the first steps", spec(8, 60, 1, when(fault(simulate.Data, 900, 3), simulate.When{Until: 2})), nil, `
-no_straggler, on no_straggler: of 4 stages, from 29 ms on, searched, start, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 29 ms on, searched, start, perhaps inside and in model.backward_cpu_wall
 rank, start_up: rank 3 on node0 in data.next_wait, supported, small, 901 ms, 0 %, window, 2 of 60 steps
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 118 of 218 ms, unlikely
 hides: 118 ms in model.backward_cpu_wall
-known: nobody of 8 late in 59 steps of 218 ms`},
+known: nobody of 8 late in 59 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"all ranks in the first steps", spec(8, 60, 1, when(fault(simulate.BackwardComm, 900, 3), simulate.When{Until: 2})), nil, `
-no_straggler, on no_straggler: of 4 stages, from 29 ms on, searched, start, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 29 ms on, searched, start, perhaps inside and in model.backward_cpu_wall
 stage, start_up: in model.backward_cpu_wall, supported, small, 897 ms, 0 %, window, 2 of 60 steps
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 118 of 218 ms, unlikely
 hides: 118 ms in model.backward_cpu_wall
-known: nobody of 8 late in 59 steps of 218 ms`},
+known: nobody of 8 late in 59 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"late in a stretch", spec(8, 60, 1, when(fault(simulate.Data, 200, 3), simulate.When{From: 20, Until: 40})), nil, `
 straggler, on finding: one_rank, saves steps; by evidence.LastToArrive
 rank, late: rank 3 on node0 in data.next_wait, strong, 200 ms, 23 %, window, 20 of 60 steps
@@ -73,11 +77,12 @@ hides: 158 ms in model.backward_cpu_wall
 known: nobody of 8 late in 59 steps of 219 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"all ranks every fifth step, a little", spec(8, 60, 1, when(fault(simulate.BackwardComm, 60, 3), simulate.When{Every: 5})), nil, `
-no_straggler, on no_straggler: of 4 stages, from 30 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 30 ms on, searched, perhaps inside and in model.backward_cpu_wall
 stage, slow_steps: in model.backward_cpu_wall, supported, small, 63 ms, 4 %, intermittent, 9 of 60 steps; several_causes_fit
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 130 of 219 ms, unlikely
 hides: 130 ms in model.backward_cpu_wall
-known: nobody of 8 late in 59 steps of 219 ms`},
+known: nobody of 8 late in 59 steps of 219 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"two ranks of a host", hosts(spec(8, 40, 1, fault(simulate.Data, 80, 2, 3))), nil, `
 straggler, on finding: host_ranks, saves every_step; by evidence.LastToArrive
 host, late: on node1 with 2-3 in data.next_wait, strong, 80 ms, 26 %
@@ -94,10 +99,11 @@ hides: 115 ms in model.backward_cpu_wall
 next: sample_stack py_spy of 2 in data.next_wait
 next: check_loader loader_metrics of 2 in data.next_wait`},
 		{"most of the step is loading", loading, nil, `
-no_straggler, on no_straggler: of 4 stages, from 64 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 64 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 502 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 502 ms`},
+known: nobody of 8 late in 39 steps of 502 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"microsteps", micro, nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 25 %
@@ -263,19 +269,20 @@ rank, late: rank 3 on node0 in data.next_wait, strong, small, 80 ms, 26 %
 hides: 114 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 292 ms`},
 		{"late by entries", changed(t, entering(40, fault(simulate.Backward, 80, 3))), `
-straggler, on finding: one_rank, saves every_step, only insufficient; by evidence.LastToEnter
+no_straggler, on no_straggler: of 5 stages, from 329 ms on, searched, small
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 79 ms, 25 %
-next: profile profiler of 3 in model.backward_cpu_wall
-next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
+known: nobody of 8 late in 39 steps of 292 ms`},
 		{"a transfer", changed(t, entering(40, fault(simulate.BackwardComm, 80, 3))), `
-no_straggler, on no_straggler: of 4 stages, from 335 ms on, searched
+no_straggler, on no_straggler: of 5 stages, from 348 ms on, searched
 known: nobody of 8 late in 39 steps of 298 ms`},
 		{"entries alone", replicas(4, 40, atTrain, always(2, 40)).left(), `
-straggler, on finding: one_rank, saves every_step, before it, at all_reduce, only insufficient; by evidence.LastToEnter
+no_straggler, on no_straggler: of 1 stages, from 99 ms on, searched, small
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, small, 39 ms, 31 %
-known: nobody of 4 late in 39 steps of 125 ms
-next: profile profiler of 2
-next: inspect_host device_counters of 2`},
+known: nobody of 4 late in 39 steps of 125 ms`},
+		{"kernels alone", []trace.Recording{kernels(t, "late-rank")}, `
+no_straggler, on communication: one_rank, saves steps, only insufficient; by evidence.LastToEnter
+rank, late: rank 5 on node1 with 5, strong, small, 0 ms, 19 %
+next: profile of 5`},
 		{"operators alone", []trace.Recording{workers(t, 8, slowed(5, "", 1.5))}, `
 no_straggler, on operators; by evidence.PassTimes
 rank, compute: rank 5 in pp=0, strong, small, 580 ms, 26 %

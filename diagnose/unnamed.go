@@ -17,6 +17,9 @@ type Healthy struct {
 	Stages   []string             // in which a delay would have been reported
 	Least    int64                // the least that would have been, in any of them; 0: not known
 	Hiding   []answer.Limit       // where a delay may hide that is worth acting on, the largest first
+	Blind    []answer.Coverage    // what is not seen and may hide a delay, the largest first
+	Hides    int64                // how much of a step may be a delay where all ranks wait for the last one
+	Step     int64                // length of a step; 0: not known
 
 	// What happened all the same; nil: nothing.
 	Small    *Finding // certain, and too small to act on
@@ -33,15 +36,19 @@ func (v *RunVerdict) healthy() *Healthy {
 	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
 		h.Searched, h.Hiding = &e, v.hiding(e.Step)
 	}
-	for _, l := range v.Limits {
-		if l.Reported == 0 || l.Stage == stagename.Residual {
-			continue
-		}
-		h.Least = max(h.Least, l.Reported)
-		if !slices.Contains(h.Stages, l.Stage) {
-			h.Stages = append(h.Stages, l.Stage)
+	if h.Searched != nil {
+		h.Step = h.Searched.Step
+	}
+	for _, c := range v.Coverage {
+		switch {
+		case c.Seen && c.Stage != stagename.Residual:
+			h.Least, h.Stages = max(h.Least, c.Least), append(h.Stages, c.Stage)
+		case !c.Seen && c.Hides > 0:
+			h.Blind = append(h.Blind, c)
 		}
 	}
+	slices.SortStableFunc(h.Blind, func(a, b answer.Coverage) int { return cmp.Compare(b.Hides, a.Hides) })
+	h.Hides = waitedOut(v.Coverage)
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		switch {

@@ -32,12 +32,13 @@ func TestWindowsAndOperatorTraces(t *testing.T) {
 		want string
 	}{
 		{"nobody is late, and by operators", spec(8, 40, 1), workers(t, 8), `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 open: transfer_hidden
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms
-known: operator_trace finds nobody`},
+known: operator_trace finds nobody
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"nobody is late, by operators a rank", spec(8, 40, 1), workers(t, 8, slowed(5, "", 1.5)), `
 straggler, on operators: one_rank, saves every_step, only supported; by evidence.PassTimes, not sources_disagree
 rank, compute: rank 5 in pp=0, supported, 580 ms, 26 %; sources_disagree
@@ -53,13 +54,14 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"little late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), workers(t, 8, slowed(3, "forward-compute", 1.04)), `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, small, 12 ms, 4 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 224 ms, unlikely
 open: transfer_hidden
 hides: 114 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 224 ms
-known: operator_trace finds nobody`},
+known: operator_trace finds nobody
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"little late, by operators much", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), workers(t, 8, slowed(3, "", 1.5)), `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and operator_trace
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 571 ms, 26 %; operator_trace agrees true, raises true
@@ -112,12 +114,13 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"a delay may hide, by operators nobody", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), workers(t, 8), `
-no_straggler, on no_straggler: of 4 stages, from 43 ms on, searched and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 43 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 233 of 332 ms
 open: transfer_hidden
 hides: 233 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 332 ms
-known: operator_trace finds nobody`},
+known: operator_trace finds nobody
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"a delay may hide, by operators a rank", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), workers(t, 8, slowed(5, "backward-compute", 1.5)), `
 straggler, on operators: one_rank, saves every_step, at backward-compute; by evidence.PassTimes
 rank, compute: rank 5 in pp=0 at backward-compute, strong, 363 ms, 18 %
@@ -152,10 +155,11 @@ func TestWindowsAndProfiles(t *testing.T) {
 		want          string
 	}{
 		{"nobody is late, and in traces", spec(8, 40, 1), spec(8, 12, 2), nil, nil, `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 218 ms`},
+known: nobody of 8 late in 39 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"nobody is late, in traces a rank", spec(8, 40, 1), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)), nil, nil, `
 straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not sources_disagree
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, supported, 79 ms, 26 %; sources_disagree
@@ -170,15 +174,17 @@ hides: 117 ms in model.backward_cpu_wall
 next: sample_stack py_spy of 5 in data.next_wait
 next: check_loader loader_metrics of 5 in data.next_wait`},
 		{"nobody is late, in traces the ranks of a host", spec(8, 40, 1), host, nil, nil, `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 218 ms`},
+known: nobody of 8 late in 39 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"nobody is late, in traces a rank's device", spec(8, 40, 1), spec(8, 40, 2), nil, longerDevice(5, 40), `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 218 ms`},
+known: nobody of 8 late in 39 steps of 218 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 3)), nil, nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; profiler agrees true, raises false
@@ -194,11 +200,12 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"little late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 12, 3)), nil, nil, `
-no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
+unseen, on unseen: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, small, 12 ms, 4 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 224 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 224 ms`},
+known: nobody of 8 late in 39 steps of 224 ms
+next: turn_on arrivals in model.backward_cpu_wall`},
 		{"little late, in traces much", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 3)), nil, nil, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %; profiler agrees true, raises true

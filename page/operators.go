@@ -165,7 +165,7 @@ const mostStops = 16
 // walk is the longest walk back to the first of the ranks that findings name, or where there are none to
 // whatever most end at; nil where less than a tenth of them do, or nothing delays the run.
 func (o *outline) walk(all *operators.Walks, rank func(worker int) int, v *diagnose.RunVerdict) *Walk {
-	if all == nil || v.Status <= answer.NoStraggler {
+	if all == nil || v.Status <= answer.Unseen {
 		return nil
 	}
 	first := named(v)

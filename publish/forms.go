@@ -30,7 +30,7 @@ var Forms = []Form{
 	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[Overhead]()},
 	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[Windows[Slack]]()},
 	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[Sources]()},
-	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[Verdict]()},
+	{"verdict", 4, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[Verdict]()},
 	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[Traces[Whatif]]()},
 	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[Traces[Outliers]]()},
 }

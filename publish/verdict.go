@@ -25,6 +25,7 @@ type Run struct {
 	Findings   []Finding                        `json:"findings" doc:"what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained"`
 	Together   *float64                         `json:"run_gain_together" doc:"part of the run that fixing every rank that is late for certain saves; null: not known, or there is one at most"`
 	Limits     []Limit                          `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
+	Coverage   []Coverage                       `json:"coverage" doc:"what the recording shows of each place of a step, in the order of the step; empty: of an operator trace, or of NCCL's kernels alone"`
 	Observed   []Evidence[evidence.Observation] `json:"observations" doc:"what is known of the run as a whole"`
 	Undecided  []Undecided                      `json:"undecided" doc:"what the data cannot answer, each with what would"`
 	Problems   []VerdictProblem                 `json:"problems" doc:"what was lost, skipped or refused"`
@@ -91,6 +92,16 @@ type Limit struct {
 	Stage    string `json:"stage" doc:"stage of the delay; empty: before any collective"`
 	Reported int64  `json:"reported_ns,omitempty" doc:"least delay in every step that would have been reported, ns a step; absent: none would have been, or the stage hides it"`
 	MayHide  int64  `json:"may_hide_ns,omitempty" doc:"largest delay that may hide in it, ns a step; absent: it hides none"`
+}
+
+// Coverage is what the recording shows of a place of a step.
+type Coverage struct {
+	Stage  string               `json:"stage" doc:"place of the delay; empty: anywhere in a step"`
+	Seen   bool                 `json:"seen" doc:"a delay of one rank there that saves min_gain is found"`
+	Hides  int64                `json:"hides_ns" doc:"largest delay of one rank that the recording does not show, ns a step; 0: none, or not known"`
+	Least  *int64               `json:"least_ns" doc:"least delay in every step that is found there, ns a step; null: none is"`
+	Reason *Name[answer.Reason] `json:"reason" doc:"why it is not seen; null where it is"`
+	Needs  *Name[answer.Source] `json:"needs" doc:"what would show it; null where it is seen"`
 }
 
 // Undecided is a question that the data leave open.
@@ -178,7 +189,7 @@ const refused answer.ProblemKind = "input_refused"
 
 // VerdictOf returns the document of a verdict.
 func VerdictOf(v *diagnose.Verdict, problems []Problem, words Worded) Verdict {
-	out := Verdict{Schema: "sfstat.verdict/3", MinGain: number(v.MinGain), Run: RunOf(&v.RunVerdict, words), Others: []Run{},
+	out := Verdict{Schema: "sfstat.verdict/4", MinGain: number(v.MinGain), Run: RunOf(&v.RunVerdict, words), Others: []Run{},
 		Recurring: evidenceOf(v.Recurring), Gates: gatesOf(&v.Gates)}
 	for _, p := range problems {
 		out.Problems = append(out.Problems, VerdictProblem{Problem: refused, Path: p.Path, Text: p.Error})
@@ -196,6 +207,7 @@ func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 	out := Run{Said: words.Verdict(v), Name: v.Run, Status: named(v.Status), Confidence: named(v.Confidence),
 		Findings: each(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: allEvidence(v.Observed),
 		Limits:    each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
+		Coverage:  each(v.Coverage, coverageOf),
 		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, func(p answer.Problem) VerdictProblem { return VerdictProblem(p) }),
 		Next: each(v.Next, actionOf), Devices: each(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
 	if v.Earlier != nil {
@@ -229,6 +241,15 @@ func struckOf(s diagnose.Struck) Struck {
 	out := Struck{Count: s.Count, Of: s.Of, Pattern: named(s.Pattern), Period: nonZero(s.Period)}
 	if s.Count != 0 {
 		out.First, out.Last = nonNegative(s.First), nonNegative(s.Last)
+	}
+	return out
+}
+
+func coverageOf(c answer.Coverage) Coverage {
+	out := Coverage{Stage: c.Stage, Seen: c.Seen, Hides: c.Hides, Least: nonZero(c.Least)}
+	if !c.Seen {
+		reason, needs := Name[answer.Reason](c.Reason), Name[answer.Source](c.Needs)
+		out.Reason, out.Needs = &reason, &needs
 	}
 	return out
 }

@@ -157,12 +157,23 @@ func nothingCase() *diagnose.Verdict {
 	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
 		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Step: 207 * ms,
 			Last: &evidence.LastMostOften{Rank: 5, N: 21, Of: 119, Behind: 410_000, P: 0.62}}},
-		Limits:  []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}, {Stage: "model.backward_cpu_wall", MayHide: 102 * ms}},
-		Windows: []diagnose.Window{{Main: w}}})
+		Limits:   []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}},
+		Coverage: []answer.Coverage{{Stage: "data.next_wait", Seen: true, Least: 21 * ms}},
+		Windows:  []diagnose.Window{{Main: w}}})
+}
+
+func unseenCase() *diagnose.Verdict {
+	rv := nothingCase().RunVerdict
+	rv.Status, rv.Limits = answer.Unseen, append(rv.Limits, answer.Limit{Stage: "model.backward_cpu_wall", MayHide: 102 * ms})
+	rv.Coverage = append(rv.Coverage, answer.Coverage{Stage: "model.fwd_loss_cpu_wall", Hides: 70 * ms, Least: 70 * ms, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps},
+		answer.Coverage{Stage: "model.backward_cpu_wall", Hides: 102 * ms, Reason: answer.RanksWait, Needs: answer.SourceArrivals},
+		answer.Coverage{Stage: "step.other_cpu_wall", Reason: answer.NotRecorded, Needs: answer.SourceWall})
+	rv.Next = []answer.Action{{Action: answer.TurnOn, With: answer.SourceArrivals, Stages: []string{"model.backward_cpu_wall"}}}
+	return single(rv)
 }
 
 func severalRunsCase() *diagnose.Verdict {
-	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
+	quiet, stage, strong := unseenCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
 	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", answer.UndecidedRun, evidence.Ambiguous
 	many.Findings = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
@@ -293,7 +304,7 @@ var verdictCases = []struct {
 	name string
 	make func() *diagnose.Verdict
 }{
-	{"strong", strongCase}, {"stage-only", stageOnlyCase}, {"nothing", nothingCase}, {"several-runs", severalRunsCase},
+	{"strong", strongCase}, {"stage-only", stageOnlyCase}, {"nothing", nothingCase}, {"unseen", unseenCase}, {"several-runs", severalRunsCase},
 	{"several-windows", severalWindowsCase}, {"groups", groupsCase}, {"one-rank", oneRankCase}, {"below-floor", belowFloorCase},
 	{"telemetry-limited", telemetryCase}, {"hostile", hostileCase}, {"empty", emptyCase},
 }

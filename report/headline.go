@@ -69,6 +69,9 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 		if len(a.Also) > 0 {
 			out.also = say("also", a)
 		}
+	case diagnose.OnUnseen:
+		out.level = evidence.Supported // amber: it is no all-clear
+		fallthrough
 	default:
 		out.what = say("answer "+string(a.Basis), x)
 		out.why = cmp.Or(say("why "+string(a.Basis), x), out.why)

@@ -62,7 +62,7 @@ func init() { // as it says sentences itself
 		// Evidence, findings and what else answers hold.
 		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
 		"several":    several,
-		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
+		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "blind": blindTo, "reasons": reasons, "link": linkName,
 		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
 		"participants": participants, "turnOn": turnOn,
 		"howMuch":  func(f *diagnose.Finding) string { return say("how much", f) },
@@ -167,20 +167,60 @@ func stagesWord(stages []string) string {
 	return listed(each(stages, bareStage), "or")
 }
 
-// mayHide says in which stages a delay may hide.
-func mayHide(list []answer.Limit) string {
-	var text []string
-	for i, l := range list[:min(len(list), mostNamed)] {
-		may := "may hide up to"
-		if i > 0 {
-			may = "up to"
+// blindTo returns what a recording does not show, and how large a delay may hide there.
+func blindTo(h *diagnose.Healthy) string {
+	var hidden, drowned []string
+	least, hides := int64(0), int64(0)
+	for _, c := range h.Blind {
+		switch c.Reason {
+		case answer.NoMeeting:
+			return "This recording does not show where the ranks wait for each other, so a late one cannot be told from the others."
+		case answer.TooCoarse:
+			return "The times are too coarse to show where the ranks wait for each other, so a late one cannot be told from the others."
+		case answer.RanksUnknown:
+			if c.Stage == "" {
+				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", percentOf(float64(c.Hides)/float64(max(1, h.Step))))
+			}
+			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
+		case answer.TooNoisy:
+			drowned, least = append(drowned, stageWord(c.Stage)), max(least, c.Least)
+		default:
+			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		}
-		text = append(text, fmt.Sprintf("%s %s %s", bareStage(l.Stage), may, length(float64(l.MayHide))))
 	}
-	if len(text) == 0 {
-		return ""
+	var text []string
+	if len(hidden) > 0 {
+		of := ""
+		if len(h.Stages) == 0 && h.Step > 0 {
+			of = fmt.Sprintf(" of a %s step", length(float64(h.Step)))
+		}
+		text = append(text, fmt.Sprintf("This recording cannot see into %s: a rank may lose up to %s%s there unseen.", fewOf(hidden), length(float64(hides)), of))
 	}
-	return "; " + andList(text)
+	switch {
+	case len(drowned) > 0 && least > 0 && least < h.Step:
+		text = append(text, fmt.Sprintf("In %s only a delay of %s or more would stand out from the noise.", fewOf(drowned), length(float64(least))))
+	case len(drowned) > 0:
+		text = append(text, fmt.Sprintf("In %s no delay would stand out from the noise.", fewOf(drowned)))
+	}
+	return strings.Join(text, " ")
+}
+
+// reasons returns the place that hides most of each reason why places are not seen, the largest first.
+func reasons(blind []answer.Coverage) (out []answer.Coverage) {
+	for _, c := range blind {
+		if !slices.ContainsFunc(out, func(have answer.Coverage) bool { return have.Reason == c.Reason }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// fewOf returns stages as a list, or how many they are.
+func fewOf(stages []string) string {
+	if len(stages) > mostNamed {
+		return fmt.Sprintf("%d stages", len(stages))
+	}
+	return orList(stages)
 }
 
 // theStage is what to look at of stages.

@@ -73,6 +73,9 @@ func workerName(rank int, role string, stands []int) string {
 // andList is "a", "a and b" or "a, b and c".
 func andList(names []string) string { return listed(names, "and") }
 
+// orList is the same with "or".
+func orList(names []string) string { return listed(names, "or") }
+
 // listed is a list with a word before its last name.
 func listed(names []string, word string) string {
 	if len(names) < 2 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,7 +65,11 @@ func runTable(v *diagnose.Verdict) *table.Table {
 	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
 	for _, r := range v.Runs {
 		row := t.Cells(r.Run, spaced(r.Status), nil, nil, nil)
-		if a := r.Answer(); a.First != nil {
+		a := r.Answer()
+		if a.Healthy != nil && len(a.Healthy.Blind) > 0 && r.Status == answer.Unseen {
+			row[2] = table.TextCell(bareStage(a.Healthy.Blind[0].Stage))
+		}
+		if a.First != nil {
 			status := say("run status", struct {
 				Status  answer.Status
 				Finding *diagnose.Finding
@@ -94,9 +99,28 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	case !s.Verbose && w != nil:
 		return append(d, hint("-v for evidence, labels and cuts"))
 	case w == nil:
-		return put(d, whyBlocks(v), nextBlocks(v))
+		return put(d, whyBlocks(v), coverageBlocks(v), nextBlocks(v))
 	}
-	return put(d, whyBlocks(v), nextBlocks(v), detailBlocks(v, w))
+	return put(d, whyBlocks(v), coverageBlocks(v), nextBlocks(v), detailBlocks(v, w))
+}
+
+// coverageBlocks returns a line for each place of a step: whether a late rank would be found there, and if not, why.
+func coverageBlocks(v *diagnose.RunVerdict) document {
+	t := tableOf("coverage")
+	for _, c := range v.Coverage {
+		seen, found, hides, why, needs := "yes", table.Cell{}, table.Cell{}, "", ""
+		if c.Least > 0 {
+			found = table.RealCell(float64(c.Least))
+		}
+		if c.Hides > 0 {
+			hides = table.RealCell(float64(c.Hides))
+		}
+		if !c.Seen {
+			seen, why, needs = "no", say("unseen "+string(c.Reason), c), strings.ReplaceAll(string(c.Needs), "_", " ")
+		}
+		t.Row(cmp.Or(c.Stage, "anywhere"), seen, found, hides, why, needs)
+	}
+	return section("What this recording shows", t.Tidy())
 }
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out

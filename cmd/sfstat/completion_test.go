@@ -30,7 +30,7 @@ func TestCandidates(t *testing.T) {
 		{"diagnose --format ", "text json csv md"},
 		{"diagnose --format j", "json"},
 		{"diagnose --format=j", "--format=json"},
-		{"diagnose run --fail-on ", "strong supported ambiguous too_little_data"},
+		{"diagnose run --fail-on ", "strong supported ambiguous unseen too_little_data"},
 		{"--format json diag", "diagnose"},
 		{"convert --to ", "packets csv parquet"},
 		{"convert -o ", ""},
@@ -97,7 +97,7 @@ complete -C "$argv" | string replace -r '\t.*' ''; true`,
 			for line, want := range map[string][]string{
 				"sfstat fron":                    {"frontier"},
 				"sfstat diagnose --format j":     {"json"},
-				"sfstat diagnose run --fail-on ": {"strong", "supported", "ambiguous", "too_little_data"},
+				"sfstat diagnose run --fail-on ": {"strong", "supported", "ambiguous", "unseen", "too_little_data"},
 			} {
 				args := []string{"-c", driver, "driver"}
 				if shell == "fish" {

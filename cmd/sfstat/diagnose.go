@@ -99,13 +99,13 @@ func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
 }
 
 // failOnVerdict turns what --fail-on names into exit code 3: a finding that is
-// large enough and at least so certain, or too little data in some run.
+// large enough and at least so certain, or a run that is unseen or has too little data.
 func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 	surest := evidence.Insufficient
 	for i := range v.Runs {
 		r := &v.Runs[i]
-		if c.String("fail-on") == answer.TooLittleData.String() && r.Status == answer.TooLittleData {
-			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, answer.TooLittleData)}
+		if what, named := lacks[r.Status]; named && c.String("fail-on") == r.Status.String() {
+			return &exitError{exitFinding, fmt.Errorf("run %s %s (--fail-on %s)", r.Run, what, r.Status)}
 		}
 		for k := range r.Findings {
 			if f := &r.Findings[k]; (!f.BelowMinGain || f.Jointly) && f.Cause != diagnose.CausePeriodic {
@@ -114,6 +114,12 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 		}
 	}
 	return failOn(c, surest)
+}
+
+// lacks are the statuses that --fail-on takes, and what such a run lacks.
+var lacks = map[answer.Status]string{
+	answer.TooLittleData: "has too little data",
+	answer.Unseen:        "may have a late rank where its recording shows none",
 }
 
 // failOn turns a finding of the level of --fail-on into exit code 3.

@@ -100,6 +100,10 @@ func TestOTLP(t *testing.T) {
 			Step      float64 `json:"step_ns"`
 			Explained float64 `json:"explained_ns"`
 		}
+		Coverage []struct {
+			Stage string
+			Hides float64 `json:"hides_ns"`
+		}
 		Windows []struct {
 			Steps  int
 			Stages []struct {
@@ -122,13 +126,18 @@ func TestOTLP(t *testing.T) {
 	for _, s := range v.Windows[0].Stages {
 		want["sfstat_stage_seconds "+run+" stage="+s.Name] = s.Advance / 1e9 / float64(v.Windows[0].Steps)
 	}
+	for _, c := range v.Coverage {
+		if c.Hides > 0 {
+			want["sfstat_unseen_seconds "+run+" stage="+c.Stage] = c.Hides / 1e9
+		}
+	}
 	sent := points(t, got.metrics)
 	for name, x := range want {
 		if y, ok := sent[name]; !ok || math.Abs(x-y) > 1e-8 {
 			t.Errorf("%s is %v, want %v", name, y, x)
 		}
 	}
-	if len(sent) != len(want) || len(want) != 11 {
+	if len(sent) != len(want) || len(want) != 12 {
 		t.Errorf("sent %v\nwant %v", sent, want)
 	}
 	if x := sent["sfstat_stage_seconds "+run+" stage=data.next_wait"]; math.Abs(x-0.0161) > 5e-5 { // as the table of the verdict has it
@@ -157,8 +166,10 @@ func TestOTLPOfWatch(t *testing.T) {
 	if l := got.logs[0].ScopeLogs[0].LogRecords[0]; l.SeverityNumber != logspb.SeverityNumber_SEVERITY_NUMBER_INFO {
 		t.Errorf("event %v", l)
 	}
-	if sent := points(t, got.metrics); sent["sfstat_run_status run=nofault-r8-s0 status=no_straggler"] != 1 {
-		t.Errorf("sent %v", sent)
+	sent := points(t, got.metrics)
+	hides := sent["sfstat_unseen_seconds run=nofault-r8-s0 stage=model.backward_cpu_wall"]
+	if sent["sfstat_run_status run=nofault-r8-s0 status=unseen"] != 1 || hides < 0.11 || hides > 0.12 {
+		t.Errorf("sent %v, want status unseen, and 118 ms of backward", sent)
 	}
 }
 

@@ -90,10 +90,10 @@ func TestAuditedJobs(t *testing.T) {
 		{file: "fast.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, pattern: "constant"},
 		{file: "gap.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", excess: 40, pattern: "constant"},
 		{file: "shift.jsonl", status: "imbalance", kind: "workload", rank: none, stage: "data", gain: 0.17, run: 0.17, excess: 38},
-		{file: "mw.jsonl", status: "no_straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.063, below: true, excess: 38, count: 100, first: 100, last: 199, pattern: "window"},
+		{file: "mw.jsonl", status: "unseen", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.063, below: true, excess: 38, count: 100, first: 100, last: 199, pattern: "window"},
 		{file: "hosts.jsonl", status: "straggler", kind: "rank", rank: 5, stage: "data", host: "gpu-node-001", gain: 0.17, run: 0.17, pattern: "constant"},
 		{file: "hosts2.jsonl", status: "straggler", kind: "host", rank: none, host: "gpu-node-1", gain: 0.35, run: 0.35, pattern: "constant"},
-		{file: "s20.jsonl", status: "no_straggler", kind: "rank", rank: 3, stage: "data", below: true, excess: 20, pattern: "constant"},
+		{file: "s20.jsonl", status: "unseen", kind: "rank", rank: 3, stage: "data", below: true, excess: 20, pattern: "constant"},
 		{file: "onemiss.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, problem: "ranks_missing"},
 		{file: "us.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, problem: "unit_doubt"},
 		{file: "msint.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, problem: "unit_doubt"},
@@ -147,7 +147,7 @@ func (a *audited) check(t *testing.T, v judged) {
 }
 
 // TestRecordedJobs: of real jobs nobody innocent is flagged, who can be told from
-// stage times is, and what cannot is left open.
+// stage times is, and where they show no difference a run without a finding is unseen.
 func TestRecordedJobs(t *testing.T) {
 	dir := largedata.Need(t, "data/ddp")
 	f, err := os.Open(filepath.Join(dir, "truth.csv"))
@@ -169,7 +169,7 @@ func TestRecordedJobs(t *testing.T) {
 					t.Errorf("half the ranks do more work, and the status is %s", v.Status)
 				}
 			case family == "nofault":
-				if v.Status != "no_straggler" || slices.ContainsFunc(v.Findings, flaggedSuspect) {
+				if v.Status != "unseen" || slices.ContainsFunc(v.Findings, flaggedSuspect) {
 					t.Errorf("healthy, and the status is %s", v.Status)
 				}
 			case run == "e6-aba-r8-s0":
@@ -177,13 +177,13 @@ func TestRecordedJobs(t *testing.T) {
 					t.Errorf("status %s, suspects %+v", v.Status, v.Findings)
 				}
 			case family == "backward" || family == "backward_comm" || family == "callback_sync":
-				if v.Status != "no_straggler" || slices.ContainsFunc(v.Findings, flaggedSuspect) || v.mayHide(stage) < 30e6 {
+				if v.Status != "unseen" || slices.ContainsFunc(v.Findings, flaggedSuspect) || v.mayHide(stage) < 30e6 {
 					t.Errorf("all ranks look alike, and the status is %s, with %+v", v.Status, v.Limits)
 				}
 			default:
 				rank, _ := strconv.Atoi(hidden)
 				s := v.Findings[0]
-				if v.Status != "straggler" && !(s.Below && v.Status == "no_straggler") || s.Rank == nil || *s.Rank != rank || *s.Stage != stage || s.Confidence != "strong" && s.Confidence != "supported" {
+				if v.Status != "straggler" && !(s.Below && v.Status == "unseen") || s.Rank == nil || *s.Rank != rank || *s.Stage != stage || s.Confidence != "strong" && s.Confidence != "supported" {
 					t.Errorf("status %s, suspect %+v, expected rank %d in %s", v.Status, s, rank, stage)
 				}
 			}

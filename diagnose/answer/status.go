@@ -10,15 +10,16 @@ type Status uint8
 
 const (
 	TooLittleData  Status = iota
-	NoStraggler           // nothing of the least gain or more can hide in this data
-	UndecidedRun          // something that large may hide; Undecided says where
+	NoStraggler           // every place of a step is seen, and nobody is late there by the least gain or more
+	Unseen                // a delay of the least gain may be where the recording does not show one; Coverage says where
+	UndecidedRun          // something points at a delay that the recording cannot place; Undecided says what
 	SlowEverywhere        // all ranks alike are slower: than a baseline, or in some steps than in others
 	ImbalanceRun          // work is uneven by design: a stage, sequence lengths
 	Straggler             // a rank, host or group delays the others
 	Hang                  // a rank never entered a collective that others wait in
 )
 
-var statusNames = [...]string{"too_little_data", "no_straggler", "undecided", "slow_everywhere", "imbalance", "straggler", "hang"}
+var statusNames = [...]string{"too_little_data", "no_straggler", "unseen", "undecided", "slow_everywhere", "imbalance", "straggler", "hang"}
 
 func (s Status) String() string { return enum.Name(statusNames[:], s) }
 

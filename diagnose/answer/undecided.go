@@ -88,10 +88,11 @@ const (
 	SourceBaseline   Source = "baseline"        // a healthy run
 	SourceHosts      Source = "hosts"           // of the ranks
 	SourceClocks     Source = "finer_clocks"    // than those of the exports
+	SourceDigits     Source = "finer_times"     // than those of the table
 )
 
 var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceSameStages, SourceFlatStages, SourceStageOrder, SourceUnits, SourceMoreSteps, SourceSteps,
-	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks}
+	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks, SourceDigits}
 
 // Names are all sources.
 func (Source) Names() []string { return namesOf(sources) }

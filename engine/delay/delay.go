@@ -63,8 +63,8 @@ type Options struct {
 type Limited uint8
 
 const (
-	AllLimits Limited = iota
-	OneLimit          // whether any stage can show a delay: of the others what is hidden at most
+	AllLimits  Limited = iota
+	SeenLimits         // whether each stage shows a delay worth acting on, by one rank of it
 	NoLimits
 )
 
@@ -110,6 +110,9 @@ type Limit struct {
 	Stage    int
 	Reported int64 // ns a step; 0: none is found, or the ranks synchronise in the stage
 	MayHide  int64 // ns a step; 0: nothing hides there
+	Known    bool  // the stage was looked at
+	// Seen: a delay by little more than what saves MinGain is found. Reported may be far larger: then it is not.
+	Seen bool
 }
 
 // Result of an analysis.

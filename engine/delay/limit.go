@@ -14,6 +14,9 @@ const (
 	asReported = 1.15
 	// trials is how often a delay that would not be certain is made larger, by asReported.
 	trials = 12
+	// seenTrials is how often a delay that saves MinGain is made larger at most for its stage to be one that
+	// shows a delay worth acting on.
+	seenTrials = 1
 )
 
 // limits computes for each stage the smallest delay of one rank in every step that would have
@@ -26,20 +29,18 @@ func (s *series) limits(o Options) []Limit {
 	}
 	for p, point := range s.Points {
 		if s.Stages[point.Stage].Role != points.Wait {
-			out[point.Stage].MayHide = s.leastSpent(p)
+			out[point.Stage].MayHide, out[point.Stage].Known = s.leastSpent(p), true
 		}
 	}
-	cost, shown := s.length(s.arrive)*o.MinGain/(1-o.MinGain), false
+	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
 	for k, piece := range s.Pieces {
 		if slices.Contains(s.Perhaps, piece.Stage) {
-			out[piece.Stage].MayHide = s.leastWork(k)
+			out[piece.Stage].MayHide, out[piece.Stage].Known = s.leastWork(k), true
 			continue
 		}
-		if shown && o.Limits == OneLimit {
-			continue
-		}
-		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, cost, o)))
-		shown = shown || out[piece.Stage].Reported > 0
+		l := &out[piece.Stage]
+		least, tries := s.least(k, cost, o)
+		l.Reported, l.Known, l.Seen = int64(math.Ceil(asReported*least)), true, least > 0 && tries <= seenTrials
 	}
 	return out
 }
@@ -68,9 +69,9 @@ func (s *series) leastWork(k int) int64 {
 	return sum / max(1, n)
 }
 
-// least is the delay in a piece that would be found and costs so much at least, the median over ranks at
-// the quartiles of arrival; 0: none would.
-func (s *series) least(k int, cost float64, o Options) float64 {
+// least returns the delay in a piece that would be found and costs so much at least, the median over ranks at
+// the quartiles of arrival, and how often the delay with the cost was made larger for that; 0: none would be found.
+func (s *series) least(k int, cost float64, o Options) (delay float64, tries int) {
 	p := s.Pieces[k].Point
 	mean := make([]float64, s.Ranks)
 	for n, x := range s.arrive[p] {
@@ -82,26 +83,32 @@ func (s *series) least(k int, cost float64, o Options) float64 {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
 	ranks := order
-	if s.Ranks > 3 {
+	switch {
+	case o.Limits == SeenLimits:
+		ranks = order[s.Ranks/2 : s.Ranks/2+1]
+	case s.Ranks > 3:
 		ranks = []int{order[s.Ranks/4], order[s.Ranks/2], order[3*s.Ranks/4]}
 	}
 	var found []float64
+	var larger []int
 	for _, r := range ranks {
-		found = append(found, s.leastOf(k, r, cost, o))
+		x, n := s.leastOf(k, r, cost, o)
+		found, larger = append(found, x), append(larger, n)
 	}
 	slices.Sort(found)
+	slices.Sort(larger)
 	if x := found[len(found)/2]; !math.IsInf(x, 1) {
-		return x
+		return x, larger[len(larger)/2]
 	}
-	return 0
+	return 0, trials
 }
 
-// leastOf is the delay of one rank: as large as has the cost, given who arrives when, and then
-// larger until it is certain.
-func (s *series) leastOf(k, r int, cost float64, o Options) float64 {
+// leastOf returns the delay of one rank: as large as has the cost, given who arrives when, and then
+// larger until it is certain; and how often it was made larger.
+func (s *series) leastOf(k, r int, cost float64, o Options) (delay float64, tries int) {
 	R, p := s.Ranks, s.Pieces[k].Point
 	if R < 2 || len(s.peers[s.of[r]]) < 2 {
-		return math.Inf(1)
+		return math.Inf(1), trials
 	}
 	lack := make([]float64, s.Intervals) // behind the last of the others
 	for n := range lack {
@@ -116,13 +123,17 @@ func (s *series) leastOf(k, r int, cost float64, o Options) float64 {
 	}
 	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, cost)}
 	at.level = trimmed(at.e)
-	for range trials {
+	most := trials
+	if o.Limits == SeenLimits {
+		most = seenTrials + 1
+	}
+	for n := range most {
 		if at.chance() <= o.Level {
-			return at.delay
+			return at.delay, n
 		}
 		at.delay *= asReported
 	}
-	return math.Inf(1)
+	return math.Inf(1), trials
 }
 
 // costing is the delay for which Σ max(0, delay − lack) is so much.

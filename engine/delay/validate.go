@@ -40,7 +40,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("delay: Options.Strong is %v, expected at most Level, which is %v", d.Strong, d.Level)
 	}
 	if o.Limits > NoLimits {
-		return fmt.Errorf("delay: Options.Limits is %d, expected AllLimits, OneLimit or NoLimits", o.Limits)
+		return fmt.Errorf("delay: Options.Limits is %d, expected AllLimits, SeenLimits or NoLimits", o.Limits)
 	}
 	return o.Points.Validate()
 }

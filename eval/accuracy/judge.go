@@ -6,14 +6,15 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
-// rules are the statuses that are right for kinds of jobs, and what any other is.
+// rules are the statuses that are right for kinds of jobs, and what any other is. A job without a late rank may also be
+// unseen, where the limits of the verdict leave room for one.
 var rules = map[kind]struct {
 	right []string
 	wrong string
 }{
 	healthy:  {[]string{"no_straggler"}, "false alarm"},
 	uneven:   {[]string{"no_straggler", "imbalance"}, "false alarm"},
-	quiet:    {[]string{"no_straggler", "undecided", "too_little_data"}, "false alarm"},
+	quiet:    {[]string{"no_straggler", "unseen", "undecided", "too_little_data"}, "false alarm"},
 	turns:    {[]string{"imbalance", "straggler"}, "wrong"},
 	transfer: {[]string{"undecided", "slow_everywhere"}, "wrong"},
 	hang:     {[]string{"hang"}, "wrong"},
@@ -33,10 +34,10 @@ func judge(t truth, v *verdict) string {
 	}
 	if rule, ok := rules[t.kind]; ok && !slices.Contains(rule.right, v.Status) {
 		switch {
+		case rule.wrong == "false alarm" && v.Status == "unseen" && v.blind(), t.kind == transfer && t.faults[0].unseen(v):
+			return ""
 		case rule.wrong != "wrong" || v.Status != "no_straggler":
 			return rule.wrong + ": " + v.Status
-		case t.kind == transfer && t.faults[0].mayHide(v):
-			return ""
 		}
 		return "false all-clear"
 	}
@@ -65,16 +66,21 @@ func (f fault) hiding(v *verdict) (most float64) {
 	return most
 }
 
-// mayHide reports whether an all-clear allows for the fault.
-func (f fault) mayHide(v *verdict) bool { return f.hiding(v) >= 0.95*f.hides }
+// unseen reports whether a verdict says that the recording does not show a place, and leaves room for the fault there.
+func (f fault) unseen(v *verdict) bool {
+	return v.Status == "unseen" && f.hides > 0 && f.hiding(v) >= 0.95*f.hides
+}
 
-// judgeHidden: the ranks are named, or the verdict says that so much may hide there. An
-// all-clear has to allow for all of it.
+// judgeHidden: the ranks are named, or the verdict says that the recording does not show so much there. An all-clear is
+// false, whatever it adds.
 func judgeHidden(f fault, v *verdict) string {
 	named := v.named()
 	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
-	if !missing || v.Status == "no_straggler" && f.mayHide(v) || v.Status == "undecided" && f.hiding(v) >= 1 {
+	switch {
+	case !missing || f.unseen(v) || v.Status == "undecided" && f.hiding(v) >= 1:
 		return ""
+	case v.Status == "unseen":
+		return "not named"
 	}
 	return "false all-clear"
 }
@@ -108,6 +114,8 @@ func judgeLate(t truth, v *verdict) string {
 		switch {
 		case missing && v.Status == "no_straggler":
 			return "false all-clear"
+		case missing && f.unseen(v):
+			continue
 		case missing && len(named) > 0:
 			return "second missed"
 		case missing:
@@ -119,7 +127,10 @@ func judgeLate(t truth, v *verdict) string {
 	if len(due) != 1 {
 		return ""
 	}
-	a := named[due[0].ranks[0]]
+	a, found := named[due[0].ranks[0]]
+	if !found {
+		return ""
+	}
 	return due[0].priced(a.gain, a.most)
 }
 

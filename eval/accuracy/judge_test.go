@@ -16,7 +16,7 @@ func finding2(kind string, rank int, stage, confidence string, gain float64) str
 // said is a verdict of version 2 with some findings.
 func said(t *testing.T, status string, findings ...string) *verdict {
 	t.Helper()
-	text := fmt.Sprintf(`{"schema": "sfstat.verdict/3", "status": %q, "findings": [`, status)
+	text := fmt.Sprintf(`{"schema": "sfstat.verdict/4", "status": %q, "findings": [`, status)
 	for i, f := range findings {
 		if i > 0 {
 			text += ","
@@ -70,6 +70,8 @@ func TestJudge(t *testing.T) {
 		{"small, as it says", one, said(t, "no_straggler", `{"kind": "rank", "rank": 3, "stage": "data", "confidence": "strong", "below_min_gain": true, "run_gain": 0.2}`), "false all-clear"},
 		{"an edge is no rank", one, said(t, "straggler", finding2("edge", 3, "data", "strong", 0.2)), "not named"},
 		{"nobody", one, said(t, "no_straggler"), "false all-clear"},
+		{"nobody, unseen elsewhere", one, said(t, "unseen"), "not named"},
+		{"nobody, unseen there", truth{late, inside.faults}, said(t, "unseen"), ""},
 		{"saving within a fifth", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.239)), ""},
 		{"saving too large", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.241)), "saving off"},
 		{"saving too small", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.159)), "saving off"},
@@ -81,15 +83,19 @@ func TestJudge(t *testing.T) {
 		{"a rank of the host", host, said(t, "straggler", finding2("rank", 0, "data", "strong", 0.2)), "second missed"},
 		{"healthy", truth{kind: healthy}, said(t, "no_straggler"), ""},
 		{"healthy, undecided", truth{kind: healthy}, said(t, "undecided"), "false alarm: undecided"},
+		{"healthy, unseen", truth{kind: healthy}, said(t, "unseen"), "false alarm: unseen"},
 		{"healthy, a rank", truth{kind: healthy}, said(t, "straggler", late3), "innocent named"},
 		{"uneven", truth{kind: uneven}, said(t, "imbalance"), ""},
 		{"uneven, slow", truth{kind: uneven}, said(t, "slow_everywhere"), "false alarm: slow_everywhere"},
-		{"hidden, said", inside, said(t, "no_straggler"), ""}, // 40 of 42 ms may hide: 95 %
-		{"hidden, more than said", more, said(t, "no_straggler"), "false all-clear"},
+		{"hidden, said", inside, said(t, "unseen"), ""}, // 40 of 42 ms may hide: 95 %
+		{"hidden, more than said", more, said(t, "unseen"), "not named"},
+		{"hidden, all-clear", inside, said(t, "no_straggler"), "false all-clear"},
 		{"hidden, undecided", more, said(t, "undecided"), ""},
 		{"hidden, named", more, said(t, "straggler", finding2("rank", 3, "backward", "strong", 0.2)), ""},
 		{"hidden, all are slow", inside, said(t, "slow_everywhere"), "false all-clear"},
 		{"network", network, said(t, "slow_everywhere"), ""},
+		{"network, unseen", network, said(t, "unseen"), ""},
+		{"network, all-clear", network, said(t, "no_straggler"), "false all-clear"},
 		{"network, as uneven work", network, said(t, "imbalance"), "wrong: imbalance"},
 		{"everyone", slower, said(t, "slow_everywhere", all("forward", 102, "supported", 0.2)), ""},
 		{"everyone, late onset", slower, said(t, "slow_everywhere", all("forward", 103, "supported", 0.2)), "wrong onset"},
@@ -122,10 +128,25 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestUnseenOfHealthy: a healthy job may be unseen where the verdict leaves room for a delay of min_gain, and not where
+// it leaves less.
+func TestUnseenOfHealthy(t *testing.T) {
+	for hides, want := range map[string]string{"20e6": "", "19e6": "false alarm: unseen"} {
+		v, err := decode([]byte(`{"status": "unseen", "min_gain": 0.1, "limits": [{"stage": "backward", "may_hide_ns": ` + hides + `}],
+			"windows": [{"makespan_ns": 12e9, "steps": 60}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := judge(truth{kind: healthy}, v); got != want {
+			t.Errorf("%s ns of a 200 ms step: %q, want %q", hides, got, want)
+		}
+	}
+}
+
 // TestDecode: both versions of the document say the same.
 func TestDecode(t *testing.T) {
 	two := said(t, "no_straggler")
-	three, err := decode([]byte(`{"schema": "sfstat.verdict/3", "run": "a", "status": "no_straggler", "findings": [], "limits": [{"stage": "data", "reported_ns": 5}, {"stage": "backward", "may_hide_ns": 40e6}],
+	three, err := decode([]byte(`{"schema": "sfstat.verdict/4", "run": "a", "status": "no_straggler", "findings": [], "limits": [{"stage": "data", "reported_ns": 5}, {"stage": "backward", "may_hide_ns": 40e6}],
 		"other_runs": [{"run": "b", "status": "hang"}]}`))
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	case "engine":
 		err = diagnosed(os.Args[len(os.Args)-1])
 	case "silent":
-		_, err = fmt.Println(`{"schema": "sfstat.verdict/3", "status": "no_straggler", "findings": []}`)
+		_, err = fmt.Println(`{"schema": "sfstat.verdict/4", "status": "no_straggler", "findings": []}`)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -6,17 +6,24 @@ import (
 	"slices"
 )
 
-// verdict has the scored fields of the JSON of sfstat diagnose, sfstat.verdict/3.
+// verdict has the scored fields of the JSON of sfstat diagnose, sfstat.verdict/4.
 type verdict struct {
 	Schema   string    `json:"schema"`
 	Status   string    `json:"status"`
 	Findings []finding `json:"findings"`
 	Limits   []limit   `json:"limits"`
+	MinGain  float64   `json:"min_gain"`
+	Windows  []struct {
+		Makespan float64 `json:"makespan_ns"`
+		Steps    float64 `json:"steps"`
+	} `json:"windows"`
 
 	Undecided []struct {
 		Stage string  `json:"stage"`
 		Hides float64 `json:"hides_ns"`
 	} `json:"undecided"`
+
+	unseen float64 // nanoseconds of each step that may be one rank's delay, by the limits of all stages
 }
 
 // limit is how long a delay may hide in a stage.
@@ -58,7 +65,10 @@ func decode(text []byte) (*verdict, error) {
 		return nil, err
 	}
 	if v.Status == "" {
-		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/3", v.Schema)
+		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/4", v.Schema)
+	}
+	for _, l := range v.Limits {
+		v.unseen += l.Hides
 	}
 	for _, u := range v.Undecided {
 		v.Limits = append(v.Limits, limit(u))
@@ -119,6 +129,15 @@ func (v *verdict) hides(stage string) float64 {
 		}
 	}
 	return most
+}
+
+// blind reports whether the limits of a verdict leave room for one rank's delay that is worth acting on.
+func (v *verdict) blind() bool {
+	time, steps := 0.0, 0.0
+	for _, w := range v.Windows {
+		time, steps = time+w.Makespan, steps+w.Steps
+	}
+	return v.unseen > 0 && v.unseen*steps >= v.MinGain*time
 }
 
 // accused is a rank that a verdict names: the stages, and what fixing it saves of the

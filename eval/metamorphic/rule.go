@@ -38,7 +38,7 @@ var (
 		func(before, after *spoken) string {
 			return differs(before, after, (*claim).flagged, gainPart, gainLeast)
 		}}
-	weaker = rule{"weaker", "may become less certain; flags no other rank, and no straggler becomes an all-clear", func(before, after *spoken) string {
+	weaker = rule{"weaker", "may become less certain; flags no other rank, and no straggler or unseen run becomes an all-clear", func(before, after *spoken) string {
 		if bad := newlyAccused(before, after, (*claim).flagged); bad != "" {
 			return bad
 		}
@@ -136,9 +136,10 @@ func newlyAccused(before, after *spoken, when func(*claim) bool) string {
 	return ""
 }
 
-// cleared says that somebody was flagged, or a call hung, and nothing is left of it.
+// cleared says that somebody was flagged, a call hung, or a place was unseen, and nothing is left of it: less of a
+// recording shows no more.
 func cleared(before, after *spoken) string {
-	suspicious := before.status == answer.Straggler || before.status == answer.Hang
+	suspicious := before.status == answer.Straggler || before.status == answer.Hang || before.status == answer.Unseen
 	if suspicious && after.refused == "" && after.status == answer.NoStraggler {
 		return fmt.Sprintf("%v → %v", before, after)
 	}

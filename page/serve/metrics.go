@@ -21,7 +21,7 @@ func (s *state) samples(most int) (out []metrics.Sample) {
 		r := &s.Runs[i]
 		windows += r.Windows
 		if i < most {
-			of := metrics.Run{Name: r.Name, Status: r.Status, Findings: r.Findings, Stages: r.Stages}
+			of := metrics.Run{Name: r.Name, Status: r.Status, Findings: r.Findings, Stages: r.Stages, Coverage: r.Coverage}
 			out = append(out, of.Samples()...)
 		}
 	}

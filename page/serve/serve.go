@@ -59,6 +59,7 @@ type Run struct {
 	Gain           float64             // part of it that fixing that saves
 	Findings       []diagnose.Finding  // the first, and the others to act on; without evidence
 	Stages         []metrics.Stage
+	Coverage       []answer.Coverage // what its recording shows
 	Windows, Steps int
 	Ranks, Hosts   int
 	Step           int64     // length, mean, ns; 0: not known

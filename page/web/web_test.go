@@ -112,7 +112,7 @@ func TestData(t *testing.T) {
 	var verdict struct {
 		Schema, Run string
 	}
-	if err := json.NewDecoder(z).Decode(&verdict); err != nil || verdict.Schema != "sfstat.verdict/3" || verdict.Run != hostile {
+	if err := json.NewDecoder(z).Decode(&verdict); err != nil || verdict.Schema != "sfstat.verdict/4" || verdict.Run != hostile {
 		t.Errorf("%+v, %v", verdict, err)
 	}
 }

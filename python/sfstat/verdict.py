@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import html, tables
 
-SCHEMA = "sfstat.verdict/3"
+SCHEMA = "sfstat.verdict/4"
 
 Evidence = Mapping[str, Any]  # "kind" and its numbers: sfstat schema verdict
 
@@ -94,6 +94,18 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """What the recording shows of a place of a step: the least delay of one rank that is found, and how large one may hide, ns a step."""
+
+    stage: str
+    seen: bool
+    hides_ns: int
+    least_ns: Optional[int]
+    reason: Optional[str]
+    needs: Optional[str]
+
+
+@dataclass(frozen=True)
 class Problem:
     """Something that was lost, left out or refused."""
 
@@ -164,6 +176,7 @@ class RunVerdict:
     findings: Tuple[Finding, ...]
     run_gain_together: Optional[float]
     limits: Tuple[Limit, ...]
+    coverage: Tuple[Coverage, ...]
     observations: Tuple[Evidence, ...]
     undecided: Tuple[Undecided, ...]
     problems: Tuple[Problem, ...]
@@ -218,6 +231,10 @@ class Verdict(RunVerdict):
                 ["finding", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
                 [[s.kind if s.rank is None else f"rank {s.rank}", s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,
                   ", ".join(e["kind"].replace("_", " ") for e in s.evidence)] for s in run.findings]))
+            body.append(html.table(
+                ["not seen", "may hide", "because", "shown by"],
+                [[c.stage or "anywhere", html.length(c.hides_ns) if c.hides_ns else "", (c.reason or "").replace("_", " "), (c.needs or "").replace("_", " ")]
+                 for c in run.coverage if not c.seen]))
             body.append(html.table(
                 ["not decided", "stage", "may hide"],
                 [[u.question.replace("_", " "), u.stage or "", html.length(u.hides_ns) if u.hides_ns else ""] for u in run.undecided]))

@@ -89,6 +89,14 @@ class DiagnoseTest(unittest.TestCase):
         self.assertTrue(all(s.below_min_gain for r in v.runs for s in r.findings))
         self.assertEqual(v.min_gain, 0.9)
 
+    def test_unseen(self):
+        """Stage times of a healthy job do not show who is late in backward."""
+        v = sfstat.diagnose(HEALTHY)
+        blind = [c for c in v.coverage if not c.seen]
+        self.assertEqual((v.status, [(c.stage, c.reason, c.needs, c.least_ns) for c in blind]), ("unseen", [("model.backward_cpu_wall", "ranks_wait", "arrivals", None)]))
+        self.assertGreater(blind[0].hides_ns, 100e6)
+        self.assertIn("ranks wait", Balanced(v._repr_html_()).text)
+
     def test_notebook(self):
         page = Balanced(self.verdict._repr_html_())
         self.assertIn("Rank 2 (node0, local rank 2)", page.text)
@@ -245,7 +253,8 @@ class FormTest(unittest.TestCase):
     def test_what_does_not_fit_is_named(self):
         whole = {"schema": verdict.SCHEMA}
         for text, line in (
-            ("", "wrote no JSON"), ("[]", "schema is None"), ('{"schema": "sfstat.verdict/9"}', "'sfstat.verdict/9', expected 'sfstat.verdict/3'"),
+            ("", "wrote no JSON"), ("[]", "schema is None"), ('{"schema": "sfstat.verdict/9"}', "'sfstat.verdict/9', expected 'sfstat.verdict/4'"),
+            ('{"schema": "sfstat.verdict/3"}', "'sfstat.verdict/3', expected 'sfstat.verdict/4': the package and the program are of different versions"),
             (json.dumps(whole), r"^\$ has no run$"), (json.dumps(dict(whole, run=3)), r"^\$\.run is 3, expected str$"),
             (json.dumps(dict(whole, run="a", status="b", headline="c", why="", advice="", confidence="d", findings=[3])), r"^\$\.findings\[0\] is 3, expected an object$"),
         ):

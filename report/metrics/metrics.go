@@ -23,6 +23,7 @@ const (
 	GainRatio
 	StepSeconds
 	StageSeconds
+	UnseenSeconds
 	FindingInfo
 	WaitSeconds
 	Runs
@@ -36,17 +37,18 @@ var families = [...]struct {
 	name, unit, help string // the unit as UCUM has it
 	counter          bool
 }{
-	RunStatus:    {"sfstat_run_status", "1", "The answer to a run; 1 at the status that it has.", false},
-	GainRatio:    {"sfstat_gain_ratio", "1", "Part of the run's time that fixing its first finding would save.", false},
-	StepSeconds:  {"sfstat_step_seconds", "s", "Length of a step that the first finding struck.", false},
-	StageSeconds: {"sfstat_stage_seconds", "s", "Exposed time of a stage in a step; the stages of a run add up to its mean step.", false},
-	FindingInfo:  {"sfstat_finding_info", "1", "What a run may be acted on for: certain and large enough; number 0 costs most.", false},
-	WaitSeconds:  {"sfstat_wait_seconds_total", "s", "Exposed time that findings explain, over all steps that they struck.", true},
-	Runs:         {"sfstat_runs", "{run}", "Runs, those without series of their own included.", false},
-	Windows:      {"sfstat_windows", "{window}", "Windows of all runs.", false},
-	Problems:     {"sfstat_problems", "{input}", "Inputs that were refused.", false},
-	Unread:       {"sfstat_unread", "{input}", "Inputs that are still to be read for the first time.", false},
-	Stale:        {"sfstat_stale", "1", "1 while a path that was named cannot be read.", false},
+	RunStatus:     {"sfstat_run_status", "1", "The answer to a run; 1 at the status that it has.", false},
+	GainRatio:     {"sfstat_gain_ratio", "1", "Part of the run's time that fixing its first finding would save.", false},
+	StepSeconds:   {"sfstat_step_seconds", "s", "Length of a step that the first finding struck.", false},
+	StageSeconds:  {"sfstat_stage_seconds", "s", "Exposed time of a stage in a step; the stages of a run add up to its mean step.", false},
+	UnseenSeconds: {"sfstat_unseen_seconds", "s", "Largest delay of one rank in a step that the recording of a stage does not show.", false},
+	FindingInfo:   {"sfstat_finding_info", "1", "What a run may be acted on for: certain and large enough; number 0 costs most.", false},
+	WaitSeconds:   {"sfstat_wait_seconds_total", "s", "Exposed time that findings explain, over all steps that they struck.", true},
+	Runs:          {"sfstat_runs", "{run}", "Runs, those without series of their own included.", false},
+	Windows:       {"sfstat_windows", "{window}", "Windows of all runs.", false},
+	Problems:      {"sfstat_problems", "{input}", "Inputs that were refused.", false},
+	Unread:        {"sfstat_unread", "{input}", "Inputs that are still to be read for the first time.", false},
+	Stale:         {"sfstat_stale", "1", "1 while a path that was named cannot be read.", false},
 }
 
 // Sample is one number.
@@ -65,6 +67,7 @@ type Run struct {
 	Status   answer.Status
 	Findings []diagnose.Finding // the first, and the others to act on
 	Stages   []Stage
+	Coverage []answer.Coverage // what the recording shows
 }
 
 // Stage is one stage of a run.
@@ -75,7 +78,7 @@ type Stage struct {
 
 // Of is what is measured of the run of a verdict.
 func Of(v *diagnose.RunVerdict) Run {
-	return Run{Name: v.Run, Status: v.Status, Findings: v.Findings, Stages: Stages(v)}
+	return Run{Name: v.Run, Status: v.Status, Findings: v.Findings, Stages: Stages(v), Coverage: v.Coverage}
 }
 
 // Stages are those of the windows of a run, which have a mean each.
@@ -116,6 +119,11 @@ func (r *Run) Samples() []Sample {
 	out := []Sample{{RunStatus, []Label{run, {"status", r.Status.String()}}, 1}, {GainRatio, []Label{run}, gain}}
 	for _, s := range r.Stages[:min(len(r.Stages), mostStages)] {
 		out = append(out, Sample{StageSeconds, []Label{run, {"stage", bounded(s.Name)}}, float64(s.Exposed) / 1e9})
+	}
+	for _, c := range r.Coverage[:min(len(r.Coverage), mostStages)] {
+		if !c.Seen && c.Hides > 0 {
+			out = append(out, Sample{UnseenSeconds, []Label{run, {"stage", bounded(c.Stage)}}, float64(c.Hides) / 1e9})
+		}
 	}
 	waits := make(map[[2]string]int64)
 	for n := range r.Findings[:min(len(r.Findings), mostFindings)] {

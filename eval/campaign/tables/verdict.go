@@ -42,7 +42,7 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 			out.Innocent++
 		}
 	}
-	if u, hidden := v.Hidden(); hidden && (v.Status == answer.UndecidedRun || v.Status == answer.NoStraggler) {
+	if u, hidden := v.Hidden(); hidden && v.Status <= answer.UndecidedRun && v.Status != answer.TooLittleData {
 		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
 		return out
 	}

@@ -21,7 +21,7 @@ export function longest(run) {
 }
 
 // blamed reports whether anything is to blame for the time of a run.
-export const blamed = (run) => !['no_straggler', 'too_little_data'].includes(run.status);
+export const blamed = (run) => !['no_straggler', 'unseen', 'too_little_data'].includes(run.status);
 
 // named is the colour of what findings name.
 export const named = (run) => variable(blamed(run) ? '--alarm' : '--ink');

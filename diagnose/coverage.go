@@ -1,0 +1,208 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// coverage returns what the recordings show of each place of a step, in the order of the step: of the stages, by the
+// test of the steps, and by entries of calls where these see into a stage in which ranks wait. Empty where steps and
+// entries were not judged: operators and kernels have their questions.
+func (j *judge) coverage() (out []answer.Coverage) {
+	switch {
+	case j.modelled != nil && len(j.windows) > 0:
+		return j.stepCoverage()
+	case j.entered != nil && len(j.windows) == 0 && j.entered.Step > 0:
+		c := answer.Coverage{Seen: true}
+		for i := range j.entered.Places {
+			c.Least = max(c.Least, j.entered.Places[i].Limit)
+		}
+		return []answer.Coverage{c}
+	}
+	return nil
+}
+
+// stepCoverage returns the coverage of the stages.
+func (j *judge) stepCoverage() (out []answer.Coverage) {
+	entered, kernels := j.stagesSeen(), j.kernelsSee()
+	for _, l := range j.modelled.Limits {
+		if !l.Known {
+			continue
+		}
+		c := answer.Coverage{Stage: j.stageName(l.Stage), Seen: l.Seen, Least: l.Reported}
+		switch {
+		case slices.Contains(entered, c.Stage) && j.ranksMissing():
+			// The others enter in time and wait for one that has no record, as for a slow transfer.
+			u := answer.Undecided{Stage: c.Stage, Hides: l.MayHide}
+			c.Hides, c.Reason, c.Needs = int64(j.transfer(&u)), answer.RanksUnknown, answer.SourceAllRanks
+		case slices.Contains(entered, c.Stage):
+			c.Seen, c.Least = true, j.leastEntered(c.Stage)
+		case l.MayHide > 0 && kernels:
+			c.Seen = true
+		case l.MayHide > 0:
+			c.Hides, c.Reason, c.Needs = j.notGrown(c.Stage, l.MayHide), answer.RanksWait, j.showsWaits(c.Stage)
+		case j.tooCoarse():
+			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
+		case !j.meetsInStage():
+			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
+		case !l.Seen && l.Reported == 0:
+			c.Hides, c.Reason, c.Needs = j.modelled.Step, answer.TooNoisy, answer.SourceMoreSteps
+		case !l.Seen:
+			c.Hides, c.Reason, c.Needs = min(l.Reported, j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
+		}
+		if at := slices.IndexFunc(out, func(have answer.Coverage) bool { return have.Stage == c.Stage }); at >= 0 {
+			out[at] = ofBoth(out[at], c)
+			continue
+		}
+		out = append(out, c)
+	}
+	if part := j.partWithoutRanks(); part >= j.minGain && len(entered) == 0 {
+		out = append(out, answer.Coverage{Hides: int64(part * float64(j.modelled.Step)), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
+	}
+	if len(out) > 0 && !j.placed.walled && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Stage == stagename.Whole }) {
+		out = append(out, answer.Coverage{Stage: stagename.Residual, Reason: answer.NotRecorded, Needs: answer.SourceWall})
+	}
+	return out
+}
+
+// meetsInStage reports whether the steps show a stage in which ranks wait for each other. The time in no stage is what
+// they take less where they wait longer, and shows none by itself.
+func (j *judge) meetsInStage() bool {
+	return j.modelled.Within || slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.modelled.Stages[p.Stage].Role != points.Rest })
+}
+
+// coarse is how many units of the clock the arrivals of ranks must differ by for the times to show where they wait:
+// a stage's time is rounded by up to one, and so is what leads to it.
+const coarse = 2
+
+// tooCoarse reports whether times are rounded to more than the ranks' arrivals differ by, so that they do not show where
+// ranks wait for each other. Where that is named, or recorded, it need not be shown.
+func (j *judge) tooCoarse() bool {
+	shown := slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Evidence == points.Named })
+	return len(j.books) > 0 && !shown && j.books[0].resolution >= leastResolution && j.modelled.Skew < coarse*j.books[0].resolution
+}
+
+// leastResolution is how coarse times must be, ns, to be rounded by whoever wrote them: clocks are finer.
+const leastResolution = 100_000
+
+// resolution returns the largest unit of which all times are whole multiples, ns; 0: all are 0.
+func resolution(times []int64) (unit int64) {
+	for _, x := range times {
+		for x != 0 {
+			unit, x = x, unit%x
+		}
+		if unit == 1 {
+			break
+		}
+	}
+	return unit
+}
+
+// partWithoutRanks returns the part of the run in which ranks of the job were not recorded.
+func (j *judge) partWithoutRanks() float64 {
+	without, whole := int64(0), int64(0)
+	for _, w := range j.windows {
+		if whole += w.Main.Makespan; len(w.Main.Quality.Missing) > 0 {
+			without += w.Main.Makespan
+		}
+	}
+	return float64(without) / float64(max(1, whole))
+}
+
+// ranksMissing reports whether ranks of the job left no recording.
+func (j *judge) ranksMissing() bool {
+	return len(j.entered.Missing) > 0 || slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Quality.Missing) > 0 })
+}
+
+// kernelsSee reports whether kernels of NCCL show who enters collectives late, and that nobody does: then nobody is late
+// where ranks wait.
+func (j *judge) kernelsSee() bool {
+	if !j.joinsKernels() || len(j.heard.Findings) > 0 || j.traffic.Speed.Compared == 0 {
+		return false
+	}
+	c := j.heard.Communications
+	return c != nil && c.excludes() == excludesAll
+}
+
+// ofBoth returns the coverage of a stage in two microsteps: a delay in both is found if it is in either, and hides
+// in both.
+func ofBoth(a, b answer.Coverage) answer.Coverage {
+	if a.Seen || b.Seen && b.Reason == "" {
+		a.Reason, b.Reason = "", ""
+	}
+	a.Hides, a.Least, a.Seen = a.Hides+b.Hides, max(a.Least, b.Least), a.Seen && b.Seen
+	if a.Reason == "" {
+		a.Reason, a.Needs = b.Reason, b.Needs
+	}
+	return a
+}
+
+// leastEntered returns the least delay that entries of calls in a stage show, ns a step.
+func (j *judge) leastEntered(stage string) (least int64) {
+	for i := range j.entered.Places {
+		if p := &j.entered.Places[i]; p.Stage == stage && p.Repeats {
+			least = max(least, p.Limit)
+		}
+	}
+	return least
+}
+
+// showsWaits returns what would show who is late in a stage in which all ranks wait.
+func (j *judge) showsWaits(stage string) answer.Source {
+	switch {
+	case j.entered != nil && j.entersIn(stage):
+		return answer.SourceRing
+	case len(j.launched) > 0:
+		return answer.SourceOperators
+	}
+	return answer.SourceArrivals
+}
+
+// entersIn reports whether calls are entered in a stage.
+func (j *judge) entersIn(stage string) bool {
+	for i := range j.entered.Places {
+		if j.entered.Places[i].Stage == stage {
+			return true
+		}
+	}
+	return false
+}
+
+// notGrown returns what may hide in a stage beside a baseline: no more than it has grown by since.
+func (j *judge) notGrown(stage string, hides int64) int64 {
+	if d, compared := j.differences[stage]; compared {
+		return min(hides, max(0, int64(d.High)))
+	}
+	return hides
+}
+
+// waitedOut returns how much of a step may be the delay of one rank where all ranks wait for the last one, ns: one rank
+// may be late in all of these places.
+func waitedOut(coverage []answer.Coverage) (ns int64) {
+	for _, c := range coverage {
+		if c.Reason == answer.RanksWait || c.Reason == answer.RanksUnknown {
+			ns += c.Hides
+		}
+	}
+	return ns
+}
+
+// hiddenTime returns how much of a step may be the delay of one rank that the recordings do not show, ns: what hides
+// where ranks wait, or the largest that drowns in noise.
+func hiddenTime(coverage []answer.Coverage) int64 {
+	most := waitedOut(coverage)
+	for _, c := range coverage {
+		if c.Reason != answer.RanksWait && c.Reason != answer.RanksUnknown {
+			most = max(most, c.Hides)
+		}
+	}
+	return most
+}
+
+// unseen reports whether a delay worth acting on may be where the recordings do not show one.
+func (j *judge) unseen(coverage []answer.Coverage) bool {
+	return j.modelled != nil && len(j.windows) > 0 && float64(hiddenTime(coverage)) >= j.minGain*float64(max(1, j.modelled.Step))
+}

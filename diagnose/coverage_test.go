@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// placeOf returns the coverage of a stage.
+func placeOf(t *testing.T, list []answer.Coverage, stage string) answer.Coverage {
+	t.Helper()
+	for _, c := range list {
+		if c.Stage == stage {
+			return c
+		}
+	}
+	t.Fatalf("no coverage of %q in %+v", stage, list)
+	return answer.Coverage{}
+}
+
+// TestCoverageOfStages: why a stage is not seen, how much hides there, and what would show it.
+func TestCoverageOfStages(t *testing.T) {
+	seen := delay.Limit{Stage: 1, Reported: 12e6, Known: true, Seen: true}
+	wait := delay.Limit{Stage: 2, MayHide: 40e6, Known: true}
+	noisy := delay.Limit{Stage: 1, Reported: 30e6, Known: true}
+	for name, c := range map[string]struct {
+		change func(*judge)
+		limit  delay.Limit
+		stage  string
+		want   answer.Coverage
+	}{
+		"seen":                    {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+		"ranks wait":              {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
+		"noisy":                   {nil, noisy, "forward", answer.Coverage{Hides: 30e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"nothing would stand out": {nil, delay.Limit{Stage: 1, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"meets nowhere": {func(j *judge) { j.modelled.Points = nil }, seen, "forward",
+			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.NoMeeting, Needs: answer.SourceArrivals}},
+		"meets in no stage": {func(j *judge) { j.modelled.Stages[2].Role = points.Rest }, seen, "forward",
+			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.NoMeeting, Needs: answer.SourceArrivals}},
+		"coarse times": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 19e5 }, seen, "forward",
+			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.TooCoarse, Needs: answer.SourceDigits}},
+		"times coarse beside the arrivals": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 21e5 }, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+		"coarse, where ranks meet is named": {func(j *judge) {
+			j.books, j.modelled.Points[0].Evidence = []book{{resolution: 1e6}}, points.Named
+		}, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+	} {
+		j := stepsOf()
+		if j.modelled.Limits = []delay.Limit{c.limit}; c.change != nil {
+			c.change(j)
+		}
+		c.want.Stage = c.stage
+		if got := placeOf(t, j.coverage(), c.stage); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestHiddenTime: what hides where ranks wait adds up; of what drowns in noise the largest counts.
+func TestHiddenTime(t *testing.T) {
+	waits := []answer.Coverage{{Hides: 30, Reason: answer.RanksWait}, {Hides: 20, Reason: answer.RanksWait}, {Seen: true}}
+	if got := hiddenTime(waits); got != 50 {
+		t.Errorf("of two stages in which ranks wait %d, want 50", got)
+	}
+	if got := hiddenTime(append(waits, answer.Coverage{Hides: 45, Reason: answer.TooNoisy}, answer.Coverage{Hides: 60, Reason: answer.TooNoisy})); got != 60 {
+		t.Errorf("beside noise %d, want 60", got)
+	}
+}
+
+// TestUnseenFromMinGain: the status is unseen from the least gain on, and what hides less is no reason.
+func TestUnseenFromMinGain(t *testing.T) {
+	for hides, want := range map[int64]answer.Status{8e6: answer.NoStraggler, 12e6: answer.Unseen} {
+		j := stepsOf()
+		j.windows[0].Main.Steps, j.windows[0].Main.Leader.Stage = 50, 1
+		j.modelled.Limits = []delay.Limit{{Stage: 1, Reported: 12e6, Known: true, Seen: true}, {Stage: 2, MayHide: hides, Known: true}}
+		if v := j.merge(nil); v.Status != want {
+			t.Errorf("%d of 100 ms hide: %v, want %v", hides/1e6, v.Status, want)
+		}
+	}
+}
+
+// TestRanksNotRecordedForLong: the ranks that are recorded may wait for one that is not, if that is for a good part of the run.
+func TestRanksNotRecordedForLong(t *testing.T) {
+	for part, want := range map[int64]bool{8: false, 12: true} {
+		j := stepsOf()
+		j.modelled.Limits = []delay.Limit{{Stage: 1, Reported: 12e6, Known: true, Seen: true}}
+		j.windows = []Window{{Main: &frontier.Result{Makespan: 100 - part}}, {Main: &frontier.Result{Makespan: part}}}
+		j.windows[1].Main.Quality.Missing = []int{7}
+		got := false
+		for _, c := range j.coverage() {
+			got = got || c.Reason == answer.RanksUnknown
+		}
+		if got != want {
+			t.Errorf("%d %% of the run: %+v", part, j.coverage())
+		}
+	}
+}
+
+// TestResolution: the unit of which all times are whole multiples.
+func TestResolution(t *testing.T) {
+	for _, c := range []struct {
+		times []int64
+		want  int64
+	}{{[]int64{120e6, 15e6, 0, 200e6}, 5e6}, {[]int64{3, 7}, 1}, {nil, 0}, {[]int64{0, 0}, 0}} {
+		if got := resolution(c.times); got != c.want {
+			t.Errorf("%v: %d, want %d", c.times, got, c.want)
+		}
+	}
+}
+
+// TestRoundedJobs: a table in units larger than the ranks' arrivals differ by is no all-clear, and says why.
+func TestRoundedJobs(t *testing.T) {
+	for unit, want := range map[int64]answer.Reason{10e6: answer.TooCoarse, 1e3: answer.RanksWait} {
+		w := windows(t, spec(8, 60, 1))[0]
+		w.Wall = nil
+		for i, x := range w.Durations {
+			w.Durations[i] = (x + unit/2) / unit * unit
+		}
+		v := verdictOn(t, w)
+		if c := placeOf(t, v.Coverage, simulate.StageBackward); v.Status != answer.Unseen || c.Reason != want {
+			t.Errorf("in units of %d ns: %v, %+v", unit, v.Status, c)
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 // are read between them.
 const closes = 0.02
 
-// contains looks for a stage that was recorded around others. With wall times the
+// contains looks for a stage that was recorded around others and that package sums cannot
+// tell for sure. With wall times the
 // stages of a step take longer than the step, and without that one they do not, on
 // any rank; where that is so of several, it is the longest. Without them it takes as
 // long as all others together, or as those beside it, or a little longer, on every

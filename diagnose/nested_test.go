@@ -1,9 +1,13 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // TestContains: a stage around others is found with wall times and without; stages
@@ -81,6 +85,48 @@ func TestContains(t *testing.T) {
 				t.Errorf("contains: %q, %v; expected %q", p.Stage, found, test.want)
 			}
 		})
+	}
+}
+
+// TestSumsAreLeftOut: a recorded stage around others is left out of every window, with one
+// note, and the verdict is that without it, for windows that are lent too.
+func TestSumsAreLeftOut(t *testing.T) {
+	job := spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 60, Ranks: []int{3}})
+	job.Schedule.Windows = 3
+	flat := windows(t, job)
+	var nested []*trace.Window
+	for _, w := range flat {
+		around := *w
+		around.Schema.Stages, around.Durations = append(slices.Clone(w.Schema.Stages), "train"), nil
+		for s := range w.Steps() {
+			step, train := w.Step(s), make([]int64, len(w.Ranks))
+			for i, d := range step[len(w.Ranks):] { // all stages but the first
+				train[i%len(w.Ranks)] += d
+			}
+			around.Durations = slices.Concat(around.Durations, step, train)
+		}
+		nested = append(nested, &around)
+	}
+	want := verdictOn(t, flat...)
+	for name, o := range map[string]Options{"kept": {}, "lent": {Brief: true, Beside: NewBeside(1, func(*trace.Window) {})}} {
+		s := New(o)
+		for _, w := range nested {
+			if err := s.Add(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, notes := s.Verdict(), 0
+		for _, p := range got.Problems {
+			if p.Problem == answer.ProblemKind(input.NoteStagesSummed.String()) {
+				notes++
+			}
+		}
+		if len(got.Findings) != 1 || show(got.Findings[0]) != show(want.Findings[0]) || notes != 1 {
+			t.Errorf("%s: %d findings, %d notes, expected %s and one note", name, len(got.Findings), notes, show(want.Findings[0]))
+		}
+		if len(nested[0].Schema.Stages) != len(flat[0].Schema.Stages)+1 {
+			t.Errorf("%s: the window was changed", name)
+		}
 	}
 }
 

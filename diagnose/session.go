@@ -21,6 +21,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 	"github.com/sfstat/sfstat/trace/stagename"
+	"github.com/sfstat/sfstat/trace/sums"
 )
 
 // Options of a diagnosis. The zero value is usable.
@@ -62,6 +63,7 @@ type Session struct {
 type run struct {
 	entries arrivals.Job // of calls, and of windows what places them
 	name    string
+	sums    sums.Rule // of its windows
 	windows []Window
 	lent    []*lent          // windows behind them, whose accounts are not made yet
 	border  *frontier.Border // of the last of these
@@ -177,6 +179,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if i := s.indexOf(w.Run); i >= 0 {
 		r = s.runs[i]
 	}
+	w = r.flat(w)
 	var of *lent
 	if s.o.Beside != nil {
 		of = s.addLent(r, w)
@@ -195,6 +198,13 @@ func (s *Session) addWindow(w *trace.Window) error {
 	r.forget(r.steps.from())
 	of.giveBack(s.o.Beside)
 	return nil
+}
+
+// flat returns a window without the stages that are the sum of others.
+func (r *run) flat(w *trace.Window) *trace.Window {
+	one := []*trace.Window{w}
+	r.sums.Apply(one)
+	return one[0]
 }
 
 // addProfiled accounts for a window that a profiler recorded beside those of a run.
@@ -292,7 +302,7 @@ func (r *run) empty() bool {
 func told(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteDamaged, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
-		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered:
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered, input.NoteStagesSummed:
 		return true
 	}
 	return false

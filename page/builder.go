@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/sums"
 )
 
 // Builder takes the windows of runs one at a time and keeps what a page shows of
@@ -29,6 +30,7 @@ func New(o frontier.Options) *Builder { return &Builder{o: o} }
 // run is what is kept of one run.
 type run struct {
 	name    string
+	flat    sums.Rule // of its windows
 	series  *frontier.Series
 	stages  []Stage
 	members []trace.Rank
@@ -108,7 +110,9 @@ func (b *Builder) add(r trace.Recording) error {
 
 func (b *Builder) window(w *trace.Window) error {
 	r := b.runOf(w.Run)
-	_, d, err := r.series.AddDetailed(w)
+	one := []*trace.Window{w}
+	r.flat.Apply(one) // as a session does
+	_, d, err := r.series.AddDetailed(one[0])
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/sums"
 )
 
 // The values of --baseline that are no path.
@@ -27,10 +28,15 @@ func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {
 		return nil, badUsage("--baseline is %q: expected cohort, rank, or a file or folder with a healthy run: %v", path, err)
 	}
 	var sample frontier.Sample
-	series := map[string]*frontier.Series{}
+	series, flat := map[string]*frontier.Series{}, map[string]*sums.Rule{}
 	what := reading{names: []string{path}, want: auto.WindowsOnly, strict: true, unselected: true}
 	_, err := p.readFrom(c, what, func(item auto.Item) error {
-		return input.At(input.Pos{File: path}, addHealthy(&sample, series, item.Window))
+		one := []*trace.Window{item.Window}
+		if flat[item.Window.Run] == nil {
+			flat[item.Window.Run] = new(sums.Rule)
+		}
+		flat[item.Window.Run].Apply(one)
+		return input.At(input.Pos{File: path}, addHealthy(&sample, series, one[0]))
 	})
 	if err != nil {
 		return nil, badInput(err)

@@ -111,6 +111,15 @@ func TestAuditedJobs(t *testing.T) {
 	})
 }
 
+// TestTablesWithSums: a column that is the sum of others hides nobody.
+func TestTablesWithSums(t *testing.T) {
+	dir := largedata.Need(t, "data/cases/tables")
+	for _, file := range []string{"total-as-stage/tot_step_ms.csv", "train-contains/tt_train.csv"} {
+		want := audited{status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.16, excess: 40, pattern: "constant", problem: "stages_summed"}
+		t.Run(file, func(t *testing.T) { want.check(t, verdictOf(t, filepath.Join(dir, file))) })
+	}
+}
+
 func (a *audited) check(t *testing.T, v judged) {
 	t.Helper()
 	if v.Status != a.status || len(v.Findings) == 0 {

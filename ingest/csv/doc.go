@@ -28,6 +28,9 @@
 // global_rank); columns without a name, as pandas writes its index, and those
 // whose name is of no stage (epoch, loss) are left out and noted.
 //
+// Of columns that are sums of others (package sums) one is the wall time, where none is
+// named, and the rest are left out and noted.
+//
 // A prefix says what a column is where its name alone would not: "stage:run"
 // is a stage called "run", "side:X" and "ready:X" are a channel. docs/inputs.md is
 // the format's page.

@@ -84,6 +84,56 @@ func TestWhatPeopleWrite(t *testing.T) {
 	}
 }
 
+// A column that is the sum of the others is the wall time under any name, and one that is the sum of
+// some is left out, in every window and in long tables too.
+func TestSumsOfColumns(t *testing.T) {
+	var wide, long, train, walled strings.Builder
+	fmt.Fprintln(&wide, "window,step,rank,a_ms,b_ms,c_ms,iter_ms")
+	fmt.Fprintln(&long, "window,step,rank,stage,time_ms")
+	fmt.Fprintln(&train, "window,step,rank,a_ms,train_ms,b_ms,c_ms")
+	fmt.Fprintln(&walled, "window,step,rank,a_ms,b_ms,c_ms,full_ms,wall_ms")
+	for row := range 80 {
+		at := fmt.Sprintf("%d,%d,%d", row/40, row/2, row%2)
+		a, b, c := 20+row*7%11, 30+row*5%13, 10+row*3%7
+		fmt.Fprintf(&wide, "%s,%d,%d,%d,%d\n", at, a, b, c, a+b+c)
+		fmt.Fprintf(&train, "%s,%d,%d,%d,%d\n", at, a, b+c, b, c)
+		fmt.Fprintf(&walled, "%s,%d,%d,%d,%d,%d\n", at, a, b, c, a+b+c, a+b+c+1)
+		for i, v := range []int{a, b, c, a + b + c} {
+			fmt.Fprintf(&long, "%s,%s,%d\n", at, []string{"a", "b", "c", "all"}[i], v)
+		}
+	}
+	for _, tt := range []struct {
+		name, text string
+		wall       int64 // of the first row, ms; 0: none
+		says       string
+	}{
+		{"wide", wide.String(), 60, `"iter" is the sum of "a", "b" and "c": read as the wall time of the step`},
+		{"long", long.String(), 60, `"all" is the sum of "a", "b" and "c": read as the wall time of the step`},
+		{"of some", train.String(), 0, `"train" is the sum of "b" and "c": left out, as its time would count twice`},
+		{"beside a wall time", walled.String(), 61, `"full" is the sum of "a", "b" and "c": left out, as its time would count twice`},
+	} {
+		r, err := csv.NewReader(strings.NewReader(tt.text), "x", csv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws, err := ingesttest.ReadAll(r)
+		if err != nil || len(ws) != 2 {
+			t.Fatalf("%s: %d windows, %v", tt.name, len(ws), err)
+		}
+		for i, w := range ws {
+			if got := strings.Join(w.Schema.Stages, ""); got != "abc" || (w.Wall == nil) != (tt.wall == 0) {
+				t.Errorf("%s: window %d has stages %s, wall times %v", tt.name, i, got, w.Wall != nil)
+			}
+		}
+		if tt.wall > 0 && ws[0].Wall[0] != tt.wall*1e6 {
+			t.Errorf("%s: wall time %d", tt.name, ws[0].Wall[0])
+		}
+		if !strings.Contains(fmt.Sprint(ws[0].Notes), tt.says) || strings.Contains(fmt.Sprint(ws[1].Notes), "sum") {
+			t.Errorf("%s: notes %v, then %v", tt.name, ws[0].Notes, ws[1].Notes)
+		}
+	}
+}
+
 // Times that no training step takes are asked about, and only these.
 func TestUnitDoubt(t *testing.T) {
 	const row = "step,rank,a\n0,0,%s\n"

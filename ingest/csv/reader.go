@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/sums"
 )
 
 // Reader reads the windows of one table. It is an ingest.WindowReader.
@@ -29,8 +30,9 @@ type Reader struct {
 	unit    Unit         // that the caller said
 	ask     bool         // about the unit of its times
 	earlier earlier
-	emptied emptied // since the window before
-	end     error   // what Next returns when ready is empty
+	emptied emptied   // since the window before
+	sums    sums.Rule // of the stages
+	end     error     // what Next returns when ready is empty
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)
@@ -76,7 +78,7 @@ func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
 }
 
 func newReader(rows rows, file string, o Options) (*Reader, error) {
-	c := &Reader{rows: rows, lim: o.Limits.OrDefault(), close: func() error { return nil }}
+	c := &Reader{sums: sums.Rule{Whole: sums.WallTime}, rows: rows, lim: o.Limits.OrDefault(), close: func() error { return nil }}
 	names, err := rows.Header()
 	if err == io.EOF {
 		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
@@ -160,6 +162,7 @@ func (c *Reader) fill() error {
 		last := windows[len(windows)-1]
 		last.Notes = append(last.Notes, input.Note{Kind: input.NoteTruncated, Text: end.Error()})
 	}
+	c.sums.Apply(windows)
 	c.understood(windows[0])
 	c.ready = windows
 	return nil

@@ -33,11 +33,12 @@ const (
 	NoteRowsEmpty                    // rows of a table without a value in a stage are left out
 	NoteDamaged                      // parts of the input cannot be what was written
 	NoteNoEntries                    // the input is well-formed and holds nothing
+	NoteStagesSummed                 // a stage is the sum of others: the wall time, or left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty", "damaged", "no_entries"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty", "damaged", "no_entries", "stages_summed"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 

@@ -29,7 +29,7 @@ func (j *judge) coverage() (out []answer.Coverage) {
 func (j *judge) stepCoverage() (out []answer.Coverage) {
 	entered, kernels := j.stagesSeen(), j.kernelsSee()
 	for _, l := range j.modelled.Limits {
-		if !l.Known {
+		if !l.Known || j.modelled.Stages[l.Stage].Role == points.Wait { // nobody works in a recorded wait
 			continue
 		}
 		c := answer.Coverage{Stage: j.stageName(l.Stage), Seen: l.Seen, Least: l.Reported}

@@ -59,6 +59,19 @@ func TestCoverageOfStages(t *testing.T) {
 	}
 }
 
+// TestCoverageOfWaits: a stage that is nothing but waiting is no place of a delay.
+func TestCoverageOfWaits(t *testing.T) {
+	j := stepsOf()
+	j.modelled.Limits = []delay.Limit{{Stage: 1, Known: true}}
+	if got := len(j.coverage()); got != 2 { // and the time in no stage
+		t.Errorf("%d places: %+v", got, j.coverage())
+	}
+	j.modelled.Stages[1].Role = points.Wait
+	if got := len(j.coverage()); got != 0 {
+		t.Errorf("of waits alone %+v", j.coverage())
+	}
+}
+
 // TestHiddenTime: what hides where ranks wait adds up; of what drowns in noise the largest counts.
 func TestHiddenTime(t *testing.T) {
 	waits := []answer.Coverage{{Hides: 30, Reason: answer.RanksWait}, {Hides: 20, Reason: answer.RanksWait}, {Seen: true}}

@@ -18,7 +18,6 @@ type Healthy struct {
 	Least    int64                // the least that would have been, in any of them; 0: not known
 	Hiding   []answer.Limit       // where a delay may hide that is worth acting on, the largest first
 	Blind    []answer.Coverage    // what is not seen and may hide a delay, the largest first
-	Hides    int64                // how much of a step may be a delay where all ranks wait for the last one
 	Step     int64                // length of a step; 0: not known
 
 	// What happened all the same; nil: nothing.
@@ -48,7 +47,6 @@ func (v *RunVerdict) healthy() *Healthy {
 		}
 	}
 	slices.SortStableFunc(h.Blind, func(a, b answer.Coverage) int { return cmp.Compare(b.Hides, a.Hides) })
-	h.Hides = waitedOut(v.Coverage)
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		switch {

@@ -231,7 +231,14 @@ func TestEdits(t *testing.T) {
 			}
 		}
 		was, is = editedWindows(t, r, &editing{edit: addStage, sums: true})
+		table := slices.Equal(is.Schema.Stages, was.Schema.Stages) // whose reader knows the column for a sum
+		if table == arrivals {
+			t.Errorf("%s: stages %v, of %v", r.name, is.Schema.Stages, was.Schema.Stages)
+		}
 		for r := range 8 {
+			if table {
+				break
+			}
 			sum := int64(0)
 			for s := range was.Schema.Stages {
 				sum += was.Step(1)[s*8+r]

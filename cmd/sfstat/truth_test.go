@@ -111,6 +111,18 @@ func TestAuditedJobs(t *testing.T) {
 	})
 }
 
+// TestClockGlitch: a value that is set aside is in no table either.
+func TestClockGlitch(t *testing.T) {
+	path := filepath.Join(largedata.Need(t, "data/cases/tables"), "clock-glitch", "n2_clock.csv")
+	code, out, _ := runArgs(t, nil, "diagnose", path)
+	if code != 0 || !strings.Contains(out, "stage     ms/step") || !strings.Contains(out, "data         15.2") {
+		t.Errorf("exit code %d, expected a table with 15.2 ms in data:\n%s", code, out)
+	}
+	if _, out, _ := runArgs(t, nil, "frontier", path); !strings.Contains(out, "data") || strings.Contains(out, "99.5 %") {
+		t.Errorf("the account has the hour:\n%s", out)
+	}
+}
+
 // TestTablesWithSums: a column that is the sum of others hides nobody.
 func TestTablesWithSums(t *testing.T) {
 	dir := largedata.Need(t, "data/cases/tables")

@@ -72,6 +72,7 @@ var spare = sync.Pool{New: func() any { return new([]int64) }}
 // O(T·S·R) time.
 func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 	o.Brief = true
+	w = setAside(w)
 	if !before.continues(w) {
 		before = nil
 	}

@@ -22,7 +22,8 @@ type Series struct {
 // NewSeries starts a series. Options.Reference must fit all its windows.
 func NewSeries(o Options) *Series { return &Series{o: o} }
 
-// Add accounts for the next validated window. Where it follows the one before,
+// Add accounts for the next validated window, without values that cannot be unless the paper's
+// cut was asked for. Where it follows the one before,
 // the sync cut begins at that one's last synchronisation point: its first step
 // is then the last of the window before. Errors and cost as Analyze.
 func (s *Series) Add(w *trace.Window) (*Analysis, error) {
@@ -40,6 +41,9 @@ func (s *Series) AddDetailed(w *trace.Window) (*Analysis, *Detail, error) {
 }
 
 func (s *Series) add(w *trace.Window) (*Analysis, *accounting, error) {
+	if s.o.Cut != CutStep {
+		w = setAside(w)
+	}
 	if s.before == nil || !s.before.alike(w) {
 		s.first = &history{}
 	}

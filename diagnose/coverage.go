@@ -16,9 +16,12 @@ func (j *judge) coverage() (out []answer.Coverage) {
 	case j.modelled != nil && len(j.windows) > 0:
 		return j.stepCoverage()
 	case j.entered != nil && len(j.windows) == 0 && j.entered.Step > 0:
-		c := answer.Coverage{Seen: true}
+		c := answer.Coverage{}
 		for i := range j.entered.Places {
 			c.Least = max(c.Least, j.entered.Places[i].Limit)
+		}
+		if c.Seen = c.Least > 0; !c.Seen {
+			c.Hides, c.Reason, c.Needs = j.entered.Step, answer.TooNoisy, answer.SourceRing
 		}
 		return []answer.Coverage{c}
 	}
@@ -44,9 +47,9 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			c.Seen = true
 		case l.MayHide > 0:
 			c.Hides, c.Reason, c.Needs = j.notGrown(c.Stage, l.MayHide), answer.RanksWait, j.showsWaits(c.Stage)
-		case j.tooCoarse():
+		case len(entered) == 0 && j.tooCoarse():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
-		case !j.meetsInStage():
+		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
 		case !l.Seen && l.Reported == 0:
 			c.Hides, c.Reason, c.Needs = j.modelled.Step, answer.TooNoisy, answer.SourceMoreSteps
@@ -54,7 +57,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			c.Hides, c.Reason, c.Needs = min(l.Reported, j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
 		}
 		if at := slices.IndexFunc(out, func(have answer.Coverage) bool { return have.Stage == c.Stage }); at >= 0 {
-			out[at] = ofBoth(out[at], c)
+			out[at] = bothMicrosteps(out[at], c)
 			continue
 		}
 		out = append(out, c)
@@ -79,7 +82,7 @@ func (j *judge) meetsInStage() bool {
 const coarse = 2
 
 // tooCoarse reports whether times are rounded to more than the ranks' arrivals differ by, so that they do not show where
-// ranks wait for each other. Where that is named, or recorded, it need not be shown.
+// ranks wait for each other. Where that is named it need not be shown.
 func (j *judge) tooCoarse() bool {
 	shown := slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Evidence == points.Named })
 	return len(j.books) > 0 && !shown && j.books[0].resolution >= leastResolution && j.modelled.Skew < coarse*j.books[0].resolution
@@ -127,17 +130,15 @@ func (j *judge) kernelsSee() bool {
 	return c != nil && c.excludes() == excludesAll
 }
 
-// ofBoth returns the coverage of a stage in two microsteps: a delay in both is found if it is in either, and hides
-// in both.
-func ofBoth(a, b answer.Coverage) answer.Coverage {
-	if a.Seen || b.Seen && b.Reason == "" {
-		a.Reason, b.Reason = "", ""
+// bothMicrosteps returns the coverage of a stage of which two microsteps were recorded: it is seen if both are, and a
+// rank may be late in each.
+func bothMicrosteps(a, b answer.Coverage) answer.Coverage {
+	out := a
+	if a.Seen {
+		out = b
 	}
-	a.Hides, a.Least, a.Seen = a.Hides+b.Hides, max(a.Least, b.Least), a.Seen && b.Seen
-	if a.Reason == "" {
-		a.Reason, a.Needs = b.Reason, b.Needs
-	}
-	return a
+	out.Hides, out.Least = a.Hides+b.Hides, max(a.Least, b.Least)
+	return out
 }
 
 // leastEntered returns the least delay that entries of calls in a stage show, ns a step.
@@ -179,30 +180,28 @@ func (j *judge) notGrown(stage string, hides int64) int64 {
 	return hides
 }
 
-// waitedOut returns how much of a step may be the delay of one rank where all ranks wait for the last one, ns: one rank
-// may be late in all of these places.
-func waitedOut(coverage []answer.Coverage) (ns int64) {
+// hiddenTime returns how much of a step may be the delay of one rank that the recordings do not show, ns. What hides
+// where ranks wait adds up, since one rank may be late in all of these places; of the rest the largest counts.
+func hiddenTime(coverage []answer.Coverage) int64 {
+	waits, rest := int64(0), int64(0)
 	for _, c := range coverage {
 		if c.Reason == answer.RanksWait || c.Reason == answer.RanksUnknown {
-			ns += c.Hides
+			waits += c.Hides
+		} else {
+			rest = max(rest, c.Hides)
 		}
 	}
-	return ns
-}
-
-// hiddenTime returns how much of a step may be the delay of one rank that the recordings do not show, ns: what hides
-// where ranks wait, or the largest that drowns in noise.
-func hiddenTime(coverage []answer.Coverage) int64 {
-	most := waitedOut(coverage)
-	for _, c := range coverage {
-		if c.Reason != answer.RanksWait && c.Reason != answer.RanksUnknown {
-			most = max(most, c.Hides)
-		}
-	}
-	return most
+	return max(waits, rest)
 }
 
 // unseen reports whether a delay worth acting on may be where the recordings do not show one.
 func (j *judge) unseen(coverage []answer.Coverage) bool {
-	return j.modelled != nil && len(j.windows) > 0 && float64(hiddenTime(coverage)) >= j.minGain*float64(max(1, j.modelled.Step))
+	step := int64(0)
+	switch {
+	case j.modelled != nil && len(j.windows) > 0:
+		step = j.modelled.Step
+	case j.entered != nil:
+		step = j.entered.Step
+	}
+	return len(coverage) > 0 && float64(hiddenTime(coverage)) >= j.minGain*float64(max(1, step))
 }

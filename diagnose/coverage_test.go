@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/points"
@@ -44,7 +45,7 @@ func TestCoverageOfStages(t *testing.T) {
 		"coarse times": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 19e5 }, seen, "forward",
 			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.TooCoarse, Needs: answer.SourceDigits}},
 		"times coarse beside the arrivals": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 21e5 }, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
-		"coarse, where ranks meet is named": {func(j *judge) {
+		"coarse times, the synchronising stage named": {func(j *judge) {
 			j.books, j.modelled.Points[0].Evidence = []book{{resolution: 1e6}}, points.Named
 		}, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
 	} {
@@ -69,6 +70,42 @@ func TestCoverageOfWaits(t *testing.T) {
 	j.modelled.Stages[1].Role = points.Wait
 	if got := len(j.coverage()); got != 0 {
 		t.Errorf("of waits alone %+v", j.coverage())
+	}
+}
+
+// TestCoverageOfMicrosteps: a stage in microsteps is seen if each is; if one is not, its reason and what would show it
+// stand for the stage, in either order.
+func TestCoverageOfMicrosteps(t *testing.T) {
+	seen := answer.Coverage{Stage: "forward", Seen: true, Least: 12}
+	blind := answer.Coverage{Stage: "forward", Hides: 40, Least: 30, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}
+	for _, pair := range [][2]answer.Coverage{{seen, blind}, {blind, seen}} {
+		if got := bothMicrosteps(pair[0], pair[1]); got != blind {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := bothMicrosteps(seen, seen); got != seen {
+		t.Errorf("both seen: %+v", got)
+	}
+	if got := bothMicrosteps(blind, blind); got.Hides != 80 || got.Seen {
+		t.Errorf("neither seen: %+v", got)
+	}
+}
+
+// TestCoverageOfEntries: entries see into what the times of stages cannot show; alone, they see if any place shows a delay.
+func TestCoverageOfEntries(t *testing.T) {
+	j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Stage: "backward", Repeats: true, Limit: 5e6}}})
+	j.modelled.Points, j.books = nil, []book{{resolution: 1e6}}
+	j.modelled.Limits = []delay.Limit{{Stage: 1, Reported: 12e6, Known: true, Seen: true}, {Stage: 2, MayHide: 40e6, Known: true}}
+	for _, stage := range []string{"forward", "backward"} {
+		if c := placeOf(t, j.coverage(), stage); !c.Seen || c.Reason != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	for limit, want := range map[int64]bool{0: false, 5e6: true} {
+		alone := withEntries(&judge{run: &run{}, minGain: 0.1}, arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Repeats: true, Limit: limit}}})
+		if c := placeOf(t, alone.coverage(), ""); c.Seen != want || (c.Reason == "") != want || alone.unseen(alone.coverage()) == want {
+			t.Errorf("least delay %d: %+v", limit, c)
+		}
 	}
 }
 

@@ -90,7 +90,8 @@ func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecide
 	return open
 }
 
-// askRoles asks for a baseline where ranks meet in messages alone: none of them does the work of another.
+// askRoles asks for a baseline where ranks synchronise by messages alone: each has work of its own, so that no rank
+// is a peer of another.
 func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
 	r := j.entered
 	if r == nil || !messagesAlone(r) || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {

@@ -94,8 +94,11 @@ func (j *judge) excludes() exclusion {
 	}
 	switch {
 	case j.entered != nil && nobodyLate(j.entered).Steps >= leastSteps:
-		if len(j.windows) == 0 && j.untold() {
+		switch {
+		case len(j.windows) == 0 && j.untold():
 			return excludesSome
+		case j.unseen(j.coverage()):
+			return excludesSeen
 		}
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:

@@ -53,7 +53,7 @@ func (j *judge) fromModel(f *claim.Claim) (out []*Finding) {
 // chiefStage is the part of a delay that one stage must have for the finding to be about it.
 const chiefStage = 0.6
 
-// modelFinding is what findings of the model have in common.
+// modelFinding returns what findings of the model have in common.
 func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	m := j.modelled
 	out := Finding{Kind: KindRank, Cause: CauseLate, Confidence: confidenceIn(f.Certainty), modelled: true}
@@ -184,7 +184,7 @@ func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
 		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before}
 }
 
-// placedFinding is a finding with the windows that show it.
+// placedFinding returns a finding with the windows that show it.
 func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
 	last := -1
 	see := func(t int) {

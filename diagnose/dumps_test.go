@@ -114,7 +114,7 @@ func replicas(ranks, steps, stack int, late func(r, step int) float64) *dumps {
 	return d
 }
 
-// always is a delay of one rank in all steps.
+// always returns a delay of one rank in all steps.
 func always(rank int, ms float64) func(r, step int) float64 {
 	return func(r, _ int) float64 {
 		if r == rank {

@@ -590,7 +590,7 @@ next: inspect_host device_counters of 1`},
 	}
 }
 
-// buckets are dumps of two calls a step, before the second of which rank 2 is late.
+// buckets returns dumps of two calls a step, before the second of which rank 2 is late.
 func buckets(second int) *dumps {
 	d := newDumps(4)
 	for range 40 {
@@ -611,7 +611,7 @@ func buckets(second int) *dumps {
 	return d
 }
 
-// stagesApart are dumps of two replicas of two pipeline stages, which reduce gradients each among themselves; messages between stages are not
+// stagesApart returns dumps of two replicas of two pipeline stages, which reduce gradients each among themselves; messages between stages are not
 // recorded. Rank 1 is late before or behind them.
 func stagesApart(behind bool) *dumps {
 	d := newDumps(4)
@@ -709,7 +709,7 @@ next: dump_stack py_spy of 2`},
 	}
 }
 
-// hung are dumps of a job in which rank 2 never enters the twentieth call, and ranks 0 and 1 go on in another group for some steps.
+// hung returns dumps of a job in which rank 2 never enters the twentieth call, and ranks 0 and 1 go on in another group for some steps.
 func hung(steps int, change func(d *dumps)) *dumps {
 	d := replicas(4, 20, atBackward, always(2, 0))
 	d.group("1", 0, 1)

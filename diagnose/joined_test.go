@@ -91,7 +91,10 @@ func answerInShort(v *RunVerdict) string {
 		named("start", h.StartUp != nil)
 		named("perhaps inside", h.Inside != nil)
 		named("perhaps a transfer", h.Transfer != nil)
-		for _, l := range h.Hiding {
+		for _, l := range h.Blind {
+			if float64(l.Hides) < v.MinGain*float64(h.Step) {
+				continue
+			}
 			line += " and in " + l.Stage
 		}
 	}
@@ -235,7 +238,7 @@ func changed(t *testing.T, s simulate.Spec, changes ...func(w *trace.Window)) (o
 	return out
 }
 
-// healthy is a baseline of so many steps.
+// healthy returns a baseline of so many steps.
 func healthy(t *testing.T, steps int) *frontier.Sample {
 	t.Helper()
 	var sample frontier.Sample

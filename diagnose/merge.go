@@ -69,7 +69,7 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	seen := j.observeMonitoring(monitoring, status, claims)
 	return RunVerdict{
 		Run: j.name, MinGain: j.minGain, Status: status, Confidence: confidenceOf(claims),
-		Findings: seen.beside(claims), Together: j.joint(), Limits: j.limitsLeft(), Coverage: j.coverage(),
+		Findings: seen.addTo(claims), Together: j.joint(), Limits: j.limitsLeft(), Coverage: j.coverage(),
 		Observed: slices.Concat(observed, seen.observed), Undecided: open,
 		Problems: slices.Concat(problems, seen.problems), Next: seen.first(next),
 		Devices: j.devices, Earlier: j.earlier, Windows: j.windows, Operators: j.operatorsSeen(), Communications: j.communicationsAlone(), Traffic: j.traffic,

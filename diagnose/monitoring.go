@@ -290,8 +290,8 @@ func (m *monitored) conclude(claims []Finding, all []*health.Record) (others []*
 	return others
 }
 
-// beside returns the claims with what was so at their time, before what a higher confidence lacks.
-func (m *monitored) beside(claims []Finding) []Finding {
+// addTo returns the claims with what was so at their time, before what a higher confidence lacks.
+func (m *monitored) addTo(claims []Finding) []Finding {
 	out := slices.Clone(claims)
 	for i := range out {
 		out[i].Evidence = withBeside(out[i].Evidence, m.shown[i], m.alike[i])

@@ -14,7 +14,7 @@ import (
 func (j *opJudge) verdict() *RunVerdict {
 	findings := map[*theory]*Finding{}
 	for _, t := range j.theories {
-		j.settle(t)
+		j.setCost(t)
 		findings[t] = j.fromOperators(t)
 	}
 	slices.SortStableFunc(j.theories, func(a, b *theory) int { return byWeight(findings[a], findings[b]) })
@@ -31,8 +31,8 @@ func (j *opJudge) verdict() *RunVerdict {
 	return v
 }
 
-// settle fills in what fixing a theory saves of the run, and what a step that it struck costs.
-func (j *opJudge) settle(t *theory) {
+// setCost fills in what fixing a theory saves of the run, and what a step that it struck costs.
+func (j *opJudge) setCost(t *theory) {
 	base := max(1, j.base(t))
 	t.Size, t.Length, t.Saves = t.Charged()/int64(len(j.Steps)), int64(j.base(t)), claim.Exact(t.saved/base)
 	t.Saves.After, t.gain = t.after/base, t.Saves.Alone

@@ -109,7 +109,7 @@ func (j *opJudge) endedLate() []int64 {
 	return out
 }
 
-// walkToGap is the walk that ends behind the operators of a late start.
+// walkToGap returns the walk that ends behind the operators of a late start.
 func (j *opJudge) walkToGap(t *theory) *operators.Culprit {
 	return j.walk(func(w operators.Culprit) bool {
 		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == t.workers[0] && w.Op == t.Op && 10*w.Symptoms >= j.Walks.Symptoms

@@ -313,7 +313,7 @@ const stepsApart = 3
 // one.
 func (j *opJudge) sharedBy(list []*theory, l *ledger, f *claim.Claim, levels levels) []*theory {
 	f.Op, f.Steps.Of = l.pieces[f.Parts[0].Stage].op, len(j.Steps)
-	fix, at := j.evened(l, f, levels), f.Steps
+	fix, at := j.levelSteps(l, f, levels), f.Steps
 	for _, t := range list {
 		if t.Cause != f.Cause || max(t.Steps.First-at.First, at.First-t.Steps.First) > stepsApart || max(t.Steps.Last-at.Last, at.Last-t.Steps.Last) > stepsApart {
 			continue
@@ -336,9 +336,9 @@ func (j *opJudge) sharedBy(list []*theory, l *ledger, f *claim.Claim, levels lev
 	return append(list, t)
 }
 
-// evened makes the kinds of operators of a finding as long in the steps that it struck as in the others, by
+// levelSteps makes the kinds of operators of a finding as long in the steps that it struck as in the others, by
 // one factor for all replicas.
-func (j *opJudge) evened(l *ledger, f *claim.Claim, levels levels) fix {
+func (j *opJudge) levelSteps(l *ledger, f *claim.Claim, levels levels) fix {
 	factors := map[string][]float64{}
 	for _, p := range f.Parts {
 		op := l.pieces[p.Stage].op

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// lines are functions of the ranks of a window in a stage: rank 3 spends so much longer in one, in which a line of the program is.
+// lines returns functions of the ranks of a window in a stage: rank 3 spends so much longer in one, in which a line of the program is.
 func lines(w *trace.Window, stage string, longer int64, steps int) *operator.Totals {
 	t := &operator.Totals{Run: w.Run, Stages: []string{stage}, Names: []string{"sleep at train.py:14", "wait at torch/graph.py:1100", "nn.Module: x"}, Functions: true, Ranks: w.Ranks}
 	for step := range steps {

@@ -16,7 +16,6 @@ type Healthy struct {
 	Searched *evidence.NobodyLate // what was looked at; nil: not known
 	Stages   []string             // in which a delay would have been reported
 	Least    int64                // the least that would have been, in any of them; 0: not known
-	Hiding   []answer.Limit       // where a delay may hide that is worth acting on, the largest first
 	Blind    []answer.Coverage    // what is not seen and may hide a delay, the largest first
 	Step     int64                // length of a step; 0: not known
 
@@ -33,10 +32,7 @@ type Healthy struct {
 func (v *RunVerdict) healthy() *Healthy {
 	h := &Healthy{Small: v.small()}
 	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
-		h.Searched, h.Hiding = &e, v.hiding(e.Step)
-	}
-	if h.Searched != nil {
-		h.Step = h.Searched.Step
+		h.Searched, h.Step = &e, e.Step
 	}
 	for _, c := range v.Coverage {
 		switch {
@@ -65,13 +61,6 @@ func (v *RunVerdict) healthy() *Healthy {
 		h.Transfer = &u
 	}
 	return h
-}
-
-// hiding is where a delay may hide that is worth acting on in steps of a length, the largest first.
-func (v *RunVerdict) hiding(step int64) []answer.Limit {
-	list := slices.DeleteFunc(slices.Clone(v.Limits), func(l answer.Limit) bool { return step == 0 || float64(l.MayHide) < v.MinGain*float64(step) })
-	slices.SortStableFunc(list, func(a, b answer.Limit) int { return cmp.Compare(b.MayHide, a.MayHide) })
-	return list
 }
 
 // once reports whether a finding is an event: what happened in a step or a few, however large.

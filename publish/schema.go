@@ -111,7 +111,7 @@ func (m *schemaMaker) object(t reflect.Type) Schema {
 		if f.optional && of.Kind() == reflect.Pointer {
 			of = of.Elem() // there only where it points to something
 		}
-		s := m.of(of)
+		s := m.schemaOf(of)
 		s.Description = f.Tag.Get("doc")
 		out.Properties = append(out.Properties, Property{f.name, s})
 		if !f.optional {
@@ -121,15 +121,15 @@ func (m *schemaMaker) object(t reflect.Type) Schema {
 	return out
 }
 
-// of describes a value of a type.
-func (m *schemaMaker) of(t reflect.Type) Schema {
+// schemaOf describes a value of a type.
+func (m *schemaMaker) schemaOf(t reflect.Type) Schema {
 	if t == reflect.TypeFor[evidence.Observation]() {
 		return m.anyEvidence()
 	}
 	if t.Kind() != reflect.Pointer {
 		switch x := reflect.Zero(t).Interface().(type) {
 		case interface{ holds() reflect.Type }:
-			return m.of(x.holds())
+			return m.schemaOf(x.holds())
 		case interface{ Names() []string }:
 			return Schema{Enum: anys(x.Names())}
 		case encoding.TextMarshaler:
@@ -138,18 +138,18 @@ func (m *schemaMaker) of(t reflect.Type) Schema {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return m.of(t.Elem()).OrNull()
+		return m.schemaOf(t.Elem()).OrNull()
 	case reflect.Struct:
 		return Schema{Ref: "#/$defs/" + m.define(t)}
 	case reflect.Slice, reflect.Array:
-		items := m.of(t.Elem())
+		items := m.schemaOf(t.Elem())
 		out := Schema{Type: TypeNames{"array"}, Items: &items}
 		if t.Kind() == reflect.Array {
 			out.MinItems, out.MaxItems = t.Len(), t.Len()
 		}
 		return out
 	case reflect.Map:
-		return Schema{Type: TypeNames{"object"}, Others: m.of(t.Elem())}
+		return Schema{Type: TypeNames{"object"}, Others: m.schemaOf(t.Elem())}
 	case reflect.Float64:
 		return Schema{Type: TypeNames{"number", "null"}} // null: not finite
 	case reflect.Bool:

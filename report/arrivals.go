@@ -31,7 +31,7 @@ func (o Output) Arrivals(jobs []Arrivals) error {
 
 func (j Arrivals) published() publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) }
 
-// jobsOf is the document of what ranks of jobs entered.
+// jobsOf returns the document of what ranks of jobs entered.
 func jobsOf[T any](form string, jobs []T, problems []Problem) publish.Jobs[T] {
 	return publish.Jobs[T]{Schema: form, Jobs: jobs, Problems: problemsOf(problems)}
 }

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// each is what of makes of every item, never nil.
+// each returns what of makes of every item, never nil.
 func each[In, T any](items []In, of func(In) T) []T {
 	out := make([]T, len(items))
 	for i, x := range items {
@@ -11,5 +11,5 @@ func each[In, T any](items []In, of func(In) T) []T {
 	return out
 }
 
-// strs are the names of values that name themselves; never nil.
+// strs returns the names of values that name themselves; never nil.
 func strs[T fmt.Stringer](v []T) []string { return each(v, T.String) }

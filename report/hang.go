@@ -41,7 +41,7 @@ func (j Arrivals) hangDocument() document {
 	return append(d, prose(say("arrivals facts", j)))
 }
 
-// hangHeads are the headlines of a hang, as sure as it is who is missing.
+// hangHeads returns the headlines of a hang, as sure as it is who is missing.
 func hangHeads(h *arrivals.Hang) (d document) {
 	sure := evidence.Strong
 	if roots := h.Roots(); len(roots) == 0 || roots[0].May {

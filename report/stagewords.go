@@ -73,7 +73,7 @@ func workerName(rank int, role string, stands []int) string {
 // andList is "a", "a and b" or "a, b and c".
 func andList(names []string) string { return listed(names, "and") }
 
-// orList is the same with "or".
+// orList returns the same with "or".
 func orList(names []string) string { return listed(names, "or") }
 
 // listed is a list with a word before its last name.

@@ -18,7 +18,7 @@ type Traced struct {
 	Launched *operator.Totals // of a profiler's trace, its operators by name and stage; else nil
 }
 
-// tracesOf is the document of what an engine makes of traces.
+// tracesOf returns the document of what an engine makes of traces.
 func tracesOf[T any](form string, traces []T, problems []Problem) publish.Traces[T] {
 	return publish.Traces[T]{Schema: form, Traces: traces, Problems: problemsOf(problems)}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// copied is a copy of the files of a folder in one of their own.
+// copied returns a copy of the files of a folder in one of their own.
 func copied(t *testing.T, folder string) (dir string, paths []string) {
 	t.Helper()
 	dir = t.TempDir()

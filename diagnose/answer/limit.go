@@ -35,5 +35,5 @@ const (
 
 var reasons = []Reason{RanksWait, NoMeeting, TooNoisy, TooCoarse, NotRecorded, RanksUnknown, MessagesBlind}
 
-// Names are all reasons.
+// Names returns all reasons.
 func (Reason) Names() []string { return namesOf(reasons) }

@@ -53,7 +53,7 @@ var matchNames = [...]string{"number", "order"}
 
 func (m Match) String() string { return enum.Name(matchNames[:], m) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Match) Names() []string { return matchNames[:] }
 
 // ErrNoStep is wrapped where no step number is in all sources, which ByOrder

@@ -42,7 +42,7 @@ var kindNames = [...]string{"compute", "collective", "mixed"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Operator is all operators of one name that one stage launched.

@@ -27,7 +27,7 @@ var unitNames = [...]string{"pairs", "runs", "batches"}
 
 func (u Unit) String() string { return enum.Name(unitNames[:], u) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Unit) Names() []string { return unitNames[:] }
 
 // Doubt is a reason to read a comparison with care.
@@ -48,7 +48,7 @@ var doubtNames = [doubtCount]string{"one_run_each", "few_runs", "runs_without_pa
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Doubt) Names() []string { return doubtNames[:] }
 
 // Row is one measure of both sides.
@@ -75,7 +75,7 @@ const (
 	ShownBoth Showing = "both"
 )
 
-// Names are all of them.
+// Names returns all of them.
 func (Showing) Names() []string {
 	return []string{string(ShownNew), string(ShownGone), string(ShownBoth)}
 }
@@ -107,7 +107,7 @@ var standingNames = [...]string{"", "within", "not_shown", "below_gate", "exceed
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Standing) Names() []string { return standingNames[1:] }
 
 // Options of a comparison. The zero value is usable.

@@ -45,7 +45,7 @@ var kindNames = [kindCount]string{"step_time", "stage", "wait", "arrival_skew", 
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Measure is one number of a run. Stage is of a stage, and of a found delay where

@@ -25,7 +25,7 @@ var boundNames = [...]string{"unknown", "latency", "bandwidth"}
 
 func (b Bound) String() string { return enum.Name(boundNames[:], b) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Bound) Names() []string { return boundNames[:] }
 
 // Class is the size class of a message: the power of two that it reaches, so that 1 MiB and

@@ -22,7 +22,7 @@ var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges", "Inspe
 
 func (j Join) String() string { return enum.Name(joinNames[:], j) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Join) Names() []string { return joinNames[:] }
 
 // tie is a call and its kernel, as the profiler recorded them together.

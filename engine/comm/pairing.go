@@ -25,7 +25,7 @@ var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI b
 
 func (p Pairing) String() string { return enum.Name(pairingNames[:], p) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Pairing) Names() []string { return pairingNames[:] }
 
 // witness is a process as a log or a profiler saw it.

@@ -43,7 +43,7 @@ var standingNames = [...]string{"no peers", "too few calls", "too short for the 
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Standing) Names() []string { return standingNames[:] }
 
 // Suspect is a subject that is slower than its peers.

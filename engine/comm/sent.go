@@ -22,7 +22,7 @@ var routeNames = [...]string{"ring", "tree", "direct"}
 
 func (r Route) String() string { return enum.Name(routeNames[:], r) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Route) Names() []string { return routeNames[:] }
 
 // Sent is what one rank sends another.

@@ -27,7 +27,7 @@ var eraNames = [...]string{"unknown", "initialisation", "step", "between steps",
 
 func (e Era) String() string { return enum.Name(eraNames[:], e) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Era) Names() []string { return eraNames[:] }
 
 // Place is where in the job a call is.
@@ -49,7 +49,7 @@ var stepSourceNames = [...]string{"none", "marks", "repetition"}
 
 func (s StepSource) String() string { return enum.Name(stepSourceNames[:], s) }
 
-// Names are all of them.
+// Names returns all of them.
 func (StepSource) Names() []string { return stepSourceNames[:] }
 
 // Steps is the steps of a job: those that the program marks, else the repetition of calls.

@@ -23,7 +23,7 @@ var variantNames = [...]string{"plain", "sequence_parallel", "sharded_optimizer"
 
 func (v Variant) String() string { return enum.Name(variantNames[:], v) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Variant) Names() []string { return variantNames[:] }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.

@@ -77,7 +77,7 @@ var verdictNames = [...]string{"untested", "none_shown", "regression", "improvem
 
 func (v Verdict) String() string { return enum.Name(verdictNames[:], v) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Verdict) Names() []string { return verdictNames[:] }
 
 // Difference is what is known of a row.

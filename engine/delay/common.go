@@ -235,7 +235,7 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 		return out
 	}
 	for _, f := range s.changes(c, o) {
-		s.spreadOver(&f, between(c, f.Steps), i)
+		s.spreadOver(&f, spanOf(c, f.Steps), i)
 		out = append(out, f)
 	}
 	return out
@@ -313,8 +313,8 @@ func (s *trend) slow(c shared, o Options) (claim.Claim, []bool, bool) {
 	return f, big, true
 }
 
-// between are the values of the steps from the first to the last that were struck.
-func between(c shared, at claim.Struck) []bool {
+// spanOf marks the values of the steps from the first to the last that were struck.
+func spanOf(c shared, at claim.Struck) []bool {
 	out := make([]bool, len(c.x))
 	for i, t := range c.step {
 		out[i] = int(t) >= at.First && int(t) <= at.Last
@@ -329,7 +329,7 @@ func (s *trend) fromTo(f *claim.Claim) {
 			continue
 		}
 		var in, out []float64
-		for i, b := range between(c, f.Steps) {
+		for i, b := range spanOf(c, f.Steps) {
 			if b {
 				in = append(in, c.x[i])
 			} else {

@@ -21,7 +21,7 @@ var cutNames = [...]string{"auto", "step", "carried", "sync"}
 
 func (c Cut) String() string { return enum.Name(cutNames[:], c) }
 
-// Names are all cuts.
+// Names returns all cuts.
 func (Cut) Names() []string { return cutNames[:] }
 
 // ParseCut is the inverse of String.

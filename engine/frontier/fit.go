@@ -28,7 +28,7 @@ var fitNames = [...]string{"auto", "none", "given"}
 
 func (m FitMode) String() string { return enum.Name(fitNames[:], m) }
 
-// Names are all modes.
+// Names returns all modes.
 func (FitMode) Names() []string { return fitNames[:] }
 
 // ParseFit is the inverse of String.

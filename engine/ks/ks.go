@@ -57,7 +57,7 @@ var clockNames = [...]string{"folded", "wall"}
 
 func (c Clock) String() string { return enum.Name(clockNames[:], c) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Clock) Names() []string { return clockNames[:] }
 
 // Against says whom a worker's mean is taken over.
@@ -72,7 +72,7 @@ var againstNames = [...]string{"peers", "everyone"}
 
 func (a Against) String() string { return enum.Name(againstNames[:], a) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Against) Names() []string { return againstNames[:] }
 
 // NoTest permutations make no test.
@@ -139,7 +139,7 @@ var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Doubt) Names() []string { return doubtNames[1:] }
 
 // Score is what is known of one worker.

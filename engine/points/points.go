@@ -176,7 +176,7 @@ var evidenceNames = [...]string{"unknown", "likely", "shown", "named"}
 
 func (e Evidence) String() string { return enum.Name(evidenceNames[:], e) }
 
-// Names are all kinds of evidence, the weakest first.
+// Names returns all kinds of evidence, the weakest first.
 func (Evidence) Names() []string { return evidenceNames[:] }
 
 // Sure reports whether strong claims may rest on it.

@@ -34,7 +34,7 @@ var idealNames = [...]string{"all", "peers"}
 
 func (i Ideal) String() string { return enum.Name(idealNames[:], i) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Ideal) Names() []string { return idealNames[:] }
 
 // Missing says what becomes of a trace that lacks operators which end every

@@ -84,7 +84,7 @@ var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal"
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Doubt) Names() []string { return doubtNames[1:] }
 
 // rank orders the outliers and sums them up by worker.

@@ -47,7 +47,7 @@ var quantityNames = [...]string{"start", "duration", "wait", "transfer"}
 
 func (q Quantity) String() string { return enum.Name(quantityNames[:], q) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Quantity) Names() []string { return quantityNames[:] }
 
 // Absent marks a value that was not recorded.
@@ -77,7 +77,7 @@ var methodNames = [methodCount]string{"pooled", "leave-one-out", "population"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Method) Names() []string { return methodNames[:] }
 
 // Scale is what values are compared on.

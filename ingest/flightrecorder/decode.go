@@ -50,7 +50,7 @@ type tensorsOf struct {
 // hundred at most.
 const mostFrames = 256
 
-// comm is the whole dump, or one that is broken off.
+// comm returns the whole dump, or one that is broken off.
 func (d *decoder) comm(root value, broken bool, pattern *regexp.Regexp) (*comms.Record, error) {
 	if root.kind != dict {
 		return nil, d.bad(input.ErrFormat, 0, "no dict at the top, as a Flight Recorder dump has: it may have broken off, or be another pickle")

@@ -37,7 +37,7 @@ var phaseNames = [...]string{"unknown", "data", "forward", "backward", "optimize
 
 func (p Phase) String() string { return enum.Name(phaseNames[:], p) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Phase) Names() []string { return phaseNames[:] }
 
 // String is the line as people write it: "train.py:66".

@@ -28,7 +28,7 @@ var differenceNames = [...]string{"operation", "sizes", "types", "input_and_outp
 
 func (d Difference) String() string { return enum.Name(differenceNames[:], d) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Difference) Names() []string { return differenceNames[:] }
 
 // Mismatch is a call that members entered differently, or with sizes that cannot

@@ -22,7 +22,7 @@ var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP", "EDP"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names are all of them.
+// Names returns all of them.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM

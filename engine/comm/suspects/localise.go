@@ -61,15 +61,15 @@ func slowOf(r *comm.Result) (all []claim.Claim) {
 		}
 	}
 	for _, g := range groups {
-		if !slices.ContainsFunc(all, func(link claim.Claim) bool { return link.Kind == claim.Link && within(r, link, g) }) {
+		if !slices.ContainsFunc(all, func(link claim.Claim) bool { return link.Kind == claim.Link && explainsGroup(r, link, g) }) {
 			all = append(all, g)
 		}
 	}
 	return all
 }
 
-// within reports whether a slow link explains that a group is slow: it is part of the group.
-func within(r *comm.Result, link, group claim.Claim) bool {
+// explainsGroup reports whether a slow link explains that a group is slow: it is part of the group.
+func explainsGroup(r *comm.Result, link, group claim.Claim) bool {
 	of := r.MembersOf(group.Bandwidth.Subjects[0])
 	return slices.ContainsFunc(link.Bandwidth.Subjects, func(s int) bool {
 		return !slices.ContainsFunc(r.MembersOf(s), func(rank int) bool { return !slices.Contains(of, rank) })

@@ -37,7 +37,7 @@ var labelNames = [...]string{"unknown", "frontier_accounting", "direct_exposure"
 
 func (l Label) String() string { return enum.Name(labelNames[:], l) }
 
-// Names are all labels.
+// Names returns all labels.
 func (Label) Names() []string { return labelNames[:] }
 
 // Strong reports whether the label is a diagnosis rather than an accounting
@@ -81,7 +81,7 @@ var reasonNames = [...]string{"unknown", "accumulation_collapsed", "below_domina
 
 func (r Reason) String() string { return enum.Name(reasonNames[:], r) }
 
-// Names are all reasons.
+// Names returns all reasons.
 func (Reason) Names() []string { return reasonNames[:] }
 
 // Roles is what is known about the roles of the ranks in one frontier.

@@ -56,8 +56,7 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	out := &Signs{Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
 	for _, r := range found.Ranks {
 		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
-			r.Op = glyph.Visible(r.Op)
-			out.Ranks = append(out.Ranks, Sign{o.at[m], r})
+			out.Ranks = append(out.Ranks, Sign{Rank: o.at[m], Departs: r.Departs, S: r.S, Later: r.Later, Whole: r.Whole, Steps: r.Steps, Excess: r.Excess, Walks: r.Walks, Op: glyph.Visible(r.Op)})
 		}
 	}
 	slices.SortStableFunc(out.Ranks, func(a, b Sign) int { return cmp.Compare(b.Excess, a.Excess) })

@@ -16,10 +16,7 @@
 // nanoseconds and at most a 10,000th of its mean step. The package is pure.
 package page
 
-import (
-	"github.com/sfstat/sfstat/diagnose/operators"
-	"github.com/sfstat/sfstat/internal/bug"
-)
+import "github.com/sfstat/sfstat/internal/bug"
 
 // Page is what one page shows, run by run in the order of the verdict.
 type Page struct {
@@ -159,8 +156,15 @@ type Signs struct {
 
 // Sign is what they find on one rank.
 type Sign struct {
-	Rank int `json:"rank"` // position in Run.Ranks
-	operators.RankSigns
+	Rank    int     `json:"rank"`      // position in Run.Ranks
+	Departs bool    `json:"departs"`   // its completion times, by K-S
+	S       float64 `json:"s"`         // of that test
+	Later   int64   `json:"later_ns"`  // on average
+	Whole   int     `json:"whole"`     // operators that are outliers over the whole window
+	Steps   int     `json:"steps"`     // instances that are outliers in single steps
+	Excess  int64   `json:"excess_ns"` // by which these are longer than on the peers
+	Walks   int     `json:"walks"`     // walks of blame that end here
+	Op      string  `json:"op"`        // where most of them end
 }
 
 // Walk is one walk back from a late operator to where its delay began.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -295,5 +296,42 @@ func TestPanics(t *testing.T) {
 	}
 	if len(p.Failed) != 1 || p.Failed[0].Where != "charts of run broken" {
 		t.Errorf("failed: %v, expected the charts of run broken", p.Failed)
+	}
+}
+
+// Every field that reaches the script of the page has a name of its own there: a value of an engine
+// that is put in whole would arrive under names that the script does not read.
+func TestNamesOfThePage(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var check func(typ reflect.Type, path string)
+	check = func(typ reflect.Type, path string) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+			check(typ.Elem(), path)
+		case reflect.Struct:
+			if seen[typ] {
+				return
+			}
+			seen[typ] = true
+			for f := range typ.Fields() {
+				if !f.IsExported() {
+					continue
+				}
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				switch {
+				case name == "-":
+				case name == "" && f.Anonymous:
+					check(f.Type, path)
+				case name == "":
+					t.Errorf("%s.%s has no name on the page", path, f.Name)
+				default:
+					check(f.Type, path+"."+name)
+				}
+			}
+		}
+	}
+	check(reflect.TypeFor[Page](), "page")
+	if len(seen) < 10 {
+		t.Errorf("%d types looked at", len(seen))
 	}
 }

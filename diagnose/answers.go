@@ -92,8 +92,13 @@ func (v *RunVerdict) first() *Finding {
 
 func (v *RunVerdict) basis() Basis {
 	first := v.first()
+	alone := v.Operators != nil && len(v.Windows) == 0
 	switch {
-	case v.Operators != nil && (len(v.Windows) == 0 || first != nil && first.replayed()):
+	case alone && (first == nil || first.BelowMinGain) && v.Status == answer.Unseen:
+		return OnUnseen
+	case alone && first == nil && v.Status == answer.TooLittleData:
+		return OnTooLittle
+	case alone || v.Operators != nil && first != nil && first.replayed():
 		return OnOperators
 	case v.Communications != nil && first == nil:
 		return OnCalls

@@ -9,8 +9,8 @@ import (
 )
 
 // coverage returns what the recordings show of each place of a step, in the order of the step: of the stages, by the
-// test of the steps, and by entries of calls where these see into a stage in which ranks wait. Empty where steps and
-// entries were not judged: operators and kernels have their questions.
+// test of the steps, and by entries of calls where these see into a stage in which ranks wait; of operators alone of the
+// pipeline stages. Empty where only kernels of NCCL were judged: these have their questions.
 func (j *judge) coverage() (out []answer.Coverage) {
 	switch {
 	case j.modelled != nil && len(j.windows) > 0:
@@ -24,6 +24,8 @@ func (j *judge) coverage() (out []answer.Coverage) {
 			c.Hides, c.Reason, c.Needs = j.entered.Step, answer.TooNoisy, answer.SourceRing
 		}
 		return []answer.Coverage{c}
+	case j.operators != nil && len(j.windows) == 0:
+		return j.operators.Coverage
 	}
 	return nil
 }
@@ -51,10 +53,8 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
-		case !l.Seen && l.Reported == 0:
-			c.Hides, c.Reason, c.Needs = j.modelled.Step, answer.TooNoisy, answer.SourceMoreSteps
-		case !l.Seen:
-			c.Hides, c.Reason, c.Needs = min(l.Reported, j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
+		case !l.Seen: // no more hides than what was recorded costs, were all of it a delay
+			c.Hides, c.Reason, c.Needs = min(l.MayCost, j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
 		}
 		if at := slices.IndexFunc(out, func(have answer.Coverage) bool { return have.Stage == c.Stage }); at >= 0 {
 			out[at] = bothMicrosteps(out[at], c)
@@ -181,17 +181,21 @@ func (j *judge) notGrown(stage string, hides int64) int64 {
 }
 
 // hiddenTime returns how much of a step may be the delay of one rank that the recordings do not show, ns. What hides
-// where ranks wait adds up, since one rank may be late in all of these places; of the rest the largest counts.
+// where ranks wait adds up, since one rank may be late in all of these places, and so does what is lost in noise; of the
+// rest the largest counts.
 func hiddenTime(coverage []answer.Coverage) int64 {
-	waits, rest := int64(0), int64(0)
+	waits, noise, rest := int64(0), int64(0), int64(0)
 	for _, c := range coverage {
-		if c.Reason == answer.RanksWait || c.Reason == answer.RanksUnknown {
+		switch c.Reason {
+		case answer.RanksWait, answer.RanksUnknown:
 			waits += c.Hides
-		} else {
+		case answer.TooNoisy:
+			noise += c.Hides
+		default:
 			rest = max(rest, c.Hides)
 		}
 	}
-	return max(waits, rest)
+	return max(waits, noise, rest)
 }
 
 // unseen reports whether a delay worth acting on may be where the recordings do not show one.

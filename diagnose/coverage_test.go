@@ -27,7 +27,7 @@ func placeOf(t *testing.T, list []answer.Coverage, stage string) answer.Coverage
 func TestCoverageOfStages(t *testing.T) {
 	seen := delay.Limit{Stage: 1, Reported: 12e6, Known: true, Seen: true}
 	wait := delay.Limit{Stage: 2, MayHide: 40e6, Known: true}
-	noisy := delay.Limit{Stage: 1, Reported: 30e6, Known: true}
+	noisy := delay.Limit{Stage: 1, Reported: 30e6, MayCost: 22e6, Known: true}
 	for name, c := range map[string]struct {
 		change func(*judge)
 		limit  delay.Limit
@@ -36,8 +36,8 @@ func TestCoverageOfStages(t *testing.T) {
 	}{
 		"seen":                    {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
 		"ranks wait":              {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
-		"noisy":                   {nil, noisy, "forward", answer.Coverage{Hides: 30e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
-		"nothing would stand out": {nil, delay.Limit{Stage: 1, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"noisy":                   {nil, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"nothing would stand out": {nil, delay.Limit{Stage: 1, MayCost: 130e6, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"meets nowhere": {func(j *judge) { j.modelled.Points = nil }, seen, "forward",
 			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.NoMeeting, Needs: answer.SourceArrivals}},
 		"meets in no stage": {func(j *judge) { j.modelled.Stages[2].Role = points.Rest }, seen, "forward",
@@ -109,14 +109,18 @@ func TestCoverageOfEntries(t *testing.T) {
 	}
 }
 
-// TestHiddenTime: what hides where ranks wait adds up; of what drowns in noise the largest counts.
+// TestHiddenTime: what hides where ranks wait adds up, and so does what is lost in noise; of all else the largest counts.
 func TestHiddenTime(t *testing.T) {
 	waits := []answer.Coverage{{Hides: 30, Reason: answer.RanksWait}, {Hides: 20, Reason: answer.RanksWait}, {Seen: true}}
 	if got := hiddenTime(waits); got != 50 {
 		t.Errorf("of two stages in which ranks wait %d, want 50", got)
 	}
-	if got := hiddenTime(append(waits, answer.Coverage{Hides: 45, Reason: answer.TooNoisy}, answer.Coverage{Hides: 60, Reason: answer.TooNoisy})); got != 60 {
-		t.Errorf("beside noise %d, want 60", got)
+	noise := append(waits, answer.Coverage{Hides: 45, Reason: answer.TooNoisy}, answer.Coverage{Hides: 10, Reason: answer.TooNoisy})
+	if got := hiddenTime(noise); got != 55 {
+		t.Errorf("beside noise %d, want 55", got)
+	}
+	if got := hiddenTime(append(noise, answer.Coverage{Hides: 40, Reason: answer.NoPeers}, answer.Coverage{Hides: 60, Reason: answer.NoPeers})); got != 60 {
+		t.Errorf("beside workers without peers %d, want 60", got)
 	}
 }
 

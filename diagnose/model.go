@@ -156,16 +156,23 @@ func (j *judge) stepLimits() []answer.Limit {
 	return out
 }
 
-// limitsLeft returns the limits: of the steps, with nothing hidden in a stage that another recording sees into; of
-// entries where there are no steps.
-func (j *judge) limitsLeft() []answer.Limit {
+// limitsLeft returns the limits: of the steps, with nothing hidden in a stage that another recording sees into; where
+// there are no steps, of operators, or of entries.
+func (j *judge) limitsLeft() (out []answer.Limit) {
+	if len(j.windows) == 0 && j.operators != nil {
+		for _, c := range j.operators.Coverage {
+			out = append(out, answer.Limit{Stage: c.Stage, Reported: c.Least})
+		}
+		return out
+	}
 	if len(j.windows) == 0 {
 		return j.arrivalLimits()
 	}
 	if j.modelled == nil {
 		return nil
 	}
-	out, coverage := j.stepLimits(), j.coverage()
+	coverage := j.coverage()
+	out = j.stepLimits()
 	for i := range out {
 		if at := slices.IndexFunc(coverage, func(c answer.Coverage) bool { return c.Stage == out[i].Stage }); at >= 0 && out[i].MayHide > 0 {
 			out[i].MayHide = coverage[at].Hides

@@ -93,6 +93,7 @@ type opJudge struct {
 
 	theories []*theory
 	late     []*delayed // operators that start late
+	searched searched   // what replicas were compared in; of fewer than two nothing
 }
 
 // judge collects theories: first those about one place, which price divides

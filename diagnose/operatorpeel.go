@@ -190,12 +190,9 @@ func (j *opJudge) peel() {
 	if !j.unlinked() {
 		list = append(list, j.starts()...)
 	}
-	var divisions []*points.Division
 	list = slices.DeleteFunc(list, func(l *ledger) bool { return len(l.pieces) == 0 })
-	for _, l := range list {
-		divisions = append(divisions, l.Division)
-	}
-	found := together(list, delay.Peel(divisions, int64(j.now)*int64(len(j.Steps)), delay.Options{}))
+	j.searched = searched{list, delay.Peel(divisionsOf(list), int64(j.now)*int64(len(j.Steps)), delay.Options{})}
+	found := together(list, j.searched.Terms)
 	found = found[:min(maxAccused, len(found))]
 	for _, d := range found {
 		switch t := d.terms[0]; {

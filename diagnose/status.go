@@ -102,7 +102,7 @@ func (j *judge) excludes() exclusion {
 		}
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:
-		return excludesAll
+		return j.operators.Operators.covered(j.operators.Coverage, j.minGain)
 	case j.traffic != nil && len(j.windows) == 0:
 		return communications(j.traffic).excludes()
 	}

@@ -33,6 +33,8 @@ func (v *RunVerdict) healthy() *Healthy {
 	h := &Healthy{Small: v.small()}
 	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
 		h.Searched, h.Step = &e, e.Step
+	} else if v.Operators != nil {
+		h.Step = int64(v.Operators.Replay.Recorded.Mean)
 	}
 	for _, c := range v.Coverage {
 		switch {
@@ -115,15 +117,18 @@ func (v *RunVerdict) shortage() Shortage {
 		}
 		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan
 	}
+	if o := v.Operators; o != nil && len(v.Windows) == 0 {
+		s.Ranks, s.Steps, s.Time = len(o.Workers), len(o.Steps), int64(o.Replay.Recorded.Mean*float64(len(o.Steps)))
+	}
 	switch {
-	case len(v.Windows) == 0:
+	case s.Steps == 0:
 		s.Of = NoSteps
 	case s.Ranks == 1:
 		s.Of = NoPeers
 		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
 			s.Device = &e
 		}
-	case v.spoilt(&s):
+	case v.spoilt(&s), len(v.Windows) == 0:
 	case s.Missing > 0:
 		s.Of = RanksMissing
 	case incomplete:

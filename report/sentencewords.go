@@ -65,11 +65,13 @@ func init() { // as it says sentences itself
 		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "blind": blindTo, "reasons": reasons, "link": linkName,
 		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
 		"participants": participants, "turnOn": turnOn,
-		"howMuch":  func(f *diagnose.Finding) string { return say("how much", f) },
-		"workerAt": workerName,
-		"worker":   func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
-		"first":    func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
-		"links":    func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
+		"leastFound":  leastFound,
+		"lostInNoise": lostInNoise,
+		"howMuch":     func(f *diagnose.Finding) string { return say("how much", f) },
+		"workerAt":    workerName,
+		"worker":      func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
+		"first":       func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
+		"links":       func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
 		// Monitoring.
 		"probe":      func(channel string) string { return strings.TrimSuffix(channel, trace.ProbeSuffix) },
 		"quantities": func(names []string) string { return andList(each(names, quantityName)) },
@@ -169,8 +171,8 @@ func stagesWord(stages []string) string {
 
 // blindTo returns what a recording does not show, and how large a delay may hide there.
 func blindTo(h *diagnose.Healthy) string {
-	var hidden, drowned []string
-	least, hides := int64(0), int64(0)
+	var hidden, drowned, alone []string
+	least, hides, single := int64(0), int64(0), int64(0)
 	for _, c := range h.Blind {
 		switch c.Reason {
 		case answer.NoMeeting:
@@ -182,6 +184,8 @@ func blindTo(h *diagnose.Healthy) string {
 				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", percentOf(float64(c.Hides)/float64(max(1, h.Step))))
 			}
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
+		case answer.NoPeers:
+			alone, single = append(alone, c.Stage), max(single, c.Hides)
 		case answer.TooNoisy:
 			drowned, least = append(drowned, stageWord(c.Stage)), max(least, c.Least)
 		default:
@@ -196,6 +200,9 @@ func blindTo(h *diagnose.Healthy) string {
 		}
 		text = append(text, fmt.Sprintf("This recording cannot see into %s: a rank may lose up to %s%s there unseen.", fewOf(hidden), length(float64(hides)), of))
 	}
+	if len(alone) > 0 {
+		text = append(text, fmt.Sprintf("No two ranks do the same work in %s: one may lose up to %s of a %s step there unseen.", fewOf(alone), length(float64(single)), length(float64(h.Step))))
+	}
 	switch {
 	case len(drowned) > 0 && least > 0 && least < h.Step:
 		text = append(text, fmt.Sprintf("In %s only a delay of %s or more would stand out from the noise.", fewOf(drowned), length(float64(least))))
@@ -203,6 +210,27 @@ func blindTo(h *diagnose.Healthy) string {
 		text = append(text, fmt.Sprintf("In %s no delay would stand out from the noise.", fewOf(drowned)))
 	}
 	return strings.Join(text, " ")
+}
+
+// leastFound returns the least delay that is found wherever in a step it is, ns a step; 0 where any place is not seen.
+func leastFound(coverage []answer.Coverage) (least int64) {
+	for _, c := range coverage {
+		if !c.Seen {
+			return 0
+		}
+		least = max(least, c.Least)
+	}
+	return least
+}
+
+// lostInNoise returns how much of a step may be a delay that does not stand out of the noise, ns.
+func lostInNoise(coverage []answer.Coverage) (sum int64) {
+	for _, c := range coverage {
+		if c.Reason == answer.TooNoisy {
+			sum += c.Hides
+		}
+	}
+	return sum
 }
 
 // reasons returns the place that hides most of each reason why places are not seen, the largest first.

@@ -30,10 +30,11 @@ const (
 	TooCoarse     Reason = "too_coarse"    // times are rounded to more than the ranks' arrivals differ by
 	NotRecorded   Reason = "not_recorded"  // time in no stage, without the length of steps
 	RanksUnknown  Reason = "ranks_unknown" // ranks that others wait for left no recording
+	NoPeers       Reason = "no_peers"      // no other rank does the same work
 	MessagesBlind Reason = "messages"      // waits in sends and receives were not recorded
 )
 
-var reasons = []Reason{RanksWait, NoMeeting, TooNoisy, TooCoarse, NotRecorded, RanksUnknown, MessagesBlind}
+var reasons = []Reason{RanksWait, NoMeeting, TooNoisy, TooCoarse, NotRecorded, RanksUnknown, NoPeers, MessagesBlind}
 
 // Names returns all reasons.
 func (Reason) Names() []string { return namesOf(reasons) }

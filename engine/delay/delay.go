@@ -111,6 +111,7 @@ type Limit struct {
 	Reported int64 // ns a step; 0: none is found, or the ranks synchronise in the stage
 	MayHide  int64 // ns a step; 0: nothing hides there
 	Known    bool  // the stage was looked at
+	MayCost  int64 // ns a step; where it is not Seen: the most that any rank's times in it that are longer than its peers' cost, chance and all
 	// Seen: a delay by little more than what saves MinGain is found. Reported may be far larger: then it is not.
 	Seen bool
 }

@@ -41,8 +41,30 @@ func (s *series) limits(o Options) []Limit {
 		l := &out[piece.Stage]
 		least, tries := s.least(k, cost, o)
 		l.Reported, l.Known, l.Seen = int64(math.Ceil(asReported*least)), true, least > 0 && tries <= seenTrials
+		if !l.Seen {
+			l.MayCost = max(l.MayCost, s.mayCost(k))
+		}
 	}
 	return out
+}
+
+// mayCost returns the most that the times of a rank in a piece cost where they are longer than its peers', were all of
+// it a delay, ns a step.
+func (s *series) mayCost(k int) (most int64) {
+	steps := 0
+	for n := range s.Intervals {
+		if s.Step(n, k) >= 0 {
+			steps++
+		}
+	}
+	for r := range s.Ranks {
+		sum := 0.0
+		for _, x := range s.own(cell{r, k}) {
+			sum += max(0, x)
+		}
+		most = max(most, int64(sum/float64(max(1, steps))))
+	}
+	return most
 }
 
 // leastSpent is the mean over steps of the shortest time that a rank spends in a point's stage.
@@ -121,8 +143,8 @@ func (s *series) leastOf(k, r int, cost float64, o Options) (delay float64, trie
 		}
 		lack[n] = max(0, float64(last-row[r]))
 	}
-	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, cost)}
-	at.level = trimmed(at.e)
+	at := s.plant(k, r)
+	at.delay = costing(lack, cost)
 	most := trials
 	if o.Limits == SeenLimits {
 		most = seenTrials + 1
@@ -159,6 +181,13 @@ type planting struct {
 	e, lead     []float64 // [interval] of the rank
 	level       float64   // trimmed mean of e
 	delay       float64
+}
+
+// plant returns a delay of a rank in a piece, of no size yet.
+func (s *series) plant(piece, rank int) planting {
+	at := planting{series: s, piece: piece, rank: rank, e: s.column(s.excess[piece], rank), lead: s.column(s.lead[s.Pieces[piece].Point], rank)}
+	at.level = trimmed(at.e)
+	return at
 }
 
 // chance of the delay, of its size as it would be seen.

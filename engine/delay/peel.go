@@ -20,28 +20,30 @@ type Term struct {
 // perhaps is the chance up to which a term is returned that is not certain.
 const perhaps = 0.5
 
+// Peeled is what Peel found in divisions, and what it left.
+type Peeled struct {
+	Terms []Term // those that are certain, then those with P beyond Options.Level that are more likely than not, then events, with P = 1
+
+	left []*series // by division, the terms taken out
+	sum  float64   // of all that was charged before
+}
+
 // Peel returns the terms of divisions of one run of a length in ns, searched together, for who prices them
 // by a replay of his own: where operators wait for one another in a graph, the last arrival at a point says
-// nothing of what a delay costs. Those that are certain come first, then those with P beyond Options.Level
-// that are more likely than not, then what happened in a few intervals, with P = 1. A division in which
+// nothing of what a delay costs. Events are what happened in a few intervals. A division in which
 // little is charged pays for the search with the others, as pieces do.
-func Peel(list []*points.Division, length int64, o Options) (out []Term) {
+func Peel(list []*points.Division, length int64, o Options) *Peeled {
 	o = o.orDefault()
-	all, sum := make([]*series, len(list)), 0.0
+	all, sum, out := make([]*series, len(list)), 0.0, []Term(nil)
 	for i, d := range list {
 		all[i] = newSeries(d, nil)
 		all[i].whole = max(all[i].whole, float64(length))
 		all[i].step = max(all[i].step, float64(length)/float64(max(1, d.Intervals)))
-		for k := range all[i].charge {
-			sum += all[i].charge[k].sum
-		}
+		sum += all[i].charged()
 	}
 	weight := make([]float64, len(list))
 	for i, s := range all {
-		weight[i] = 0.5 / float64(len(list))
-		for k := range s.charge {
-			weight[i] += 0.5 * s.charge[k].sum / max(1, sum)
-		}
+		weight[i] = shareOf(s.charged(), sum, len(list))
 	}
 	add := func(i int, terms []*term) {
 		for _, t := range terms {
@@ -58,7 +60,34 @@ func Peel(list []*points.Division, length int64, o Options) (out []Term) {
 			return slices.ContainsFunc(out, func(t Term) bool { return t.In == i && t.Rank == rank })
 		}))
 	}
-	return out
+	return &Peeled{Terms: out, left: all, sum: sum}
+}
+
+// shareOf returns the part of the level that a division of several is searched at: one half is shared evenly, the
+// other by what is charged.
+func shareOf(charged, sum float64, divisions int) float64 {
+	return 0.5/float64(divisions) + 0.5*charged/max(1, sum)
+}
+
+// charged returns what is charged to all ranks and pieces, ns.
+func (s *series) charged() (sum float64) {
+	for k := range s.charge {
+		sum += s.charge[k].sum
+	}
+	return sum
+}
+
+// Chance returns the P, as of a term, of a delay of a rank by so many ns in every interval of a piece, were it in what
+// the terms left of a division: at most Options.Level where Peel would have found it for certain.
+func (p *Peeled) Chance(in, rank, piece int, by float64) float64 {
+	s := p.left[in]
+	if s.Ranks < 2 || len(s.peers[s.of[rank]]) < 2 {
+		return 1
+	}
+	at := s.plant(piece, rank)
+	at.delay = by
+	with := at.with(s.charge[piece])
+	return min(1, at.chance()/shareOf(s.charged()-s.charge[piece].sum+with.sum, p.sum-s.charge[piece].sum+with.sum, len(p.left)))
 }
 
 // Common returns what all ranks of a division share: a start-up, changes of level, slow steps.

@@ -17,7 +17,7 @@ func TestPeelTogether(t *testing.T) {
 		late[n][2] += 300
 	}
 	once[7][1] += 4000
-	got := Peel([]*points.Division{division(0, once), division(0, late), division(0, repeated(40, 1000, 1000, 1000, 1000))}, 60_000, Options{})
+	got := Peel([]*points.Division{division(0, once), division(0, late), division(0, repeated(40, 1000, 1000, 1000, 1000))}, 60_000, Options{}).Terms
 	if len(got) != 2 {
 		t.Fatalf("%+v, want two terms", got)
 	}
@@ -63,9 +63,40 @@ func TestPerhaps(t *testing.T) {
 		for range pieces - 1 {
 			work = append(work, repeated(40, 10, 10, 10))
 		}
-		got := Peel([]*points.Division{division(0, work...)}, 0, Options{})
+		got := Peel([]*points.Division{division(0, work...)}, 0, Options{}).Terms
 		if len(got) != 1 || got[0].Rank != 0 || math.Abs(got[0].P-want) > 1e-2*want {
 			t.Errorf("%d pieces: %+v, want P %v", pieces, got, want)
 		}
+	}
+}
+
+// TestChanceOfPlanted: the P of a delay that is put in is that of the term which Peel finds where it was recorded.
+func TestChanceOfPlanted(t *testing.T) {
+	rows := repeated(24, 1000, 1000, 1000, 1000)
+	for n := range rows {
+		for r := range rows[n] {
+			rows[n][r] += int64((7*n + 5*r + 3*n*r) % 11)
+		}
+	}
+	healthy := Peel([]*points.Division{division(0, rows), division(0, repeated(24, 10, 10, 10, 10))}, 0, Options{})
+	if len(healthy.Terms) > 0 {
+		t.Fatalf("%+v in a healthy job", healthy.Terms)
+	}
+	for n := range rows {
+		rows[n][2] += 300
+	}
+	found := Peel([]*points.Division{division(0, rows), division(0, repeated(24, 10, 10, 10, 10))}, 0, Options{}).Terms
+	if len(found) != 1 || found[0].Rank != 2 {
+		t.Fatalf("%+v, want rank 2", found)
+	}
+	if p := healthy.Chance(0, 2, 0, 300); math.Abs(math.Log(p/found[0].P)) > 0.7 {
+		t.Errorf("put in %v, recorded %v", p, found[0].P)
+	}
+	if p := healthy.Chance(0, 2, 0, 2); p <= 0.05 {
+		t.Errorf("%v of a delay within the noise", p)
+	}
+	alone := Peel([]*points.Division{division(0, repeated(24, 1000))}, 0, Options{})
+	if p := alone.Chance(0, 0, 0, 900); p != 1 {
+		t.Errorf("%v of the only rank", p)
 	}
 }

@@ -48,8 +48,9 @@ type Claim struct {
 	Change
 	Rotation
 	Operation
-	Entered   *Entered   // of ranks of Entries and NCCL; else nil
-	Bandwidth *Bandwidth // of links and communicators; else nil
+	Entered    *Entered    // of ranks of Entries and NCCL; else nil
+	Bandwidth  *Bandwidth  // of links and communicators; else nil
+	Difference *Difference // of a Latent cause; else nil
 }
 
 // Rank returns the rank of a claim about one; else −1.
@@ -135,6 +136,25 @@ type Bandwidth struct {
 	Bus      float64 // median of the others' medians, GB/s
 	Smallest int     // size class from which on it is slow, where smaller ones were compared and are not; −1: in all
 }
+
+// Difference is how a rank differs from its peers, of a Latent cause. Parts are where; of Sum those that take longer there.
+// Its Certainty is Event where the distribution alone shows it and nobody is seen to wait.
+type Difference struct {
+	Level  int64   // own work beyond the median of the peers, ns of a step; up to Margin: it varies more, and is not slower
+	Margin int64   // that it is tested beyond, ns
+	D      float64 // largest weighted departure of the distributions, no unit
+	Alone  float64 // P by the distribution alone
+	Blame  float64 // P of being waited for
+	Last   int     // intervals in which it is last even less the margin
+	Of     int     // intervals that were judged
+	Sum    bool    // in the sum of several pieces, and in none by itself
+	Tau    float64 // steps that count as one independent step
+	Block  int     // length of a block, steps
+	Blocks int     // that were handed to ranks at random
+}
+
+// Slower reports whether the rank is slower by more than the margin, and does not only vary more.
+func (d *Difference) Slower() bool { return d.Level > d.Margin }
 
 // Change is what the stage with most of a regression takes.
 type Change struct {

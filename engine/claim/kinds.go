@@ -45,9 +45,10 @@ const (
 	Transfer                // transfers take longer than others like them
 	Launch                  // operators start late behind what was on time
 	Heavy                   // peers have more to compute than others
+	Latent                  // one rank differs from its peers by more than a margin, whatever that costs
 )
 
-var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up", "transfer", "launch", "heavy"}
+var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up", "transfer", "launch", "heavy", "latent"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 

@@ -1,0 +1,211 @@
+package latent
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/blocks"
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// FromDivision returns what ranks work by themselves in the intervals of a division in which all pieces were recorded,
+// from one on. Where these lie side by side its values are those of the division.
+func FromDivision(d *points.Division, from int) Work {
+	w := Work{Ranks: d.Ranks, Points: len(d.Points)}
+	if d.Peers != nil {
+		w.Peers = make([]int, d.Ranks)
+		for i, set := range d.Peers {
+			for _, r := range set {
+				w.Peers[r] = i
+			}
+		}
+	}
+	var whole []int
+	for n := from; n < d.Intervals; n++ {
+		if recorded(d, n) {
+			whole = append(whole, n)
+		}
+	}
+	beside := len(whole) > 0 && whole[len(whole)-1]-whole[0]+1 == len(whole)
+	for k, p := range d.Pieces {
+		w.Pieces = append(w.Pieces, Piece{Stage: p.Stage, Point: p.Point})
+		if beside {
+			w.Own = append(w.Own, d.Work[k][whole[0]*d.Ranks:(whole[0]+len(whole))*d.Ranks])
+			continue
+		}
+		own := make([]int64, 0, len(whole)*d.Ranks)
+		for _, n := range whole {
+			own = append(own, d.Work[k][n*d.Ranks:(n+1)*d.Ranks]...)
+		}
+		w.Own = append(w.Own, own)
+	}
+	return w
+}
+
+// recorded reports whether all pieces of an interval were.
+func recorded(d *points.Division, interval int) bool {
+	for k := range d.Pieces {
+		if d.Step(interval, k) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// shareAgreeing is the part of a run whose stretches must agree.
+const shareAgreeing = 0.75
+
+// Join returns the result of a run from those of stretches of it, one after another, with the same ranks and pieces; nil
+// of none. P is that at which three quarters of the run agree, times 4/3, which holds whatever they have to do with one
+// another (Rüger 1978, Metrika 25:171–178); levels and shares are means over the run.
+func Join(stretches []*Result) *Result {
+	if len(stretches) < 2 {
+		return slices.Concat(stretches, []*Result{nil})[0]
+	}
+	judged := slices.DeleteFunc(slices.Clone(stretches), func(r *Result) bool { return r.Blocks.Refused != blocks.Judged })
+	if len(judged) < 2 {
+		return slices.Concat(judged, stretches)[0]
+	}
+	weight, all := make([]float64, len(judged)), 0.0
+	for i, r := range judged {
+		weight[i] = float64(r.Blocks.Steps)
+		all += weight[i]
+	}
+	out := *judged[0]
+	out.Blocks.Steps, out.Blocks.N = int(all), 0
+	for _, r := range judged {
+		out.Blocks.N += r.Blocks.N
+		out.Blocks.Length, out.Blocks.Tau = max(out.Blocks.Length, r.Blocks.Length), max(out.Blocks.Tau, r.Blocks.Tau)
+		out.Draws, out.Margin = max(out.Draws, r.Draws), max(out.Margin, r.Margin)
+	}
+	out.Workers, out.Blame = slices.Clone(out.Workers), slices.Clone(out.Blame)
+	for i := range out.Workers {
+		s := &out.Workers[i]
+		p := make([]float64, len(judged))
+		s.Level = 0
+		for k, r := range judged {
+			have := r.Workers[i]
+			p[k] = have.P
+			if have.Quarters < agreeing {
+				p[k] = 1
+			}
+			s.D, s.Level = max(s.D, have.D), s.Level+have.Level*weight[k]/all
+		}
+		s.P, s.Quarters = agreed(p, weight), agreeing
+	}
+	for i := range out.Blame {
+		s := &out.Blame[i]
+		p := make([]float64, len(judged))
+		s.Last, s.Of = 0, 0
+		for k, r := range judged {
+			p[k] = r.Blame[i].P
+			s.Last, s.Of = s.Last+r.Blame[i].Last, s.Of+r.Blame[i].Of
+		}
+		s.P = agreed(p, weight)
+	}
+	return &out
+}
+
+// agreed returns the chance at which enough of some stretches of a run agree.
+func agreed(p, weight []float64) float64 {
+	order, all := make([]int, len(p)), 0.0
+	for i, w := range weight {
+		order[i], all = i, all+w
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	sum := 0.0
+	for _, i := range order {
+		if sum += weight[i]; sum >= shareAgreeing*all {
+			return min(1, p[i]/shareAgreeing)
+		}
+	}
+	return 1
+}
+
+// agreeing is in how many quarters of a run a rank must exceed its peers.
+const agreeing = 3
+
+// strongPart is the part of a level at which a claim is strong.
+const strongPart = 0.2
+
+// Claims returns the ranks that differ, the largest level first: of those that blame confirms with their certainty, and
+// of those by whose distribution alone the claim is an event. Ranks are positions.
+func (r *Result) Claims() (out []claim.Claim) {
+	if r == nil || r.Blocks.Refused != blocks.Judged {
+		return nil
+	}
+	for rank := range r.Ranks {
+		var best *claim.Claim
+		for point := range max(1, len(r.Blame)/max(1, r.Ranks)) {
+			if c, differs := r.claim(rank, point); differs && (best == nil || c.Certainty > best.Certainty || c.Certainty == best.Certainty && c.Difference.D > best.Difference.D) {
+				best = &c
+			}
+		}
+		if best != nil {
+			out = append(out, *best)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b claim.Claim) int {
+		return cmp.Or(cmp.Compare(b.Certainty, a.Certainty), cmp.Compare(b.Difference.Level, a.Difference.Level))
+	})
+	return out
+}
+
+// claim returns what a rank's own work before a point shows, and whether it differs.
+func (r *Result) claim(rank, point int) (c claim.Claim, differs bool) {
+	piece, deciding, least := -1, -1, 1.0
+	for k, column := range r.Columns {
+		if column.Point != point {
+			continue
+		}
+		s := r.Score(rank, k)
+		least = min(least, s.P)
+		if deciding < 0 || s.D > r.Score(rank, deciding).D {
+			deciding = k
+		}
+		if !column.Sum() && s.P <= r.o.Level && (piece < 0 || s.D > r.Score(rank, piece).D) {
+			piece = k
+		}
+	}
+	if deciding < 0 || least > r.o.Level || r.Score(rank, deciding).Quarters < agreeing {
+		return c, false
+	}
+	named := piece
+	if named < 0 {
+		named = deciding
+	}
+	s := r.Score(rank, named)
+	d := claim.Difference{Level: int64(math.Round(s.Level)), Margin: r.Margin, D: r.Score(rank, deciding).D, Sum: piece < 0, Alone: least,
+		Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
+	c = claim.Claim{Kind: claim.Rank, Cause: claim.Latent, Ranks: []int{rank}, Host: -1, Length: r.Step, P: least, Certainty: claim.Event,
+		Steps: claim.Struck{Count: r.Blocks.Steps, Of: r.Blocks.Steps, Last: r.Blocks.Steps - 1, Pattern: claim.Constant}}
+	c.Size = max(0, d.Level)
+	c.Parts = r.parts(rank, named)
+	if len(r.Blame) > 0 {
+		b := r.Blame[rank*(len(r.Blame)/r.Ranks)+point]
+		d.Blame, d.Last, d.Of = b.P, b.Last, b.Of
+		if b.Waits && b.P <= r.o.Blame {
+			c.Certainty, c.P = claim.Supported, max(least, b.P*r.o.Level/r.o.Blame)
+		}
+		if c.Certainty == claim.Supported && c.P <= strongPart*r.o.Level {
+			c.Certainty = claim.Strong
+		}
+	}
+	c.Difference = &d
+	return c, true
+}
+
+// parts returns what the pieces of a column take beyond the peers, the largest first.
+func (r *Result) parts(rank, column int) (out []claim.Part) {
+	at := r.Columns[column]
+	for k, c := range r.Columns {
+		if level := r.Score(rank, k).Level; k == column && !at.Sum() || at.Sum() && c.Point == at.Point && !c.Sum() && level > 0 {
+			size := int64(math.Round(max(0, level)))
+			out = append(out, claim.Part{Stage: c.Stage, Size: size, Charged: size * int64(r.Blocks.Steps)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b claim.Part) int { return cmp.Compare(b.Size, a.Size) })
+	return out
+}

@@ -1,0 +1,264 @@
+package latent
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/blocks"
+	"github.com/sfstat/sfstat/engine/claim"
+)
+
+// slow is a job with rank 3 slower in forward.
+func slow(by int64) job {
+	return job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: by, Piece: 1}
+}
+
+func test(t *testing.T, w *Work) *Result {
+	t.Helper()
+	r, err := Test(w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// certain are the ranks that differ for certain.
+func certain(r *Result) (out []int) {
+	for _, c := range r.Claims() {
+		if c.Certainty > claim.Event {
+			out = append(out, c.Rank())
+		}
+	}
+	return out
+}
+
+// TestOrder: in which order ranks were recorded changes no figure of any, P included, whether they are of one set or two.
+func TestOrder(t *testing.T) {
+	for _, sets := range []bool{false, true} {
+		w := slow(2e6).work()
+		order := []int{5, 2, 7, 0, 3, 6, 1, 4}
+		other := *w
+		other.Own = nil
+		for _, own := range w.Own {
+			moved := make([]int64, len(own))
+			for i := range own {
+				moved[i] = own[i/8*8+order[i%8]]
+			}
+			other.Own = append(other.Own, moved)
+		}
+		if sets {
+			w.Peers, other.Peers = []int{0, 0, 0, 0, 1, 1, 1, 1}, make([]int, 8)
+			for at, r := range order {
+				other.Peers[at] = 7 - w.Peers[r] // numbered otherwise, too
+			}
+		}
+		a, b := test(t, w), test(t, &other)
+		for at, r := range order {
+			for k := range a.Columns {
+				if *a.Score(r, k) != *b.Score(at, k) || a.Blame[r] != b.Blame[at] {
+					t.Fatalf("rank %d: %+v %+v, in another order %+v %+v", r, *a.Score(r, k), a.Blame[r], *b.Score(at, k), b.Blame[at])
+				}
+			}
+		}
+		if a.Draws < 399 {
+			t.Errorf("%d draws, want as many as a claim takes", a.Draws)
+		}
+	}
+}
+
+// TestScale: all times longer by a factor give the same answer; so do times longer by as much on all ranks.
+func TestScale(t *testing.T) {
+	w := slow(2e6).work()
+	a := test(t, w)
+	scaled, shifted := *w, *w
+	scaled.Step *= 4
+	scaled.Own, shifted.Own = nil, nil
+	for k, own := range w.Own {
+		x, y := slices.Clone(own), slices.Clone(own)
+		for i := range x {
+			x[i] *= 4
+			y[i] += int64(i/8%7) * 3e6 * int64(k)
+		}
+		scaled.Own, shifted.Own = append(scaled.Own, x), append(shifted.Own, y)
+	}
+	b, c := test(t, &scaled), test(t, &shifted)
+	for i := range a.Workers {
+		if x, y := a.Workers[i], b.Workers[i]; x.P != y.P || x.Quarters != y.Quarters || math.Abs(4*x.Level-y.Level) > 1e-3 {
+			t.Errorf("%+v, four times as long %+v", x, y)
+		}
+		if a.Workers[i] != c.Workers[i] {
+			t.Errorf("%+v, longer on all ranks %+v", a.Workers[i], c.Workers[i])
+		}
+	}
+}
+
+// TestThresholds: two jobs on either side of each, and what decides between them.
+func TestThresholds(t *testing.T) {
+	far := slow(5e6)
+	for _, c := range []struct {
+		name       string
+		job        job
+		change     func(*Work)
+		claimed    bool
+		refused    blocks.Refusal
+		confidence claim.Certainty
+	}{
+		{"1 % of a step", slow(1e6), nil, false, 0, 0},
+		{"2 %", slow(2e6), nil, true, 0, claim.Strong},
+		{"2 %, of a clock that sees 0.5 %", slow(2e6), func(w *Work) { w.Resolution = 5e5 }, true, 0, claim.Strong},
+		{"2 %, of a clock that sees 1 %", slow(2e6), func(w *Work) { w.Resolution = 1e6 }, false, 0, 0},
+		{"faster", slow(-5e6), nil, false, 0, 0},
+		{"nobody waits", far, func(w *Work) { w.Points = 0 }, false, 0, 0},
+		{"from half-way", job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1, From: 60}, nil, false, 0, 0},
+		{"from the second quarter", job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1, From: 28}, nil, true, 0, claim.Strong},
+		{"19 steps", job{Seed: 6, Steps: 19, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1}, nil, false, blocks.FewSteps, 0},
+		{"20 steps", job{Seed: 6, Steps: 20, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1}, nil, true, 0, claim.Strong},
+		{"correlated", job{Seed: 5, Steps: 120, Ranks: 8, Noise: 160, Phi: 972, Late: 3, By: 5e7, Piece: 1}, nil, false, blocks.FewBlocks, 0},
+		{"correlated, and longer", job{Seed: 5, Steps: 900, Ranks: 8, Noise: 20, Phi: 972, Late: 3, By: 5e6, Piece: 1}, nil, true, 0, claim.Strong},
+	} {
+		w := c.job.work()
+		if c.change != nil {
+			c.change(w)
+		}
+		r := test(t, w)
+		if got := slices.Equal(certain(r), []int{3}); got != c.claimed || r.Blocks.Refused != c.refused {
+			t.Errorf("%s: claims %+v by %+v, want %v, refused %v", c.name, r.Claims(), r.Blocks, c.claimed, c.refused)
+		}
+		if claims := r.Claims(); c.claimed && claims[0].Certainty != c.confidence {
+			t.Errorf("%s: %v, want %v", c.name, claims[0].Certainty, c.confidence)
+		}
+	}
+}
+
+// TestClaim: a claim has the level, where it is, and how it was tested; a rank that nobody waits for is an event.
+func TestClaim(t *testing.T) {
+	r := test(t, slow(2e6).work())
+	c := r.Claims()[0]
+	d := c.Difference
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	if c.Cause != claim.Latent || len(c.Parts) != 1 || c.Parts[0].Stage != 1 || d.Sum || !d.Slower() {
+		t.Errorf("%+v %+v, want slower in stage 1", c, d)
+	}
+	if math.Abs(float64(d.Level)-2e6) > 2e5 || c.Size != d.Level || d.Margin != 1e6 || d.Blocks != 40 || d.Block != 3 || d.Of != 120 || d.Last < 30 {
+		t.Errorf("%+v, want 2 ms of 100 beyond 1 ms, last in twice its turns of 120 by 40 blocks of 3", d)
+	}
+	w := slow(2e6).work()
+	w.Points = 0
+	if free := test(t, w).Claims(); len(free) != 1 || free[0].Certainty != claim.Event || free[0].Difference.Of != 0 {
+		t.Errorf("%+v, want an event where nobody waits", free)
+	}
+}
+
+// TestSum: what is spread over pieces is found in their sum, which no piece shows by itself.
+func TestSum(t *testing.T) {
+	r := test(t, job{Seed: 7, Steps: 120, Ranks: 6, Noise: 160, Late: 3, By: 2e6, Piece: -1}.work())
+	claims := r.Claims()
+	if !slices.Equal(certain(r), []int{3}) || !claims[0].Difference.Sum || len(claims[0].Parts) != 4 {
+		t.Fatalf("%+v, want rank 3 in the sum of all", claims)
+	}
+	for k, c := range r.Columns {
+		if p := r.Score(3, k).P; (p <= r.o.Level) != c.Sum() {
+			t.Errorf("column %+v: P %v", c, p)
+		}
+	}
+}
+
+// TestVaries: a rank that is as fast on average and varies more is heard, and is not slower.
+func TestVaries(t *testing.T) {
+	r := test(t, job{Seed: 9, Steps: 400, Ranks: 8, Noise: 40, Late: 3, By: 4e6, Piece: 1, Bimodal: true}.work())
+	claims := r.Claims()
+	if len(claims) != 1 || claims[0].Rank() != 3 || claims[0].Difference.Slower() {
+		t.Errorf("%+v, want rank 3, which is not slower", claims)
+	}
+}
+
+// TestPeers: ranks are held against those of their own set: that one set has more to do is no difference.
+func TestPeers(t *testing.T) {
+	w := job{Seed: 2, Steps: 120, Ranks: 8, Noise: 160, Late: -1}.work()
+	for i := range w.Own[1] {
+		if i%8 >= 4 {
+			w.Own[1][i] += 20e6
+		}
+	}
+	if r := test(t, w); len(certain(r)) == 0 {
+		t.Error("half of the ranks has more to do, and nobody differs where all are peers")
+	}
+	w.Peers = []int{0, 0, 0, 0, 1, 1, 1, 1}
+	if r := test(t, w); len(r.Claims()) != 0 {
+		t.Errorf("%+v, want nobody within sets", r.Claims())
+	}
+	w.Peers = []int{0, 1, 2, 3, 4, 5, 6, 7}
+	if r := test(t, w); len(r.Claims()) != 0 || r.Draws != 0 {
+		t.Errorf("%+v by %d draws, want nobody where nobody has a peer", r.Claims(), r.Draws)
+	}
+}
+
+// TestPoints: a rank is waited for at the point that its work leads to, and at no other.
+func TestPoints(t *testing.T) {
+	w := slow(2e6).work()
+	w.Points = 2
+	w.Pieces[2].Point, w.Pieces[3].Point = 1, 1
+	r := test(t, w)
+	if got := certain(r); !slices.Equal(got, []int{3}) {
+		t.Errorf("%v, want rank 3", got)
+	}
+	if first, second := r.Blame[3*2].P, r.Blame[3*2+1].P; first > 0.05 || second < 0.05 {
+		t.Errorf("blame %v at the point behind forward and %v at the next", first, second)
+	}
+}
+
+// TestJoin: three quarters of a run must agree; a part of it that is not judged does not count.
+func TestJoin(t *testing.T) {
+	late, not := test(t, slow(3e6).work()), test(t, job{Seed: 1, Steps: 120, Ranks: 8, Noise: 160, Late: -1}.work())
+	short := test(t, job{Seed: 1, Steps: 12, Ranks: 8, Noise: 160, Late: -1}.work())
+	for _, c := range []struct {
+		list []*Result
+		want bool
+	}{
+		{[]*Result{late, late, late, not}, true},
+		{[]*Result{late, not, late}, false},
+		{[]*Result{late, late, short}, true},
+		{[]*Result{short, late}, true},
+		{[]*Result{short, short}, false},
+		{nil, false},
+	} {
+		r := Join(c.list)
+		if got := slices.Equal(certain(r), []int{3}); got != c.want {
+			t.Errorf("%v of %d stretches", got, len(c.list))
+		}
+	}
+	r := Join([]*Result{late, late, late, not})
+	if s, one := r.Score(3, 1), late.Score(3, 1); math.Abs(s.P-one.P*4/3) > 1e-12 || r.Blocks.Steps != 480 || math.Abs(s.Level-(3*one.Level+not.Score(3, 1).Level)/4) > 1e-6 {
+		t.Errorf("%+v of %+v", s, one)
+	}
+}
+
+// TestValidate: work and options that make no sense are refused with what is wrong.
+func TestValidate(t *testing.T) {
+	for want, change := range map[string]func(*Work){
+		"Ranks is 0":                 func(w *Work) { w.Ranks = 0 },
+		"Own has 3 pieces":           func(w *Work) { w.Own = w.Own[:3] },
+		"Peers has 2":                func(w *Work) { w.Peers = []int{0, 1} },
+		"Points is -1":               func(w *Work) { w.Points = -1 },
+		"Step is 0 ns":               func(w *Work) { w.Step = 0 },
+		"Resolution is -1 ns":        func(w *Work) { w.Resolution = -1 },
+		"Own[1] has 952 values":      func(w *Work) { w.Own[1] = w.Own[1][8:] },
+		"Pieces[2] leads to point 1": func(w *Work) { w.Pieces[2].Point = 1 },
+		"rank 3 is -7 ns":            func(w *Work) { w.Own[0][11] = -7 },
+	} {
+		w := slow(0).work()
+		change(w)
+		if _, err := Test(w, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for want, o := range map[string]Options{"Level": {Level: 1}, "Blame": {Blame: math.NaN()}, "Margin": {Margin: -1}, "Draws": {Draws: -1}} {
+		if _, err := Test(slow(0).work(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

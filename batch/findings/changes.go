@@ -42,7 +42,8 @@ const level = 0.05
 type measure struct{ family, stage string }
 
 // Changes are the change points of step time and of the stages, by day: those of the median run of
-// each day, for runs whose names differ in numbers alone. A run without times is of the day in its name or folder.
+// each day, for runs whose names differ in numbers alone. Days may depend on the day before. A run without times
+// is of the day in its name or folder.
 func (s *Summary) Changes() ([]Change, error) {
 	series := make(map[measure]map[time.Time][]float64)
 	add := func(m measure, at time.Time, value float64) {
@@ -70,7 +71,7 @@ func (s *Summary) Changes() ([]Change, error) {
 	}
 	var out []Change
 	for _, m := range tested {
-		found, err := changesOf(m, series[m], changepoint.Options{Level: level, Tests: sharers(m, tested)})
+		found, err := changesOf(m, series[m], changepoint.Options{Level: level, Tests: sharers(m, tested), Null: changepoint.Autoregressive})
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/internal/draws"
 )
 
 // flagged is a row of a run that a rank on a host delays.
@@ -66,6 +67,36 @@ func TestChangesOfStages(t *testing.T) {
 	for i, stage := range []string{"", "data"} {
 		if c := changes[i]; c.Stage != stage || c.Day.String() != "2026-03-13" || math.Abs(float64(c.After-c.Before)-15e6) > 2e6 {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestChangesOfCorrelatedDays: months of days that depend on the day before, in which nothing happened, have a
+// change in no more than one of twenty archives.
+func TestChangesOfCorrelatedDays(t *testing.T) {
+	n := draws.Of(t, 40, 150)
+	for _, phi := range []float64{0.5, 0.8} {
+		found := 0
+		for k := range n {
+			s, rng := NewSummary(), rand.New(rand.NewPCG(13, uint64(k)))
+			data, forward := rng.NormFloat64(), rng.NormFloat64()
+			for i := range 28 {
+				data = phi*data + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+				forward = phi*forward + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+				d, f := 20e6*(1+0.015*data), 100e6*(1+0.015*forward)
+				s.Add(&Row{Run: fmt.Sprintf("job-2026-03-%02d", i+1), Steps: 10, Step: int64(d + f), Ranks: 8, Stages: Stages(fmt.Sprintf(`{"data":%.0f,"forward":%.0f}`, d, f))})
+			}
+			changes, err := s.Changes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(changes) > 0 {
+				found++
+			}
+		}
+		t.Logf("AR %v: a change in %d of %d archives", phi, found, n)
+		if slack := 3 * math.Sqrt(0.05*0.95*float64(n)); float64(found) > 0.05*float64(n)+slack {
+			t.Errorf("AR %v: a change is found in %d of %d archives that have none", phi, found, n)
 		}
 	}
 }

@@ -24,9 +24,9 @@
 // The interval of the position is the percentile one of the same search over values
 // resampled on either side of the change.
 //
-// Assumptions: apart from the changes, values are independent of those before them.
-// A slow drift is found as one change or several. O(B·n) for B permutations of
-// every part.
+// Assumptions: apart from the changes, values are as the null has them. A slow drift is
+// found as one change or several. O(B·n) for B permutations of every part, O(B·n log n)
+// for autoregressive draws.
 //
 // The package is pure. Values have any unit.
 package changepoint
@@ -56,7 +56,24 @@ type Change struct {
 type Options struct {
 	Level float64 // chance of finding any change where there is none; 0: gates.Supported
 	Tests int     // rows of values that share the level; 0: 1
+	Null  Null
 	Seed  uint64
+}
+
+// Null is how values come where there is no change.
+type Null uint8
+
+const (
+	Exchangeable   Null = iota // in no order
+	Autoregressive             // each depends on the one before it
+)
+
+// String returns the name of a null.
+func (n Null) String() string {
+	if n == Autoregressive {
+		return "autoregressive"
+	}
+	return "exchangeable"
 }
 
 const (
@@ -132,9 +149,9 @@ func (s *search) divide(from, to int) {
 	ranks := ranked(s.values[from:to])
 	a, b := 0, n
 	switch {
-	case s.chance(ranks, from, oneChange) <= s.o.Level:
+	case s.chance(from, to, oneChange) <= s.o.Level:
 		a, _ = largest(ranks)
-	case s.chance(ranks, from, oneStretch) <= s.o.Level:
+	case s.chance(from, to, oneStretch) <= s.o.Level:
 		a, b, _ = stretch(ranks)
 	default:
 		return
@@ -164,7 +181,7 @@ func (s *search) settle() {
 		worst := -1
 		for i, at := range s.places {
 			from, to := s.around(i)
-			p := s.chance(ranked(s.values[from:to]), from, oneChange)
+			p := s.chance(from, to, oneChange)
 			s.found = append(s.found, Change{At: at, P: min(1, p)})
 			if p > s.o.Level && (worst < 0 || p > s.found[worst].P) {
 				worst = i
@@ -269,31 +286,49 @@ func place(values []float64, at int) int {
 type statistic struct {
 	of   func(ranks []float64) float64
 	part float64
+	cuts func(ranks []float64) []int // of the levels that the null takes off
 }
 
 var (
-	oneChange  = statistic{func(r []float64) float64 { _, t := largest(r); return t }, 0.8}
-	oneStretch = statistic{func(r []float64) float64 { _, _, t := stretch(r); return t }, 0.2}
+	oneChange = statistic{func(r []float64) float64 { _, t := largest(r); return t }, 0.8, func(r []float64) []int {
+		at, _ := largest(r)
+		return []int{at}
+	}}
+	oneStretch = statistic{func(r []float64) float64 { _, _, t := stretch(r); return t }, 0.2, twoCuts}
 )
 
-// chance is the part of permutations that have a statistic as large, over all
+// chance returns the part of draws under the null that have a statistic as large, over all
 // parts, tests and statistics; where it is above the level, a part of that.
-func (s *search) chance(ranks []float64, from int, what statistic) float64 {
+func (s *search) chance(from, to int, what statistic) float64 {
 	const near = 1e-12 // sums in another order
-	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(len(ranks))))
-	shuffled, top := slices.Clone(ranks), what.of(ranks)
+	values := s.values[from:to]
+	ranks := ranked(values)
+	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(to-from)))
+	draw, top := s.draws(values, ranks, what, rng), what.of(ranks)
 	one := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part / (permutations + 1)
 	p := one
 	for range permutations {
 		if p > s.o.Level {
 			break // whatever follows
 		}
-		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if what.of(shuffled) >= top*(1-near) {
+		if what.of(draw()) >= top*(1-near) {
 			p += one
 		}
 	}
 	return p
+}
+
+// draws returns a function that draws the ranks of a series under the null.
+func (s *search) draws(values, ranks []float64, what statistic, rng *rand.Rand) func() []float64 {
+	if s.o.Null == Autoregressive {
+		d := newRegression(values, what.cuts(ranks))
+		return func() []float64 { return ranked(d.draw(rng)) }
+	}
+	shuffled := slices.Clone(ranks)
+	return func() []float64 {
+		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		return shuffled
+	}
 }
 
 // around is from the change before a change to the one after it.

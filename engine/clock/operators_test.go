@@ -12,8 +12,14 @@ import (
 // at once, and the last collective, at whose end rank 1 is written down late.
 func clockJob(t *testing.T, ahead, clip int64) (*operator.Trace, *operator.Grid) {
 	t.Helper()
-	o := &operator.Trace{Layout: operator.Layout{DP: 2, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
-	for dp := range 2 {
+	return clockJobOf(t, 2, func(rank, _ int) int64 { return int64(rank) * ahead }, clip)
+}
+
+// clockJobOf is the same of so many ranks, each of which is ahead by a time in each step.
+func clockJobOf(t *testing.T, ranks int, ahead func(rank, step int) int64, clip int64) (*operator.Trace, *operator.Grid) {
+	t.Helper()
+	o := &operator.Trace{Layout: operator.Layout{DP: ranks, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}
+	for dp := range ranks {
 		role, err := trace.NewRole(trace.Coord{Axis: trace.DataParallel, Index: dp}, trace.Coord{Axis: trace.PipelineParallel})
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +32,7 @@ func clockJob(t *testing.T, ahead, clip int64) (*operator.Trace, *operator.Grid)
 				}
 				row := len(o.Start)
 				o.Rank[row], o.Step[row], o.Name[row], o.Group[row] = int32(dp), int32(step), int32(name), -1
-				start += int64(dp) * ahead
+				start += ahead(dp, step)
 				dur := int64(500_000)
 				if name == 1 {
 					dur += int64(dp) * clip

@@ -76,7 +76,7 @@ func TestAlignOperators(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		ahead, clip int64
-	}{{"right clocks", 0, 0}, {"a late end", 0, 3_000_000}, {"more than an hour", 3_700_000_000_000, 0}} {
+	}{{"right clocks", 0, 0}, {"a late end", 0, 3_000_000}, {"an end that is off by more than the clock", 1_000_000, 2_000_000}, {"more than an hour", 3_700_000_000_000, 0}} {
 		o, g := clockJob(t, test.ahead, test.clip)
 		if got, off := clock.AlignOperators(o, g); got != o || off != 0 {
 			t.Errorf("%s: aligned by %d ns", test.name, off)

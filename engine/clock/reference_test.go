@@ -68,7 +68,9 @@ func TestReferences(t *testing.T) {
 		if n > 3 && seed%3 == 0 { // a clock that shares nothing
 			alone := func(list []int) bool { return slices.Contains(list, n-1) }
 			ends, messages = slices.DeleteFunc(ends, alone), slices.DeleteFunc(messages, alone)
-			e.Ends = slices.DeleteFunc(e.Ends, func(end []clock.Reading) bool { return slices.ContainsFunc(end, func(r clock.Reading) bool { return r.Clock == n-1 }) })
+			e.Ends = slices.DeleteFunc(e.Ends, func(end []clock.Reading) bool {
+				return slices.ContainsFunc(end, func(r clock.Reading) bool { return r.Clock == n-1 })
+			})
 			e.Messages = slices.DeleteFunc(e.Messages, func(m clock.Message) bool { return m.From == n-1 || m.To == n-1 })
 		}
 		var got []int
@@ -262,15 +264,48 @@ func TestRoomsOfMany(t *testing.T) {
 	}
 }
 
-// TestTwoMoments: points of two moments have one slope, however near these are. From 24 the eight are 6 off in the middle, from
-// the line 2.
+// TestTwoMoments: points of two moments have one slope, however near these are: of the 16 between 18, 20, 22, 24 and 118, 120, 123, 125
+// the upper of the middle ones, 100 and 101. From 24 the eight are 6 off in the middle, from the line 2.
 func TestTwoMoments(t *testing.T) {
 	var points []clock.Point
-	for _, ahead := range []int64{18, 20, 22, 24} {
-		points = append(points, clock.Point{At: 7, Ahead: ahead}, clock.Point{At: 8, Ahead: 100 + ahead})
+	for i, ahead := range []int64{18, 20, 22, 24} {
+		points = append(points, clock.Point{At: 7, Ahead: ahead}, clock.Point{At: 8, Ahead: []int64{118, 120, 123, 125}[i]})
 	}
-	if c := clock.Fit(points); !c.Drifts || c.Drift != 100 || c.Offset != 20 || c.Residual != 2 || c.Epoch != 7 || c.Span != 1 {
-		t.Errorf("%+v, want 20 and 100 in a ns", c)
+	if c := clock.Fit(points); !c.Drifts || c.Drift != 101 || c.Offset != 20 || c.Residual != 2 || c.Epoch != 7 || c.Span != 1 {
+		t.Errorf("%+v, want 20 and 101 in a ns", c)
+	}
+}
+
+// TestThereAndBack: a month later a clock that drifts shows the time that it is asked for.
+func TestThereAndBack(t *testing.T) {
+	const month = 30 * 86_400_000_000_000
+	for _, drift := range []float64{-400e-6, 0, 400e-6} {
+		c := clock.Clock{Epoch: 1.7e18, Offset: 5, Drift: drift}
+		for _, at := range []int64{c.Epoch - month, c.Epoch, c.Epoch + 1, c.Epoch + month} {
+			if got := c.Reference(at + c.AheadAt(at)); got-at > 1 || at-got > 1 {
+				t.Errorf("drift %v: %d comes back %d off", drift, at, got-at)
+			}
+		}
+	}
+}
+
+// TestWrongOnOneSide: one wrong bound on a side is left out where either side has twenty.
+func TestWrongOnOneSide(t *testing.T) {
+	for _, c := range []struct {
+		upper, lower int
+		left         bool
+	}{{19, 200, false}, {200, 19, false}, {20, 200, true}, {200, 20, true}} {
+		var messages []clock.Message
+		kept := map[int]int{}
+		for _, m := range exchange(200, 0, 5) {
+			if most := []int{c.upper, c.lower}[m.From]; kept[m.From] < most {
+				kept[m.From]++
+				messages = append(messages, m)
+			}
+		}
+		if p := clock.Align(2, clock.Events{Messages: messages})[1]; (p.HalfWidth < ms) != c.left {
+			t.Errorf("of %d and %d bounds one each is wrong: %+v, want it left out: %v", c.upper, c.lower, p, c.left)
+		}
 	}
 }
 

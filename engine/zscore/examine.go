@@ -70,11 +70,11 @@ func (e *examiner) hold(j judge, o Outlier) {
 
 func (e *examiner) doubt(d Doubt) { e.report.Doubts = append(e.report.Doubts, d) }
 
-// ratio is r/s; without any spread every deviation is infinite.
+// ratio returns r/s; without any spread every deviation is infinite, and what is absent stays NaN.
 func ratio(r, s float64) float64 {
 	switch {
-	case r == 0:
-		return 0
+	case r == 0 || math.IsNaN(r):
+		return r
 	case s == 0:
 		return math.Copysign(math.Inf(1), r)
 	}

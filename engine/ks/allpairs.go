@@ -49,7 +49,6 @@ func (s *sample) score(group []int, r *Result) {
 			for i := n * rowsAtOnce; i < min((n+1)*rowsAtOnce, len(group)); i++ {
 				block = append(block, i)
 			}
-			clear(gaps)
 			m.fill(block, gaps, narrow)
 			for j, i := range block {
 				chosen = m.finish(i, gaps[j*len(group):(j+1)*len(group)], chosen)

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/latent"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -25,8 +26,9 @@ type judge struct {
 	byWindow []*windowed
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
-	modelled    *delay.Result // of the steps; nil: passes over windows judge
-	placed      placed        // where its steps are
+	modelled    *delay.Result  // of the steps; nil: passes over windows judge
+	differs     *latent.Result // of their own work, the second stage; nil: nothing was tested
+	placed      placed         // where its steps are
 	noted       []answer.Problem
 }
 

@@ -30,6 +30,7 @@ var claimRules = []struct {
 	{"a rank that steps and entries of calls find late is one claim", (*judge).joinEntries},
 	{"ranks that enter no call late by themselves are not late with others", (*judge).leaveOutPunctual},
 	{"behind messages that nobody recorded no rank is named", (*judge).doubtBehindMessages},
+	{"the distributions and waits of the same steps are evidence, or name another rank instead", (*judge).heedLatent},
 	{"a call that a rank never entered, or that ranks entered differently, is a claim", (*judge).addHang},
 	{"certain claims that are worth acting on together count", (*judge).countTogether},
 	{"what may be acted on comes first, then the larger saving", (*judge).order},
@@ -69,7 +70,7 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	seen := j.observeMonitoring(monitoring, status, claims)
 	return RunVerdict{
 		Run: j.name, MinGain: j.minGain, Status: status, Confidence: confidenceOf(claims),
-		Findings: seen.addTo(claims), Together: j.joint(), Limits: j.limitsLeft(), Coverage: j.coverage(),
+		Findings: seen.addTo(claims), Together: j.joint(), Limits: j.limitsLeft(), Coverage: j.coverage(), Latent: j.latent(claims),
 		Observed: slices.Concat(observed, seen.observed), Undecided: open,
 		Problems: slices.Concat(problems, seen.problems), Next: seen.first(next),
 		Devices: j.devices, Earlier: j.earlier, Windows: j.windows, Operators: j.operatorsSeen(), Communications: j.communicationsAlone(), Traffic: j.traffic,
@@ -303,6 +304,9 @@ func (j *judge) searched(status answer.Status) []evidence.Observation {
 		e.Step, e.Skew, e.Last = cmp.Or(m.Step, e.Step), m.Skew, lastMostOften(m.Latest)
 		if e.Last != nil {
 			e.Last.Rank = j.placed.ranks[e.Last.Rank]
+		}
+		if e.Last != nil && !e.Last.Significant && j.hearsLatent() {
+			e.Last = nil // one is waited for, though the count of its turns does not show it
 		}
 	}
 	// Entries show who is last within a stage too.

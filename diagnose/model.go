@@ -26,7 +26,7 @@ func (o Options) model() delay.Options {
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
-	j.modelled, j.placed = j.steps.result()
+	j.modelled, j.differs, j.placed = j.steps.result()
 	if j.modelled != nil {
 		for i := range j.modelled.Claims {
 			j.found = append(j.found, j.fromModel(&j.modelled.Claims[i])...)

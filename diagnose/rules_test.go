@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/latent"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -372,6 +373,37 @@ var ruleTests = map[string]func(t *testing.T){
 			t.Errorf("open %+v", open)
 		}
 	},
+	"the distributions and waits of the same steps are evidence, or name another rank instead": func(t *testing.T) {
+		strong := claimed(3, "data", 0.2, evidence.Strong)
+		strong.Struck.Pattern = PatternConstant
+		entered := strong
+		entered.source = evidence.FromArrivals
+		sometimes := strong
+		sometimes.Struck.Pattern = PatternIntermittent
+		for _, c := range []struct {
+			name   string
+			j      *judge
+			want   evidence.Confidence
+			stage  string // of the evidence; "": there is none
+			denies bool
+		}{
+			{"the same rank", withDifference(stepsOf(strong), 3, 20e6), evidence.Strong, "data", false},
+			{"another one", withDifference(stepsOf(strong), 5, 3e6), evidence.Supported, "", true},
+			{"another one, of what entries claim", withDifference(stepsOf(entered), 5, 3e6), evidence.Strong, "", false},
+			{"another one, of what is late now and then", withDifference(stepsOf(sometimes), 5, 3e6), evidence.Strong, "", false},
+			{"another one that is claimed too", withDifference(stepsOf(strong, claimed(5, "data", 0.03, evidence.Supported)), 5, 3e6), evidence.Strong, "", false},
+			{"nobody", withDifference(stepsOf(strong), 5, 0), evidence.Strong, "", false},
+			{"nothing tested", stepsOf(strong), evidence.Strong, "", false},
+		} {
+			claims, _ := c.j.merged()
+			f := &claims[0]
+			e, agrees := evidence.Find[evidence.Distribution](f.Evidence)
+			l, denies := evidence.FindIf(f.Evidence, func(l evidence.Lack) bool { return l.Reason == evidence.SourcesDisagree })
+			if f.Confidence != c.want || agrees != (c.stage != "") || e.Stage != c.stage || denies != c.denies || denies && *l.Rank != 5 {
+				t.Errorf("%s: %v, %+v, want %v", c.name, f.Confidence, f.Evidence, c.want)
+			}
+		}
+	},
 	"waits in messages that nobody recorded are not known": func(t *testing.T) {
 		_, open := withEntries(hiding(stepsOf()), arrivals.Result{Step: 100e6, Silent: []string{"pp"}}).merged()
 		if len(open) != 1 || open[0].Question != answer.MessagesNotRecorded || open[0].Hides != 100e6 {
@@ -384,6 +416,27 @@ var ruleTests = map[string]func(t *testing.T){
 			t.Errorf("open %+v", open)
 		}
 	},
+}
+
+// withDifference adds a second stage of 60 steps in which a rank works longer in data, ns a step.
+func withDifference(j *judge, rank int, by int64) *judge {
+	w := latent.Work{Ranks: 8, Pieces: []latent.Piece{{Stage: 0}, {Stage: 1}}, Points: 1, Step: 100e6}
+	for range w.Pieces {
+		own := make([]int64, 60*w.Ranks)
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range own {
+			if own[i] = 20e6 + random.Int64N(1e6); i%w.Ranks == rank && len(w.Own) == 0 {
+				own[i] += by
+			}
+		}
+		w.Own = append(w.Own, own)
+	}
+	var err error
+	if j.differs, err = latent.Test(&w, latent.Options{}); err != nil {
+		panic(err)
+	}
+	j.placed.ranks, j.placed.host = []int{0, 1, 2, 3, 4, 5, 6, 7}, slices.Repeat([]int{-1}, 8)
+	return j
 }
 
 // hiding returns the judge with 40 of 100 ms hidden in backward, of which a pass needs 20.

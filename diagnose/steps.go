@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/latent"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -49,6 +50,7 @@ type series struct {
 type looked struct {
 	first   int // number of its first window
 	stretch *delay.Stretch
+	latent  *latent.Result // of its own work; nil: not tested
 	placed  placed
 }
 
@@ -216,6 +218,12 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 		in.memory.put(d.Memory)
 	}()
 	s.windows.beside(of)
+	unit := of.unit()
+	var second parallel.Group // reads the division, as the first stage does
+	if in.beside == nil {
+		second.Go(func() { l.latent = differ(d, unit, latent.Options{Screen: true}) })
+	}
+	defer second.Wait()
 	of.giveBack(in)
 	o := in.o
 	if !d.first {
@@ -224,6 +232,10 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 	l.stretch, l.placed = delay.LookAt(d.Division, d.run, o), d.at
 	if d.first {
 		s.limits = l.stretch.Limits()
+	}
+	// Of runs side by side findings alone are asked for: what may contradict a strong one.
+	if late := l.stretch.Strong(); in.beside != nil && len(late) > 0 {
+		l.latent = differ(d, unit, latent.Options{Screen: true, Known: late})
 	}
 }
 
@@ -240,9 +252,9 @@ func (s *steps) end() {
 }
 
 // result is what the steps of the run come down to; nil where there are none of two ranks.
-func (s *steps) result() (*delay.Result, placed) {
+func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	if len(s.series) == 0 {
-		return nil, placed{}
+		return nil, nil, placed{}
 	}
 	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
 	one.busy.Wait()
@@ -256,7 +268,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	}
 	at := union(list)
 	if len(at.ranks) < 2 {
-		return nil, at
+		return nil, nil, at
 	}
 	var stretches []*delay.Stretch
 	for i := range list {
@@ -266,7 +278,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	o.Once = s.beside != nil
 	out := delay.Join(stretches, o)
 	out.Limits = open.limits
-	return out, at
+	return out, differing(list, at), at
 }
 
 // union is where the steps of all stretches are. Where other ranks take part in some, those are given
@@ -313,7 +325,7 @@ func union(list []*looked) placed {
 		for k, name := range l.placed.hosts {
 			of[k] = slices.Index(all.hosts, name)
 		}
-		list[i] = &looked{l.first, l.stretch.Renumbered(ranks, of), l.placed}
+		list[i] = &looked{l.first, l.stretch.Renumbered(ranks, of), l.latent, l.placed}
 	}
 	return all
 }

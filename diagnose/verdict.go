@@ -27,6 +27,7 @@ type RunVerdict struct {
 	Together   float64                // part of the run that fixing every rank that is late for certain saves; 0: not known, or there is one at most
 	Limits     []answer.Limit         // how large a delay of one rank has to be to be reported, and where one may hide
 	Coverage   []answer.Coverage      // what the recording shows of each place of a step
+	Latent     *answer.Latent         // who differs by less than a delay is found by; nil: nothing was tested
 	Observed   []evidence.Observation // what is known of the run as a whole
 	Undecided  []answer.Undecided     // what the data cannot answer, each with what would
 	Problems   []answer.Problem       // what was lost, skipped or refused

@@ -105,6 +105,7 @@ var observations = []observed{
 	// Of windows.
 	{evidence.LastToArrive{}, "the group waited for a rank at synchronisation points"},
 	{evidence.Replay{}, "the steps with ranks brought to their peers' median, or with a stage at its own median in all steps"},
+	{evidence.Distribution{}, "distributions of completion times and waits find the same rank, beyond a margin"},
 	{evidence.LateTogether{}, "several ranks are late for the same reason, and what fixing all of them saves"},
 	{evidence.SyncPoint{}, "where the ranks synchronise, and how that is known"},
 	{evidence.DeviceTime{}, "device events of one stage next to the host's time: of a rank and its peers, or of all ranks alike"},

@@ -26,6 +26,8 @@ type Run struct {
 	Together   *float64                         `json:"run_gain_together" doc:"part of the run that fixing every rank that is late for certain saves; null: not known, or there is one at most"`
 	Limits     []Limit                          `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
 	Coverage   []Coverage                       `json:"coverage" doc:"what the recording shows of each place of a step, in the order of the step; empty: of an operator trace, or of NCCL's kernels alone"`
+	Latent     []LatentDifference               `json:"latent" doc:"ranks that differ from their peers by more than a margin, however little that costs, the surest first: no part of status, findings or exit code"`
+	LatentTest *LatentTest                      `json:"latent_test" doc:"how that was tested; null: there was nothing to test"`
 	Observed   []Evidence[evidence.Observation] `json:"observations" doc:"what is known of the run as a whole"`
 	Undecided  []Undecided                      `json:"undecided" doc:"what the data cannot answer, each with what would"`
 	Problems   []VerdictProblem                 `json:"problems" doc:"what was lost, skipped or refused"`
@@ -102,6 +104,43 @@ type Coverage struct {
 	Least  *int64               `json:"least_ns" doc:"least delay in every step that is found there, ns a step; null: none is"`
 	Reason *Name[answer.Reason] `json:"reason" doc:"why it is not seen; null where it is"`
 	Needs  *Name[answer.Source] `json:"needs" doc:"what would show it; null where it is seen"`
+}
+
+// LatentDifference is how a rank differs from its peers in what it works by itself.
+type LatentDifference struct {
+	Rank       int                       `json:"rank" doc:"global rank"`
+	Host       *string                   `json:"host" doc:"host of the rank"`
+	Peer       *int                      `json:"peer" doc:"the only other rank, which may as well be the one that differs; null: there are several"`
+	Stages     []LatentExcess            `json:"stages" doc:"where, the largest first"`
+	Sum        bool                      `json:"sum" doc:"it differs in the sum of these stages, and in none by itself"`
+	Confidence Name[evidence.Confidence] `json:"confidence" doc:"supported or strong: distribution and waits agree; ambiguous: the distribution alone shows it"`
+	Slower     bool                      `json:"slower" doc:"by more than the margin; false: it varies more"`
+	Level      int64                     `json:"level_ns" doc:"own work beyond the median of its peers, ns a step, mean of the middle half of the steps"`
+	Share      *float64                  `json:"level_share" doc:"level_ns as a part of a step"`
+	D          *float64                  `json:"d" doc:"largest weighted departure of the distributions beyond the margin (K-S)"`
+	P          *float64                  `json:"p" doc:"chance that distribution and waits of any rank of a healthy run differ so, held against a sixth of 0.05"`
+	Alone      *float64                  `json:"p_distribution" doc:"the same of the distribution alone"`
+	Blame      *float64                  `json:"p_waits" doc:"chance that waits lead to any rank so often; null: nobody waits"`
+	Last       int                       `json:"last" doc:"steps in which it is last even less the margin, ranks compared with levels taken off"`
+	Of         int                       `json:"of" doc:"steps in which that was looked at; 0: nobody waits"`
+	Named      bool                      `json:"named" doc:"a finding says that the rank is late, and has this as evidence"`
+}
+
+// LatentExcess is what a rank takes in a stage beyond its peers.
+type LatentExcess struct {
+	Stage string `json:"stage" doc:"the stage"`
+	Time  int64  `json:"excess_ns" doc:"beyond the median of its peers, ns a step"`
+}
+
+// LatentTest is how latent differences were tested.
+type LatentTest struct {
+	Refused  *Name[answer.Refusal] `json:"refused" doc:"why nothing was tested; null: it was"`
+	Screened bool                  `json:"screened" doc:"nobody's level comes near the margin, and nobody varies much more than others: nothing was drawn"`
+	Steps    int                   `json:"steps" doc:"steps from one synchronisation point to the next"`
+	Margin   int64                 `json:"margin_ns" doc:"that a difference has to exceed: 1 % of a step, or twice the resolution of the clock"`
+	Tau      *float64              `json:"correlation_steps" doc:"steps that count as one independent step; null: it was not needed"`
+	Block    int                   `json:"block_steps" doc:"steps of a block, which the test hands to ranks at random; 0: none were needed"`
+	Blocks   int                   `json:"blocks" doc:"number of blocks"`
 }
 
 // Undecided is a question that the data leave open.
@@ -206,8 +245,9 @@ func VerdictOf(v *diagnose.Verdict, problems []Problem, words Worded) Verdict {
 func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 	out := Run{Said: words.Verdict(v), Name: v.Run, Status: named(v.Status), Confidence: named(v.Confidence),
 		Findings: each(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: allEvidence(v.Observed),
-		Limits:    each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
-		Coverage:  each(v.Coverage, coverageOf),
+		Limits:   each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
+		Coverage: each(v.Coverage, coverageOf),
+		Latent:   latentOf(v.Latent), LatentTest: latentTestOf(v.Latent),
 		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, func(p answer.Problem) VerdictProblem { return VerdictProblem(p) }),
 		Next: each(v.Next, actionOf), Devices: each(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
 	if v.Earlier != nil {
@@ -252,6 +292,33 @@ func coverageOf(c answer.Coverage) Coverage {
 		out.Reason, out.Needs = &reason, &needs
 	}
 	return out
+}
+
+func latentOf(l *answer.Latent) []LatentDifference {
+	if l == nil {
+		return []LatentDifference{}
+	}
+	return each(l.Differences, func(d answer.Difference) LatentDifference {
+		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: each(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
+			Confidence: named(d.Confidence), Slower: d.Slower, Level: d.Level, Share: number(float64(d.Level) / float64(max(1, l.Step))),
+			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named}
+		if d.Of > 0 {
+			out.Blame = number(d.Blame)
+		}
+		return out
+	})
+}
+
+func latentTestOf(l *answer.Latent) *LatentTest {
+	if l == nil {
+		return nil
+	}
+	out := LatentTest{Screened: l.Screened, Steps: l.Steps, Margin: l.Margin, Tau: nonZeroNumber(l.Tau), Block: l.Block, Blocks: l.Blocks}
+	if l.Refused != "" {
+		refused := Name[answer.Refusal](l.Refused)
+		out.Refused = &refused
+	}
+	return &out
 }
 
 func undecidedOf(u answer.Undecided) Undecided {

@@ -156,6 +156,7 @@ var accounts = map[string]func(value string) (string, error){
 		return changesHeadline(&r) + " " + say("changes caption", &r)
 	}),
 	"communicator": toldOf(func(g changes.Group) string { return say("changed group", g) }),
+	"latent":       toldOf(func(l answer.Latent) string { return strings.TrimSpace(latentLine(&l) + " " + say("latent test", &l)) }),
 	"comparison": toldOf(func(c runs.Comparison) string {
 		terms := each(comparisonBrief(&c), func(t glyph.Term) string { return t.Name + ": " + t.Text })
 		return comparisonHeadline(&c) + " " + strings.Join(append(terms, comparisonDoubts(&c)...), " ")

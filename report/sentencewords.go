@@ -52,6 +52,7 @@ func init() { // as it says sentences itself
 		"itsSteps": itsSteps, "stepRange": stepRange,
 		"some": someOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
 		"side": side, "measure": measureName, "visible": glyph.Visible, "upper": upper,
+		"andStages": func(stages []string) string { return andList(each(stages, stageWord)) },
 		"firstOf":   func(n int, list []string) string { return strings.Join(list[:min(n, len(list))], ", ") },
 		"lower":     func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"unstopped": func(s string) string { return strings.TrimRight(glyph.Visible(s), ".") },

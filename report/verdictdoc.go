@@ -53,6 +53,9 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	if e, ok := evidence.Find[evidence.BetweenSteps](v.Observed); ok {
 		list = append(list, glyph.Term{Name: "Outside", Text: upper(evidenceWords(e)) + "."})
 	}
+	if text := latentLine(v.Latent); text != "" {
+		list = append(list, glyph.Term{Name: "Latent", Text: text})
+	}
 	if a.next != "" {
 		list = append(list, glyph.Term{Name: "Next", Text: a.next})
 	}
@@ -99,9 +102,9 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	case !s.Verbose && w != nil:
 		return append(d, hint("-v for evidence, labels and cuts"))
 	case w == nil:
-		return put(d, whyBlocks(v), coverageBlocks(v), nextBlocks(v))
+		return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v))
 	}
-	return put(d, whyBlocks(v), coverageBlocks(v), nextBlocks(v), detailBlocks(v, w))
+	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v), detailBlocks(v, w))
 }
 
 // coverageBlocks returns a line for each place of a step: whether a late rank would be found there, and if not, why.

@@ -143,6 +143,20 @@ type LastMostOften struct {
 	Significant bool    `json:"significant" doc:"p is at most 0.05: that rank is last more often than chance"`
 }
 
+// Distribution: the second stage finds the same rank: its own work exceeds its peers' by more than a margin, by the
+// distribution of completion times (K-S), and waits lead to it.
+type Distribution struct {
+	Rank    int     `json:"rank" doc:"the rank"`
+	Stage   string  `json:"stage,omitempty" doc:"stage in which it exceeds its peers; absent: several, or what no stage covers"`
+	Several bool    `json:"several" doc:"it exceeds them in the sum of several stages, and in none by itself"`
+	Level   int64   `json:"level_ns" doc:"own work beyond the median of its peers, a step"`
+	Margin  int64   `json:"margin_ns" doc:"margin that is taken off before"`
+	D       float64 `json:"d" doc:"largest weighted departure of the distributions beyond the margin"`
+	P       float64 `json:"p" doc:"chance that any rank of the run differs so in distribution and waits, were all alike"`
+	Last    int     `json:"last" doc:"steps in which it is last even less the margin, ranks compared with levels taken off"`
+	Of      int     `json:"of" doc:"steps that were compared"`
+}
+
 // DeviceShares: how the device of the only rank spends its steps.
 // Fractions of whole steps; kinds of work overlap.
 type DeviceShares struct {
@@ -176,4 +190,5 @@ func (LateIntermittently) Kind() Kind { return "late_intermittently" }
 func (RankToRank) Kind() Kind         { return "rank_to_rank" }
 func (RecurringHost) Kind() Kind      { return "recurring_host" }
 func (NobodyLate) Kind() Kind         { return "nobody_late" }
+func (Distribution) Kind() Kind       { return "distribution" }
 func (DeviceShares) Kind() Kind       { return "device_shares" }

@@ -42,6 +42,16 @@ type Stretch struct {
 // Limits are those of the stretch; nil where they were not asked for.
 func (s *Stretch) Limits() []Limit { return s.limits }
 
+// Strong returns the ranks of the stretch that are late for certain at the strong level.
+func (s *Stretch) Strong() (ranks []int) {
+	for i := range s.late {
+		if c := &s.late[i]; c.Certainty == claim.Strong {
+			ranks = append(ranks, c.Ranks...)
+		}
+	}
+	return ranks
+}
+
 // Renumbered is a copy with the numbers that ranks and hosts have in the whole run, where other ranks
 // take part in other stretches.
 func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {

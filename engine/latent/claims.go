@@ -8,11 +8,12 @@ import (
 	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// FromDivision returns what ranks work by themselves in the intervals of a division in which all pieces were recorded,
-// from one on. Where these lie side by side its values are those of the division.
-func FromDivision(d *points.Division, from int) Work {
+// FromDivision returns what ranks work by themselves in the intervals of a division in which all pieces were recorded, whose
+// median length is that of a step. Where these lie side by side its values are those of the division.
+func FromDivision(d *points.Division) Work {
 	w := Work{Ranks: d.Ranks, Points: len(d.Points)}
 	if d.Peers != nil {
 		w.Peers = make([]int, d.Ranks)
@@ -23,7 +24,7 @@ func FromDivision(d *points.Division, from int) Work {
 		}
 	}
 	var whole []int
-	for n := from; n < d.Intervals; n++ {
+	for n := range d.Intervals {
 		if recorded(d, n) {
 			whole = append(whole, n)
 		}
@@ -41,6 +42,16 @@ func FromDivision(d *points.Division, from int) Work {
 		}
 		w.Own = append(w.Own, own)
 	}
+	lengths := make([]int64, len(whole))
+	for i, n := range whole {
+		for p, arrive := range d.Arrivals {
+			lengths[i] += slices.Max(arrive[n*d.Ranks : (n+1)*d.Ranks])
+			if p < len(d.After) {
+				lengths[i] += d.After[p][n]
+			}
+		}
+	}
+	w.Step = robust.MedianTime(lengths)
 	return w
 }
 
@@ -59,66 +70,77 @@ const shareAgreeing = 0.75
 
 // Join returns the result of a run from those of stretches of it, one after another, with the same ranks and pieces; nil
 // of none. P is that at which three quarters of the run agree, times 4/3, which holds whatever they have to do with one
-// another (Rüger 1978, Metrika 25:171–178); levels and shares are means over the run.
+// another (Rüger 1978, Metrika 25:171–178); in what was screened nobody differs. Levels and shares are means over what was tested.
 func Join(stretches []*Result) *Result {
 	if len(stretches) < 2 {
 		return slices.Concat(stretches, []*Result{nil})[0]
 	}
 	judged := slices.DeleteFunc(slices.Clone(stretches), func(r *Result) bool { return r.Blocks.Refused != blocks.Judged })
-	if len(judged) < 2 {
-		return slices.Concat(judged, stretches)[0]
+	tested := slices.DeleteFunc(slices.Clone(judged), func(r *Result) bool { return r.Screened })
+	if len(judged) < 2 || len(tested) == 0 {
+		return slices.Concat(tested, judged, stretches)[0]
 	}
-	weight, all := make([]float64, len(judged)), 0.0
+	out := *tested[0]
+	out.Workers, out.Blame = slices.Clone(out.Workers), slices.Clone(out.Blame)
+	out.Blocks.Steps, out.Blocks.N = 0, 0
+	weight := make([]float64, len(judged))
 	for i, r := range judged {
 		weight[i] = float64(r.Blocks.Steps)
-		all += weight[i]
-	}
-	out := *judged[0]
-	out.Blocks.Steps, out.Blocks.N = int(all), 0
-	for _, r := range judged {
-		out.Blocks.N += r.Blocks.N
+		out.Blocks.Steps, out.Blocks.N = out.Blocks.Steps+r.Blocks.Steps, out.Blocks.N+r.Blocks.N
 		out.Blocks.Length, out.Blocks.Tau = max(out.Blocks.Length, r.Blocks.Length), max(out.Blocks.Tau, r.Blocks.Tau)
 		out.Draws, out.Margin = max(out.Draws, r.Draws), max(out.Margin, r.Margin)
 	}
-	out.Workers, out.Blame = slices.Clone(out.Workers), slices.Clone(out.Blame)
 	for i := range out.Workers {
-		s := &out.Workers[i]
-		p := make([]float64, len(judged))
-		s.Level = 0
-		for k, r := range judged {
-			have := r.Workers[i]
-			p[k] = have.P
-			if have.Quarters < agreeing {
-				p[k] = 1
-			}
-			s.D, s.Level = max(s.D, have.D), s.Level+have.Level*weight[k]/all
-		}
-		s.P, s.Quarters = agreed(p, weight), agreeing
+		out.Workers[i] = joinScores(judged, weight, i)
 	}
 	for i := range out.Blame {
 		s := &out.Blame[i]
-		p := make([]float64, len(judged))
+		s.P = agreed(len(judged), weight, func(k int) float64 {
+			if judged[k].Screened {
+				return 1
+			}
+			return judged[k].Blame[i].P
+		})
 		s.Last, s.Of = 0, 0
-		for k, r := range judged {
-			p[k] = r.Blame[i].P
+		for _, r := range tested {
 			s.Last, s.Of = s.Last+r.Blame[i].Last, s.Of+r.Blame[i].Of
 		}
-		s.P = agreed(p, weight)
 	}
 	return &out
 }
 
+// joinScores returns how a rank differs in a column over all stretches.
+func joinScores(judged []*Result, weight []float64, i int) (out Score) {
+	all := 0.0
+	for k, r := range judged {
+		if !r.Screened {
+			s := r.Workers[i]
+			out.D, out.Level, all = max(out.D, s.D), out.Level+weight[k]*s.Level, all+weight[k]
+		}
+	}
+	out.Level /= all
+	out.Quarters = agreeing
+	out.P = agreed(len(judged), weight, func(k int) float64 {
+		if judged[k].Screened || judged[k].Workers[i].Quarters < agreeing {
+			return 1
+		}
+		return judged[k].Workers[i].P
+	})
+	out.Bound = out.P
+	return out
+}
+
 // agreed returns the chance at which enough of some stretches of a run agree.
-func agreed(p, weight []float64) float64 {
-	order, all := make([]int, len(p)), 0.0
+func agreed(n int, weight []float64, p func(int) float64) float64 {
+	order, all := make([]int, n), 0.0
 	for i, w := range weight {
 		order[i], all = i, all+w
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p(a), p(b)) })
 	sum := 0.0
 	for _, i := range order {
 		if sum += weight[i]; sum >= shareAgreeing*all {
-			return min(1, p[i]/shareAgreeing)
+			return min(1, p(i)/shareAgreeing)
 		}
 	}
 	return 1

@@ -22,7 +22,7 @@ func Example() {
 		return
 	}
 	for _, c := range r.Claims() {
-		fmt.Printf("rank %d: %.1f ms beyond its peers, P %.4f, %v\n", c.Rank(), float64(c.Difference.Level)/1e6, c.P, c.Certainty)
+		fmt.Printf("rank %d: %.1f ms beyond its peers, %v\n", c.Rank(), float64(c.Difference.Level)/1e6, c.Certainty)
 	}
-	// Output: rank 3: 3.0 ms beyond its peers, P 0.0008, strong
+	// Output: rank 3: 3.0 ms beyond its peers, strong
 }

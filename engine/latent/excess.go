@@ -14,7 +14,7 @@ var quantiles = [...]float64{.02, .05, .1, .2, .3, .4, .5, .6, .7, .8, .9, .95, 
 const grid = len(quantiles)
 
 // mostSampled bounds the values that quantiles are taken of.
-const mostSampled = 1 << 15
+const mostSampled = 4096
 
 // columnsOf are the pieces that anybody works in, and for each point that several of these lead to their sum.
 func columnsOf(w *Work) (out []Column, own [][]int64) {

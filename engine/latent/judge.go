@@ -25,7 +25,11 @@ func Test(w *Work, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	j := newJudge(w, o.orDefault())
+	o = o.orDefault()
+	if o.Screen && screened(w, o) {
+		return &Result{Ranks: w.Ranks, Step: w.Step, Screened: true, Blocks: blocks.Blocks{Steps: w.Intervals()}, o: o}, nil
+	}
+	j := newJudge(w, o)
 	if j.cut.Refused == blocks.Judged && len(j.groups) > 0 {
 		j.count()
 		j.draw()
@@ -36,12 +40,13 @@ func Test(w *Work, o Options) (*Result, error) {
 // judge is the test of one run.
 type judge struct {
 	*Result
-	work   *Work
-	own    [][]int64 // of Columns
-	margin float64   // ns
-	cut    blocks.Blocks
-	groups []*group
-	held   []bool // [rank] against peers
+	work    *Work
+	own     [][]int64 // of Columns
+	margin  float64   // ns
+	cut     blocks.Blocks
+	groups  []*group
+	held    []bool  // [rank] against peers
+	quarter []uint8 // [interval] of the run
 }
 
 // group is a set of peers.
@@ -49,7 +54,7 @@ type group struct {
 	ranks  []int       // in the order of what they work in all
 	a      [][]float64 // [column][interval · ranks + rank of the set] excess less its level, ns
 	level  [][]float64 // [column][rank of the set], ns
-	counts [][]int32   // [block · ranks + rank][column · grid + place] intervals above the place, offsets widened
+	counts [][]uint64  // [block · ranks + rank][column · grid + place, two in a word] intervals above the place, offsets widened
 	f0     []float64   // [column · grid + place]
 	spread []float64   // likewise
 	won    [][]int32   // [block · ranks + rank][point] intervals in which the rank is last, levels taken off
@@ -62,11 +67,11 @@ func newJudge(w *Work, o Options) *judge {
 	j.Margin = int64(math.Round(j.margin))
 	j.Workers = make([]Score, w.Ranks*len(j.Columns))
 	for i := range j.Workers {
-		j.Workers[i].P = 1
+		j.Workers[i].P, j.Workers[i].Bound = 1, 1
 	}
 	j.Blame = make([]Share, w.Ranks*w.Points)
 	for i := range j.Blame {
-		j.Blame[i].P = 1
+		j.Blame[i].P, j.Blame[i].Bound = 1, 1
 	}
 	tau := 1.0
 	j.held = make([]bool, w.Ranks)
@@ -86,10 +91,12 @@ func newJudge(w *Work, o Options) *judge {
 
 // sets returns the sets of two ranks or more, each in the order of what its ranks work in all, and the sets likewise.
 func (j *judge) sets() (out [][]int) {
-	all := make([]int64, j.work.Ranks)
+	all := make([]float64, j.work.Ranks)
 	for _, own := range j.work.Own {
-		for i, x := range own {
-			all[i%j.work.Ranks] += x / int64(len(own)/j.work.Ranks)
+		for row := range slices.Chunk(own, j.work.Ranks) {
+			for r, x := range row {
+				all[r] += float64(x)
+			}
 		}
 	}
 	of := map[int][]int{}
@@ -147,23 +154,33 @@ func (j *judge) newGroup(set []int) *group {
 func (j *judge) count() {
 	for _, g := range j.groups {
 		n := len(g.ranks)
-		g.counts = make([][]int32, j.cut.N*n)
-		for i := range g.counts {
-			g.counts[i] = make([]int32, len(j.Columns)*grid)
-		}
+		g.counts = rows[uint64](j.cut.N*n, words(len(j.Columns)*grid))
 		g.f0, g.spread = make([]float64, len(j.Columns)*grid), make([]float64, len(j.Columns)*grid)
 		for c := range j.Columns {
 			j.countColumn(g, c)
 		}
-		g.won = make([][]int32, j.cut.N*n)
-		for i := range g.won {
-			g.won[i] = make([]int32, j.work.Points)
-		}
+		g.won = rows[int32](j.cut.N*n, j.work.Points)
 		for p := range j.work.Points {
 			j.countLast(g, p)
 		}
 	}
 }
+
+// rows returns so many rows of values beside one another.
+func rows[T any](n, length int) [][]T {
+	all, out := make([]T, n*length), make([][]T, n)
+	for i := range out {
+		out[i] = all[i*length : (i+1)*length : (i+1)*length]
+	}
+	return out
+}
+
+// Two counts lie in a word, so that they are added at once: sums of a run stay below 2³¹.
+func words(counts int) int { return (counts + 1) / 2 }
+
+func pack(row []uint64, i int, count int32) { row[i/2] |= uint64(count) << (32 * (i % 2)) }
+
+func unpacked(row []uint64, i int) int32 { return int32(row[i/2] >> (32 * (i % 2))) }
 
 func (j *judge) countColumn(g *group, c int) {
 	n, a := len(g.ranks), g.a[c]
@@ -171,6 +188,12 @@ func (j *judge) countColumn(g *group, c int) {
 	all := make([][grid + 1]int32, n)              // under the null
 	beyond := make([][quarters][grid + 1]int32, n) // less the margin, with its level
 	start, cut := j.cut.Start(), j.cut.N*j.cut.Length
+	tested := j.testedIn(g, c)
+	if j.quarter == nil {
+		for t := range cut {
+			j.quarter = append(j.quarter, uint8(quarterOf(t, cut)))
+		}
+	}
 	for b := range j.cut.N {
 		from := start + b*j.cut.Length
 		for i := range n {
@@ -179,15 +202,19 @@ func (j *judge) countColumn(g *group, c int) {
 				mean += a[t*n+i]
 			}
 			shift := (j.cut.Widen - 1) * mean / float64(j.cut.Length)
-			more := g.level[c][i] - j.margin
 			var here [grid + 1]int32
 			for t := from; t < from+j.cut.Length; t++ {
-				v := a[t*n+i]
-				here[above(v+shift, &x)]++
-				beyond[i][quarterOf(t-start, cut)][above(v+more, &x)]++
+				here[above(a[t*n+i]+shift, &x)]++
+			}
+			if more := g.level[c][i] - j.margin; tested[i] {
+				for t := from; t < from+j.cut.Length; t++ {
+					beyond[i][j.quarter[t-start]][above(a[t*n+i]+more, &x)]++
+				}
 			}
 			cumulate(&here)
-			copy(g.counts[b*n+i][c*grid:(c+1)*grid], here[1:])
+			for k, m := range here[1:] {
+				pack(g.counts[b*n+i], c*grid+k, m)
+			}
 			for k, m := range here {
 				all[i][k] += m
 			}
@@ -202,16 +229,43 @@ func (j *judge) countColumn(g *group, c int) {
 		g.f0[c*grid+k], g.spread[c*grid+k] = f, math.Sqrt(max(leastSpread, f*(1-f)))
 	}
 	for i, r := range g.ranks {
+		s := j.Score(r, c)
+		if s.D = math.Inf(-1); !tested[i] {
+			continue
+		}
 		for q := range beyond[i] {
 			cumulate(&beyond[i][q])
 		}
-		j.depart(j.Score(r, c), &beyond[i], g, c, cut)
+		j.depart(s, &beyond[i], g, c, cut)
 	}
+}
+
+// testedIn reports which ranks of a set are tested in a column: all, or those that a screen of all intervals does not pass.
+func (j *judge) testedIn(g *group, c int) []bool {
+	n, steps := len(g.ranks), len(g.a[c])/len(g.ranks)
+	out, spreads := make([]bool, n), make([]float64, n)
+	for i := range n {
+		out[i] = !j.o.Screen || g.level[c][i] >= nearMargin*j.margin
+	}
+	if !j.o.Screen {
+		return out
+	}
+	for row := range slices.Chunk(g.a[c], n) {
+		for i, x := range row {
+			spreads[i] += math.Abs(x)
+		}
+	}
+	for i := range spreads {
+		spreads[i] /= float64(steps)
+	}
+	for i, wide := range wider(spreads, steps, j.margin) {
+		out[i] = out[i] || wide
+	}
+	return out
 }
 
 // depart computes D, and in how many quarters of the run the rank exceeds its peers at D's place.
 func (j *judge) depart(s *Score, beyond *[quarters][grid + 1]int32, g *group, c, cut int) {
-	s.D = math.Inf(-1)
 	at := 0
 	for k := range grid {
 		sum := int32(0)
@@ -339,11 +393,13 @@ func (j *judge) arrivals(g *group, point int) []float64 {
 	return out
 }
 
-// draw hands the blocks to ranks at random until nobody can be found any more, or as often as it takes.
+// draw hands the blocks to ranks at random until nobody can be found any more, or as often as it takes. What a bound
+// decides needs no draws.
 func (j *judge) draw() {
-	largest := math.Inf(-1)
-	for i := range j.Workers {
-		largest = max(largest, j.Workers[i].D)
+	j.bound()
+	largest, blamed := j.undecided()
+	if math.IsInf(largest, -1) && !blamed {
+		return
 	}
 	var tops []float64 // the largest departure of each draw
 	var last []int32   // likewise the most intervals in which one rank is last
@@ -358,14 +414,34 @@ func (j *judge) draw() {
 		if d >= largest-rounding {
 			reached++
 		}
-		if len(tops) < j.o.Draws && float64(1+reached) > j.o.Level*float64(1+j.o.Draws) {
+		if len(tops) < j.o.Draws && !blamed && float64(1+reached) > j.o.Level*float64(1+j.o.Draws) {
 			break
 		}
 	}
 	j.found(tops, last)
 }
 
-// found sets P by some draws, and reports whether any rank differs by D.
+// undecided returns the largest departure that no bound decides, −∞ where there is none, and whether blame of a rank that a
+// bound decides is open.
+func (j *judge) undecided() (largest float64, blamed bool) {
+	largest = math.Inf(-1)
+	for rank, held := range j.held {
+		decided := false
+		for c := range j.Columns {
+			if s := j.Score(rank, c); held && s.P > strongPart*j.o.Level {
+				largest = max(largest, s.D)
+			} else if held {
+				decided = true
+			}
+		}
+		for p := range j.work.Points {
+			blamed = blamed || decided && j.Blame[rank*j.work.Points+p].P > strongPart*j.o.Blame
+		}
+	}
+	return largest, blamed
+}
+
+// found sets P by some draws, where no bound is lower, and reports whether any rank differs by D.
 func (j *judge) found(tops []float64, last []int32) (any bool) {
 	j.Draws = len(tops)
 	tops, last = slices.Clone(tops), slices.Clone(last)
@@ -376,14 +452,14 @@ func (j *judge) found(tops []float64, last []int32) (any bool) {
 		s := &j.Workers[i]
 		if j.held[i/len(j.Columns)] {
 			below, _ := slices.BinarySearch(tops, s.D-rounding)
-			s.P = p(below)
+			s.P = min(s.Bound, p(below))
 			any = any || s.P <= j.o.Level
 		}
 	}
 	for i := range j.Blame {
 		if s := &j.Blame[i]; s.Waits {
 			below, _ := slices.BinarySearch(last, int32(s.Last))
-			s.P = p(below)
+			s.P = min(s.Bound, p(below))
 		}
 	}
 	return any
@@ -392,20 +468,17 @@ func (j *judge) found(tops []float64, last []int32) (any bool) {
 // drawn is the memory of a draw.
 type drawn struct {
 	j      *judge
-	counts [][][]int32 // [group][rank of the set][column · grid + place]
-	won    [][][]int32 // [group][rank of the set][point]
+	counts [][][]uint64 // [group][rank of the set][column · grid + place, two in a word]
+	won    [][][]int32  // [group][rank of the set][point]
 	order  []int
 	most   []int32
 }
 
 func (j *judge) newDrawn() *drawn {
-	d := &drawn{j: j, most: make([]int32, len(j.Columns)*grid)}
+	d := &drawn{j: j, most: make([]int32, 2*words(len(j.Columns)*grid))}
 	for _, g := range j.groups {
-		counts, won := make([][]int32, len(g.ranks)), make([][]int32, len(g.ranks))
-		for i := range g.ranks {
-			counts[i], won[i] = make([]int32, len(j.Columns)*grid), make([]int32, j.work.Points)
-		}
-		d.counts, d.won = append(d.counts, counts), append(d.won, won)
+		d.counts = append(d.counts, rows[uint64](len(g.ranks), words(len(j.Columns)*grid)))
+		d.won = append(d.won, rows[int32](len(g.ranks), j.work.Points))
 	}
 	return d
 }
@@ -429,15 +502,15 @@ func (d *drawn) of(draw int) (top float64, last int32) {
 				add(won[i], g.won[b*n+from])
 			}
 		}
-		copy(d.most, counts[0])
-		for _, row := range counts[1:] {
+		clear(d.most)
+		for _, row := range counts {
 			for i, x := range row {
-				d.most[i] = max(d.most[i], x)
+				d.most[2*i], d.most[2*i+1] = max(d.most[2*i], int32(x)), max(d.most[2*i+1], int32(x>>32))
 			}
 		}
 		cut := float64(d.j.cut.N * d.j.cut.Length)
-		for i, x := range d.most {
-			top = max(top, (float64(x)/cut-g.f0[i])/g.spread[i])
+		for i, f := range g.f0 {
+			top = max(top, (float64(d.most[i])/cut-f)/g.spread[i])
 		}
 		for _, row := range won {
 			for _, x := range row {
@@ -448,7 +521,7 @@ func (d *drawn) of(draw int) (top float64, last int32) {
 	return top, last
 }
 
-func add(to, v []int32) {
+func add[T int32 | uint64](to, v []T) {
 	to = to[:len(v)]
 	for i, x := range v {
 		to[i] += x

@@ -105,6 +105,10 @@ type Options struct {
 	Draws  int     // permutations; 0: 399
 	Many   int     // permutations where a rank differs; 0: 1,199
 	Seed   uint64  // of the permutations; 0: 1
+	// Screen leaves a run alone of which some steps show at once that nobody has anything to find, but for ranks that are
+	// known to; of others it tests those that may have.
+	Screen bool
+	Known  []int
 }
 
 const (
@@ -144,12 +148,14 @@ type Result struct {
 	Ranks   int
 	Columns []Column
 	Blocks  blocks.Blocks
-	Step    int64   // length of a step, ns
-	Margin  int64   // δ, ns
-	Draws   int     // permutations that P was counted among; 0: none were needed or possible
-	Workers []Score // [rank · columns + column]
-	Blame   []Share // [rank · points + point]; none where nobody waits
-	o       Options
+	Step    int64 // length of a step, ns
+	Margin  int64 // δ, ns
+	Draws   int   // permutations that P was counted among; 0: none were needed or possible
+	// Screened: no level comes near the margin and no rank varies much more than others, so that nothing was tested.
+	Screened bool
+	Workers  []Score // [rank · columns + column]
+	Blame    []Share // [rank · points + point]; none where nobody waits
+	o        Options
 }
 
 // Column is a piece, or the sum of those that lead to a point.
@@ -166,6 +172,7 @@ type Score struct {
 	Level    float64 // beyond the median of its peers, ns of an interval
 	D        float64 // largest weighted departure beyond the margin, no unit; 0 or less: none
 	P        float64 // 1 where nothing was drawn
+	Bound    float64 // that P is never above
 	Quarters int     // of the run in which it departs at the same x
 }
 
@@ -174,7 +181,8 @@ type Share struct {
 	Last  int // intervals in which it is last even less the margin
 	Of    int
 	P     float64
-	Waits bool // others wait at the point
+	Bound float64 // that P is never above
+	Waits bool    // others wait at the point
 }
 
 // Score returns how a rank differs in a column.

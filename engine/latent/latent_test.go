@@ -231,9 +231,64 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%v of %d stretches", got, len(c.list))
 		}
 	}
+	quiet, err := Test(job{Seed: 1, Steps: 120, Ranks: 8, Noise: 20, Late: -1}.work(), Options{Screen: true})
+	if err != nil || !quiet.Screened {
+		t.Fatalf("%+v, %v, want nothing tested", quiet, err)
+	}
+	if r := Join([]*Result{late, late, late, quiet}); !slices.Equal(certain(r), []int{3}) || math.Abs(r.Score(3, 1).Level-late.Score(3, 1).Level) > 1e-6 {
+		t.Errorf("%+v where the fourth quarter was screened", r.Claims())
+	}
+	if r := Join([]*Result{late, quiet, quiet}); len(r.Claims()) != 0 {
+		t.Errorf("%+v where most of the run was screened", r.Claims())
+	}
 	r := Join([]*Result{late, late, late, not})
 	if s, one := r.Score(3, 1), late.Score(3, 1); math.Abs(s.P-one.P*4/3) > 1e-12 || r.Blocks.Steps != 480 || math.Abs(s.Level-(3*one.Level+not.Score(3, 1).Level)/4) > 1e-6 {
 		t.Errorf("%+v of %+v", s, one)
+	}
+}
+
+// TestScreen: what a screen lets alone nobody is claimed in, and it lets alone what is far from the margin only; who is
+// slower or varies more is tested. A run that is refused is not screened.
+func TestScreen(t *testing.T) {
+	for _, c := range []struct {
+		job      job
+		screened bool
+	}{
+		{job{Seed: 1, Steps: 120, Ranks: 8, Noise: 80, Late: -1}, true},
+		{job{Seed: 1, Steps: 120, Ranks: 8, Noise: 80, Late: 3, By: 5e5, Piece: 1}, true},
+		{job{Seed: 1, Steps: 120, Ranks: 8, Noise: 80, Late: 3, By: 1e6, Piece: 1}, false},
+		{job{Seed: 1, Steps: 120, Ranks: 8, Noise: 80, Late: 3, By: 1e6, Piece: -1}, false},
+		{job{Seed: 1, Steps: 1200, Ranks: 8, Noise: 80, Late: 3, By: 15e5, Piece: 2}, false},
+		{job{Seed: 9, Steps: 400, Ranks: 8, Noise: 40, Late: 3, By: 4e6, Piece: 1, Bimodal: true}, false},
+		{job{Seed: 1, Steps: 12, Ranks: 8, Noise: 20, Late: -1}, false},
+	} {
+		r, err := Test(c.job.work(), Options{Screen: true})
+		if err != nil || r.Screened != c.screened || r.Screened && len(test(t, c.job.work()).Claims()) > 0 {
+			t.Errorf("%+v: screened %v, %v", c.job, r.Screened, err)
+		}
+	}
+}
+
+// TestBound: the bound is above the chance of as many heads of 40 coins, which is counted here, and within the square of it; it
+// decides who is far beyond the margin with hardly a draw.
+func TestBound(t *testing.T) {
+	var m moments
+	for range 40 {
+		m.add(2, func(rank int) float64 { return float64(rank) })
+	}
+	exact, term := 0.0, math.Pow(0.5, 40) // of 40 heads
+	for heads := 40; heads > 20; heads-- {
+		exact += term
+		if got := m.tail(float64(heads)); got < exact || heads > 25 && got*got > 10*exact {
+			t.Errorf("%d heads of 40: bound %v, chance %v", heads, got, exact)
+		}
+		term *= float64(heads) / float64(41-heads)
+	}
+	if got := m.tail(20); got != 1 {
+		t.Errorf("bound %v of the mean, want 1", got)
+	}
+	if far := test(t, slow(20e6).work()); far.Draws > 50 || !slices.Equal(certain(far), []int{3}) || far.Claims()[0].P > 1e-4 {
+		t.Errorf("%+v by %d draws, want rank 3 by hardly any", far.Claims(), far.Draws)
 	}
 }
 

@@ -16,12 +16,12 @@ from .commands import batch, compare, diagnose, read_findings
 from .comparison import Amount, Choice, CommunicationChanges, ComparedCommunicator, ComparedFinding, ComparedRun, Comparison, Row, Use
 from .decode import FormatError
 from .program import BadInputError, NotFoundError, SfstatError, find, version
-from .verdict import Action, Coverage, Finding, Limit, Problem, RunVerdict, SourceLine, StepsStruck, Undecided, Verdict
+from .verdict import Action, Coverage, Difference, Finding, LatentTest, Limit, Problem, RunVerdict, SourceLine, StepsStruck, Undecided, Verdict
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Action", "Amount", "BadInputError", "Choice", "CommunicationChanges", "ComparedCommunicator", "ComparedFinding", "ComparedRun", "Comparison",
-    "Coverage", "Finding", "FormatError", "Limit", "NotFoundError", "Problem", "Row", "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Undecided", "Use", "Verdict",
+    "Coverage", "Difference", "Finding", "FormatError", "LatentTest", "Limit", "NotFoundError", "Problem", "Row", "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Undecided", "Use", "Verdict",
     "batch", "compare", "diagnose", "find", "read_findings", "version",
 ]

@@ -106,6 +106,49 @@ class Coverage:
 
 
 @dataclass(frozen=True)
+class Excess:
+    """What a rank takes in a stage beyond its peers, ns a step."""
+
+    stage: str
+    excess_ns: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a rank differs from its peers in its own work by more than a margin, however little that costs."""
+
+    rank: int
+    host: Optional[str]
+    peer: Optional[int]
+    stages: Tuple[Excess, ...]
+    sum: bool
+    confidence: str
+    slower: bool
+    level_ns: int
+    level_share: Optional[float]
+    d: Optional[float]
+    p: Optional[float]
+    p_distribution: Optional[float]
+    p_waits: Optional[float]
+    last: int
+    of: int
+    named: bool
+
+
+@dataclass(frozen=True)
+class LatentTest:
+    """How latent differences were tested."""
+
+    refused: Optional[str]
+    screened: bool
+    steps: int
+    margin_ns: int
+    correlation_steps: Optional[float]
+    block_steps: int
+    blocks: int
+
+
+@dataclass(frozen=True)
 class Problem:
     """Something that was lost, left out or refused."""
 
@@ -177,6 +220,8 @@ class RunVerdict:
     run_gain_together: Optional[float]
     limits: Tuple[Limit, ...]
     coverage: Tuple[Coverage, ...]
+    latent: Tuple[Difference, ...]
+    latent_test: Optional[LatentTest]
     observations: Tuple[Evidence, ...]
     undecided: Tuple[Undecided, ...]
     problems: Tuple[Problem, ...]

@@ -1,0 +1,58 @@
+package answer
+
+import "github.com/sfstat/sfstat/diagnose/evidence"
+
+// Latent is what the second stage shows of a run: who differs from the peers by more than a margin in what they work by
+// themselves, however little that costs. It decides no status.
+type Latent struct {
+	Refused     Refusal // why nothing was tested; "": it was
+	Screened    bool    // nobody's level comes near the margin, and nobody varies much more than others: nothing was drawn
+	Steps       int
+	Margin      int64   // that a difference has to exceed, ns a step
+	Step        int64   // length of a step, ns
+	Tau         float64 // steps that count as one independent step
+	Block       int     // length of a block, steps
+	Blocks      int
+	Differences []Difference // the surest first
+}
+
+// Difference is how one rank differs.
+type Difference struct {
+	Rank   int
+	Host   string // "": not known
+	Peer   *int   // the only other rank, which may as well be the one that differs; nil: there are several
+	Stages []Excess
+	Sum    bool // in the sum of these stages, and in none by itself
+	// Confidence is Ambiguous where the distribution alone shows it, and nobody is seen to wait.
+	Confidence evidence.Confidence
+	Slower     bool    // by more than the margin; else it varies more
+	Level      int64   // own work beyond the median of the peers, ns a step
+	D          float64 // largest weighted departure of the distributions beyond the margin
+	P          float64 // of distribution and waits
+	Alone      float64 // of the distribution
+	Blame      float64 // of the waits; 1: nobody waits
+	Last       int     // steps in which it is last even less the margin
+	Of         int
+	Named      bool // a finding says that the rank is late, so that this is evidence for it
+}
+
+// Refusal is why the second stage tests nothing.
+type Refusal string
+
+// The refusals.
+const (
+	TooFewSteps  Refusal = "few_steps"  // to say how long noise stays correlated
+	TooFewBlocks Refusal = "few_blocks" // noise stays correlated so long that too few stretches are independent
+)
+
+// Names returns all refusals.
+func (Refusal) Names() []string { return namesOf([]Refusal{TooFewSteps, TooFewBlocks}) }
+
+// Excess is what a rank takes in a stage beyond the median of its peers, ns a step.
+type Excess struct {
+	Stage string
+	Time  int64
+}
+
+// Heard reports whether a difference is worth a line under a verdict: distribution and waits agree, and no finding has it.
+func (d *Difference) Heard() bool { return !d.Named && d.Confidence >= evidence.Supported }

@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/blocks"
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/latent"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// differ returns who differs in the own work of steps that are divided, whose times are whole multiples of a unit in ns.
+func differ(d *division, unit int64, o latent.Options) *latent.Result {
+	w := latent.FromDivision(d.Division)
+	if w.Ranks < 2 || w.Step <= 0 {
+		return nil
+	}
+	if d.run.Peers != nil {
+		w.Peers = d.run.Peers
+	}
+	w.Resolution = unit
+	out, err := latent.Test(&w, o)
+	if err != nil { // an account that no test takes, such as of times that cannot be
+		return nil
+	}
+	return out
+}
+
+// mostUnits is how many times say in which units a recording counts.
+const mostUnits = 1 << 12
+
+// unit returns the unit in which the times of a stretch are whole multiples, ns.
+func (s stretch) unit() int64 {
+	times := s.windows[0].durations
+	return resolution(times[:min(len(times), mostUnits)])
+}
+
+// differing returns who differs in the own work of the run; nil where nothing was tested.
+func differing(list []*looked, at placed) *latent.Result {
+	var of []*latent.Result
+	for _, l := range list {
+		alike := l.latent != nil && slices.Equal(l.placed.ranks, at.ranks)
+		if i := slices.IndexFunc(of, func(r *latent.Result) bool { return !r.Screened && len(r.Columns) > 0 }); alike && i >= 0 && !l.latent.Screened {
+			alike = slices.Equal(of[i].Columns, l.latent.Columns) || l.latent.Blocks.Refused != blocks.Judged
+		}
+		if alike {
+			of = append(of, l.latent)
+		}
+	}
+	return latent.Join(of)
+}
+
+// latent returns what the second stage shows beside claims; nil where it had nothing to test.
+func (j *judge) latent(claims []Finding) *answer.Latent {
+	r := j.differs
+	if r == nil {
+		return nil
+	}
+	out := &answer.Latent{Screened: r.Screened, Steps: r.Blocks.Steps, Step: r.Step, Margin: r.Margin, Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
+	if r.Blocks.Refused != blocks.Judged {
+		out.Refused = answer.Refusal(r.Blocks.Refused.String())
+	}
+	for _, c := range r.Claims() {
+		out.Differences = append(out.Differences, j.difference(&c, claims))
+	}
+	return out
+}
+
+// difference returns a claim of the second stage as an answer.
+func (j *judge) difference(c *claim.Claim, claims []Finding) answer.Difference {
+	d, rank := c.Difference, j.placed.ranks[c.Rank()]
+	out := answer.Difference{Rank: rank, Host: j.placed.hostOf(c.Rank()), Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level,
+		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of, Named: slices.ContainsFunc(claims, func(f Finding) bool { return f.names(rank) })}
+	if len(j.placed.ranks) == 2 {
+		out.Peer = &j.placed.ranks[1-c.Rank()]
+	}
+	for _, p := range c.Parts {
+		out.Stages = append(out.Stages, answer.Excess{Stage: j.stageName(p.Stage), Time: p.Size})
+	}
+	return out
+}
+
+// names reports whether a finding says that a rank is late, however certain.
+func (f *Finding) names(rank int) bool {
+	return f.Cause == CauseLate && slices.Contains(f.lateRanks(), rank)
+}
+
+// heedLatent holds the second stage against claims of the same steps: where it names their rank it is evidence, with the
+// piece; where it names another one at the strong level, that no claim has, and does not find the one that is late in
+// all steps, that claim is at most supported. Silence contradicts nothing.
+func (j *judge) heedLatent(claims []Finding) []Finding {
+	r := j.latent(claims)
+	if r == nil || len(r.Differences) == 0 {
+		return claims
+	}
+	out := slices.Clone(claims)
+	for i := range out {
+		f := &out[i]
+		if f.Cause != CauseLate || f.source != "" || f.Rank == nil {
+			continue
+		}
+		own := slices.IndexFunc(r.Differences, func(d answer.Difference) bool { return f.names(d.Rank) })
+		other := slices.IndexFunc(r.Differences, func(d answer.Difference) bool {
+			return !d.Named && d.Slower && d.Confidence == evidence.Strong
+		})
+		switch {
+		case own >= 0 && r.Differences[own].Confidence >= evidence.Supported:
+			d := &r.Differences[own]
+			e := evidence.Distribution{Rank: d.Rank, Level: d.Level, Margin: r.Margin, D: d.D, P: d.P, Last: d.Last, Of: d.Of, Several: d.Sum}
+			if !d.Sum && d.Stages[0].Stage != stagename.Residual {
+				e.Stage = d.Stages[0].Stage
+			}
+			f.Evidence = withBeside(f.Evidence, []evidence.Observation{e}, nil)
+		case own < 0 && other >= 0 && f.Struck.Pattern == PatternConstant:
+			d := &r.Differences[other]
+			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: &d.Rank, P: d.P})
+		}
+	}
+	return out
+}
+
+// hearsLatent reports whether the second stage names a rank that is waited for.
+func (j *judge) hearsLatent() bool {
+	return slices.ContainsFunc(j.differs.Claims(), func(c claim.Claim) bool { return c.Certainty > claim.Event })
+}

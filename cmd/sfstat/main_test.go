@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("FR", filepath.Join(fixtures, "flightrecorder"))
 			env.Setenv("CAPTURED", filepath.Join(fixtures, "captured"))
 			env.Setenv("OPS", filepath.Join(fixtures, "optrace"))
+			env.Setenv("OPERATORS", filepath.Join(fixtures, "operators"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -11,9 +11,23 @@
 // 28:126–135), tested at four fifths of the level; that over all i and j is a stretch
 // that came and went, which a search for one change is blind to (circular binary
 // segmentation: Olshen and others 2004, Biostatistics 5:557–572; of many values i
-// and j lie on a grid of 64 places), at the rest. p is the part of permutations of
-// the values with a T as large: exact for any distribution, under the null that the
-// values come in no order. Ranks take one run that stalled for one run and no more.
+// and j lie on a grid of 64 places), at the rest. Ranks take one run that stalled for
+// one run and no more.
+//
+// p is the part of series drawn under a null with a T as large. [Exchangeable]: values
+// come in no order; draws are permutations, exact for any distribution. [Autoregressive]:
+// each value depends on the one before it,
+//
+//	x(t) − μ = φ·(x(t−1) − μ) + e(t)
+//
+// and draws put residuals together again in any order. φ is the correlation of
+// neighbours once the sought change (for a stretch: the two of least squares) is taken
+// off and values are held within three standard deviations. The m levels that were taken
+// off bias it, which is put back, and two standard errors keep chance from making it too
+// small:
+//
+//	φ = r + m(1 + 3r)/n + 2√((1 − r²)/n) ≤ 0.97
+//
 // The parts are searched likewise, one of ℓ values at the level α·ℓ/n, so that all
 // tests of parts without a change together stay below α.
 //

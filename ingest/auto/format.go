@@ -32,6 +32,7 @@ const (
 	Packets
 	WideCSV
 	WideParquet // the same columns in Parquet
+	JSONTable   // a JSON object for each stage or operator of a step
 	Archive     // for sniff any Parquet file: its end must be read to know
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
@@ -162,11 +163,13 @@ func init() { // its functions look at it
 			noun: "a training program's log of its steps"},
 		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
+		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: object(func(text []byte) bool { return csv.IsLong(csv.ColumnsOfJSON(text)) }), gives: windows, read: (*unit).jsonTable,
+			noun: "a table (JSON Lines), which holds stage windows and not single operations"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
 			gives: operators, read: whole((*Reader).readOperators), turn: operations, noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, read: whole((*Reader).readOperators), turn: operations,
+		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, read: (*unit).operations, turn: operations,
 			noun: "an operator trace, which holds single operations and not stage windows"},
 		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: withColumns(csv.Recognizes), gives: windows, read: (*unit).csv,
 			noun: "a wide CSV, which holds stage windows and not single operations"},

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -84,6 +86,31 @@ func (r *Reader) readOperators(in *Input, src *metered) (Item, error) {
 		return Item{}, err
 	}
 	return operatorsOf(t, in.Path), nil
+}
+
+// operations reads an operator trace: as the operators that it holds, or, where its operators have no part in a
+// schedule and windows are wanted, as the windows of a table of operators.
+func (u *unit) operations(give func(Item) bool) error {
+	in := u.inputs[0]
+	src, err := u.r.open(in)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	item, err := u.r.readOperators(in, src)
+	if err != nil {
+		return err
+	}
+	if w := wants[u.r.o.Want]; !item.Ops.Scheduled() && w.contents&windows != 0 && w.detail != profiler.EachOperator {
+		c, err := csv.NewOperatorReader(item.Ops, in.Path, u.r.tables())
+		if err != nil {
+			return err
+		}
+		return u.tableOf(c, give)
+	}
+	item.Path = in.Path
+	give(item)
+	return nil
 }
 
 // operatorsOf is an operator trace as an item, which is named by its file where it names no run.

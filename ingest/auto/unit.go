@@ -323,3 +323,17 @@ func (u *unit) csv(give func(Item) bool) error {
 	}
 	return u.tableOf(c, give)
 }
+
+// jsonTable is csv for a table of JSON objects.
+func (u *unit) jsonTable(give func(Item) bool) error {
+	src, err := u.r.open(u.inputs[0])
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	c, err := csv.NewJSONReader(src, src.Name(), u.r.tables())
+	if err != nil {
+		return err
+	}
+	return u.tableOf(c, give)
+}

@@ -83,8 +83,13 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err == io.EOF {
 		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
 	}
-	if at, unit, isLong := longColumns(names); err == nil && isLong {
-		o.Unit = cmp.Or(unit, o.Unit)
+	said := o.Unit
+	if at, isTimed := operatorColumns(names); err == nil && isTimed {
+		c.rows, names, err = serialize(rows, names, at, c, o.Unit)
+		said, o.Unit = cmp.Or(at.units[1], o.Unit), Nanoseconds
+	} else if at, unit, isLong := longColumns(names); err == nil && isLong {
+		said = cmp.Or(unit, o.Unit)
+		o.Unit = said
 		c.rows, names, err = widen(rows, names, at, c.lim.Pending)
 	}
 	if err == nil {
@@ -93,7 +98,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, input.At(rows.Pos(), err)
 	}
-	c.notes, c.unit, c.ask = c.layout.notes(), o.Unit, true
+	c.notes, c.unit, c.ask = append(c.notes, c.layout.notes()...), said, true
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
 	c.group = newGroup(c.layout, file)

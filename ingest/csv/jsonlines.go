@@ -1,0 +1,136 @@
+package csv
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// NewJSONReader is NewReader for a table of one JSON object per line, whose keys are the columns: those of the
+// first line. It has a row for each stage or operator of a step (IsLong).
+func NewJSONReader(r io.Reader, file string, o Options) (*Reader, error) {
+	c, err := newReader(&jsonRows{in: ingest.NewLines(r, file, o.Limits, nil), file: file}, file, o)
+	if err != nil {
+		return nil, err
+	}
+	if closer, ok := r.(io.Closer); ok {
+		c.close = closer.Close
+	}
+	return c, nil
+}
+
+// ColumnsOfJSON returns the keys of the first line of text, nil where it is no JSON object.
+func ColumnsOfJSON(text []byte) []string {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(text, " \t\r\n"), []byte("\n"))
+	names, _, err := object(line)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// jsonRows are the rows of a table of JSON objects.
+type jsonRows struct {
+	in    *ingest.Lines
+	file  string
+	names []string
+	first []string // the cells of the first line, until Next returns them
+	cells []string
+	atEnd bool
+}
+
+func (j *jsonRows) Header() (names []string, err error) {
+	line, err := j.line()
+	if err != nil {
+		return nil, err
+	}
+	j.names, j.first, err = object(line)
+	return j.names, err
+}
+
+// line returns the next line with text.
+func (j *jsonRows) line() ([]byte, error) {
+	for {
+		line, err := j.in.Next()
+		if err != nil || len(bytes.TrimSpace(line)) > 0 {
+			return line, err
+		}
+	}
+}
+
+func (j *jsonRows) Next() ([]string, error) {
+	if j.first != nil {
+		j.cells, j.first = j.first, nil
+		return j.cells, nil
+	}
+	line, err := j.line()
+	if err != nil {
+		return nil, err
+	}
+	names, values, err := object(line)
+	if err != nil {
+		pos := j.in.Pos()
+		if _, more := j.line(); errors.Is(more, io.EOF) {
+			j.atEnd = true
+			return nil, ingest.ErrCutRow
+		}
+		return nil, input.At(pos, err)
+	}
+	j.cells = slices.Grow(j.cells[:0], len(j.names))
+	for _, name := range j.names {
+		cell := ""
+		if i := slices.Index(names, name); i >= 0 {
+			cell = values[i]
+		}
+		j.cells = append(j.cells, cell)
+	}
+	return j.cells, nil
+}
+
+func (j *jsonRows) Pos() input.Pos { return j.in.Pos() }
+
+func (j *jsonRows) AtEnd() bool { return j.atEnd }
+
+// object parses a JSON object with its keys in order: numbers as they stand, text, true and false; "" of anything
+// else.
+func object(line []byte) (names, values []string, err error) {
+	bad := func(err error) error {
+		return input.Bad(input.ErrFormat, "no JSON object with a value for each column: %v", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, bad(err)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, nil, bad(err)
+		}
+		var value any
+		if err := d.Decode(&value); err != nil {
+			return nil, nil, bad(err)
+		}
+		names = append(names, key.(string))
+		switch v := value.(type) {
+		case json.Number:
+			values = append(values, v.String())
+		case string:
+			values = append(values, v)
+		case bool:
+			values = append(values, strconv.FormatBool(v))
+		default:
+			values = append(values, "")
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, nil, bad(err)
+	}
+	return names, values, nil
+}

@@ -1,0 +1,231 @@
+package csv_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
+)
+
+// only returns the only window of a reader.
+func only(t *testing.T, r *csv.Reader, err error) *trace.Window {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := r.Next(); err == nil {
+		t.Fatalf("a second window: %+v", again)
+	}
+	return w
+}
+
+// TestOperators: hand counts of one rank's first step, of two. Times are of nobody twice, and leave what no
+// operator covers.
+func TestOperators(t *testing.T) {
+	const head = "rank,step,op,start,duration\n"
+	for _, c := range []struct {
+		name, text string
+		unit       csv.Unit
+		stages     string
+		times      []int64
+		wall       int64 // to the first operator of the next step
+		notes      string
+	}{
+		{"one after the other, with a gap", head + "0,0,a,100,10\n0,0,b,115,20\n0,1,a,140,10\n0,1,b,155,20\n", csv.Nanoseconds, "a b", []int64{10, 20}, 40, ""},
+		{"rows in another order", head + "0,1,b,155,20\n0,0,b,115,20\n0,1,a,140,10\n0,0,a,100,10\n", csv.Nanoseconds, "a b", []int64{10, 20}, 40, ""},
+		{"units by name", "step,global_rank,operator,start_s,duration_us,stream\n0,0,a,0.0001,10,7\n0,0,b,0.000115,20,7\n1,0,a,0.00014,10,7\n1,0,b,0.000155,20,7\n",
+			csv.Unsaid, "a b", []int64{10e3, 20e3}, 40e3, "columns_ignored"},
+		{"units by the caller", head + "0,0,a,0.1,0.01\n0,0,b,0.115,0.02\n0,1,a,0.14,0.01\n0,1,b,0.155,0.02\n", csv.Milliseconds, "a b", []int64{10e3, 20e3}, 40e3, ""},
+		{"ends instead of durations", "rank,step,name,begin,end\n0,0,a,100,110\n0,0,b,115,135\n0,1,a,140,150\n0,1,b,155,175\n", csv.Nanoseconds, "a b", []int64{10, 20}, 40, ""},
+		{"one inside the other", head + "0,0,all,100,50\n0,0,a,110,10\n0,0,b,120,20\n0,1,all,160,50\n0,1,a,170,10\n0,1,b,180,20\n", csv.Nanoseconds, "all a b", []int64{20, 10, 20}, 60, ""},
+		{"several of a name", head + "0,0,a,100,10\n0,0,a,110,15\n0,1,a,130,10\n0,1,a,140,15\n", csv.Nanoseconds, "a@0 a@1", []int64{10, 15}, 30, ""},
+		{"a collective beside computation", head + "0,0,f,100,10\n0,0,backward,110,40\n0,0,all_reduce,130,10\n0,0,all_reduce,145,25\n0,0,o,170,5\n" +
+			"0,1,f,180,10\n0,1,backward,190,40\n0,1,all_reduce,210,10\n0,1,all_reduce,225,25\n0,1,o,250,5\n", csv.Nanoseconds, "f backward all_reduce o", []int64{10, 40, 20, 5}, 80, ""},
+		{"a clock for each step", head + "0,0,a,3,10\n0,0,b,15,20\n0,1,a,2,10\n0,1,b,15,20\n0,2,a,2,10\n0,2,b,15,20\n", csv.Nanoseconds, "a b", []int64{10, 20}, 35, ""},
+	} {
+		r, err := csv.NewReader(strings.NewReader(c.text), "t", csv.Options{Unit: c.unit})
+		w := only(t, r, err)
+		if got := strings.Join(w.Schema.Stages, " "); got != c.stages || !slices.Equal(w.Step(0), c.times) || w.WallOf(0)[0] != c.wall {
+			t.Errorf("%s: %s %v of %d, want %s %v of %d", c.name, got, w.Step(0), w.WallOf(0)[0], c.stages, c.times, c.wall)
+		}
+		if got := strings.Join(kinds(w), " "); got != c.notes {
+			t.Errorf("%s: notes %q, want %q", c.name, got, c.notes)
+		}
+	}
+}
+
+// table is a table of operators of two ranks: a, allreduce, b in each of n steps of 100 ns; late reports by how much
+// longer a takes, lost whether a row is missing.
+func table(n int, late func(rank, step int) int, lost func(rank, step int, op string) bool) string {
+	var b strings.Builder
+	b.WriteString("rank,step,op,start,duration\n")
+	for step := range n {
+		for rank := range 2 {
+			other := late(1-rank, step)
+			own := late(rank, step)
+			begin := 1000*(rank+1) + 100*step
+			row := func(op string, start, took int) {
+				if !lost(rank, step, op) {
+					fmt.Fprintf(&b, "%d,%d,%s,%d,%d\n", rank, step, op, begin+start, took)
+				}
+			}
+			row("a", 0, 20+own)
+			row("allreduce", 20+own, 10+max(own, other)-own)
+			row("b", 30+max(own, other), 10)
+		}
+	}
+	return b.String()
+}
+
+// TestLostRows: a row without which a step of a rank stands leaves its time between its neighbours; of the first and
+// last it is what they usually take, and what is left is outside operators. The rest of the table stays as it is.
+func TestLostRows(t *testing.T) {
+	late := func(rank, step int) int { return (step*7 + rank*3) % 5 }
+	none := func(int, int, string) bool { return false }
+	read := func(lost func(int, int, string) bool) *trace.Window {
+		r, err := csv.NewReader(strings.NewReader(table(20, late, lost)), "t", csv.Options{Unit: csv.Nanoseconds})
+		return only(t, r, err)
+	}
+	whole := read(none)
+	if want := []string{"a", "wait.allreduce", "b"}; !slices.Equal(whole.Schema.Stages, want) {
+		t.Fatalf("stages %q, want %q", whole.Schema.Stages, want)
+	}
+	w := read(func(rank, step int, op string) bool {
+		return op == "allreduce" && rank == 1 && (step == 3 || step == 8)
+	})
+	if d := cmp.Diff(whole.Durations, w.Durations); d != "" || !w.Has(w.Notes[0].Kind) || !strings.HasPrefix(w.Notes[0].Text, "2 of 120 operators have no row") {
+		t.Errorf("two rows less: %s, %+v", d, w.Notes)
+	}
+	for _, op := range []string{"a", "b"} {
+		w := read(func(rank, step int, at string) bool { return at == op && rank == 0 && step == 5 })
+		for i, d := range w.Durations {
+			if off := d - whole.Durations[i]; off < -4 || off > 4 {
+				t.Errorf("without %s of step 5: time %d is %d ns off", op, i, off)
+			}
+		}
+	}
+}
+
+// TestCollectives: a collective is a measured wait where its name and its times say so: not under another name, and
+// not where nobody waits in it.
+func TestCollectives(t *testing.T) {
+	late := func(rank, step int) int { return (step*7 + rank*3) % 5 }
+	none := func(int, int, string) bool { return false }
+	waits := table(12, late, none)
+	var alone strings.Builder
+	alone.WriteString("rank,step,op,start,duration\n")
+	rng := rand.New(rand.NewPCG(1, 2))
+	for step := range 40 {
+		for rank := range 2 {
+			a, c := 20+rng.IntN(5), 10+rng.IntN(5)
+			fmt.Fprintf(&alone, "%d,%d,a,%d,%d\n%d,%d,allreduce,%d,%d\n", rank, step, 100*step, a, rank, step, 100*step+a, c)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{waits, "wait.allreduce"},
+		{strings.ReplaceAll(waits, "allreduce", "phase"), "phase"},
+		{alone.String(), "allreduce"},
+	} {
+		r, err := csv.NewReader(strings.NewReader(c.text), "t", csv.Options{Unit: csv.Nanoseconds})
+		if w := only(t, r, err); w.Schema.Stages[1] != c.want {
+			t.Errorf("stage %q, want %q", w.Schema.Stages[1], c.want)
+		}
+	}
+}
+
+// TestJSONLines: objects are read as the rows of a table, with keys in any order, and a line that breaks off ends it.
+func TestJSONLines(t *testing.T) {
+	const text = `{"rank":0,"step":0,"op":"a","start_us":100,"dur_us":10.5}
+{"step":0,"rank":0,"op":"b","dur_us":20,"start_us":115}
+
+{"rank":0,"step":1,"op":"a","start_us":140,"dur_us":10}
+{"rank":0,"step":1,"op":"b","start_us":155,"dur_us":20}
+{"rank":0,"step":2,"op":"a","sta`
+	r, err := csv.NewJSONReader(strings.NewReader(text), "t", csv.Options{})
+	w := only(t, r, err)
+	if !slices.Equal(w.Durations, []int64{10500, 20000, 10000, 20000}) || !slices.Contains(kinds(w), "truncated") {
+		t.Errorf("%v, %v", w.Durations, kinds(w))
+	}
+	for _, bad := range []string{"[1]\n", `{"rank":0,"step":0,"op":"a","start":1.5,"duration":3}`, `{"rank":0,"step":0,"op":"a","start":-1,"duration":3}`, `{"rank":0,"step":0,"op":"","start":1,"duration":3}`} {
+		if _, err := csv.NewJSONReader(strings.NewReader(bad+"\n"+bad+"\n"), "t", csv.Options{}); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}
+
+// TestOperatorTrace: an operator trace without a schedule gives the window of the same table.
+func TestOperatorTrace(t *testing.T) {
+	text := table(8, func(rank, step int) int { return (step*7 + rank*3) % 5 }, func(int, int, string) bool { return false })
+	r, err := csv.NewReader(strings.NewReader(text), "t", csv.Options{Unit: csv.Nanoseconds})
+	want := only(t, r, err)
+	o := &operator.Trace{Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Layout: operator.Layout{PP: 1}}
+	for line := range strings.Lines(text) {
+		var rank, step, start, took int
+		name := ""
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "%d %d %s %d %d", &rank, &step, &name, &start, &took); n < 5 {
+			continue
+		}
+		o.Rank, o.Step = append(o.Rank, int32(rank)), append(o.Step, int32(step))
+		o.Name = append(o.Name, operator.Number(map[string]int32{"a": 0, "allreduce": 1, "b": 2}, &o.Names, name))
+		o.Start, o.Dur = append(o.Start, int64(start)), append(o.Dur, int64(took))
+	}
+	o.Names = []string{"a", "allreduce", "b"}
+	for step := range 8 {
+		o.Steps = append(o.Steps, int64(step))
+	}
+	r, err = csv.NewOperatorReader(o, "t", csv.Options{})
+	got := only(t, r, err)
+	if d := cmp.Diff(want.Durations, got.Durations); d != "" || !slices.Equal(want.Schema.Stages, got.Schema.Stages) || !slices.Equal(want.Wall, got.Wall) {
+		t.Errorf("(-table +trace)\n%s%q", d, got.Schema.Stages)
+	}
+}
+
+// FuzzOperators: whatever a table of operators holds, its windows are valid, and no step's operators take longer
+// than it.
+func FuzzOperators(f *testing.F) {
+	f.Add("rank,step,op,start,duration\n0,0,all,100,50\n0,0,a,110,10\n0,1,all,160,50\n")
+	f.Add(table(8, func(rank, step int) int { return step % 3 }, func(rank, step int, op string) bool { return (step+rank)%5 == 2 && op == "a" }))
+	f.Add("rank,step,op,start,end\n0,0,nccl:all_reduce,5,9\n0,0,b,1,7\n1,0,b,1,7\n1,0,nccl:all_reduce,2,3\n0,2,b,3,4\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := csv.NewReader(strings.NewReader(text), "t", csv.Options{Unit: csv.Nanoseconds})
+		if err != nil {
+			return
+		}
+		for {
+			w, err := r.Next()
+			if err != nil {
+				return
+			}
+			if err := w.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			if w.Wall == nil || !strings.HasPrefix(text, "rank,step,op,start,duration\n") {
+				continue
+			}
+			S, R := len(w.Schema.Stages), len(w.Ranks)
+			for step := range w.Steps() {
+				for rank := range R {
+					sum := int64(0)
+					for s := range S {
+						sum += w.Step(step)[s*R+rank]
+					}
+					if sum > w.WallOf(step)[rank] {
+						t.Fatalf("step %d, rank %d: operators take %d ns of %d", step, rank, sum, w.WallOf(step)[rank])
+					}
+				}
+			}
+		}
+	})
+}

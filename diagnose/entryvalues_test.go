@@ -1,0 +1,397 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// enteredJudge returns a judge of entries alone.
+func enteredJudge(r arrivals.Result) *judge {
+	return &judge{run: &run{}, minGain: 0.1, entered: &r}
+}
+
+// TestLateClaims: what a claim of entries says, number by number.
+func TestLateClaims(t *testing.T) {
+	line := arrivals.Line{File: "train.py", Line: 7, Function: "step", Call: "all_reduce"}
+	after := arrivals.Line{File: "train.py", Line: 5, Function: "step"}
+	r := arrivals.Result{Begin: 1000, End: 1000 + 40*400e6, Places: []arrivals.Place{{}, {Op: "nccl:all_reduce", Line: line, AfterAt: after, Stage: "backward"}}}
+	c := claim.Claim{Kind: claim.Rank, Ranks: []int{3}, Hosts: []string{"a"}, Group: "0", Together: []int{3, 5}, P: 1e-6, Certainty: claim.Strong, Size: 60e6, Length: 400e6,
+		Saves: claim.Saving{Alone: 0.12, AtMost: 0.15, After: 0.14, Low: 0.11}, Parts: []claim.Part{{Charged: 900e6}, {Charged: 100e6}}, Steps: claim.Struck{Count: 30, Of: 40, First: 2, Last: 38, Pattern: claim.Irregular},
+		Entered: &claim.Entered{Place: 1, Desc: "default_pg", Last: 28, Points: 39, Delay: 55e6, Strikes: 30, Recorded: [2]int64{102, 138}}}
+	source := evidence.SourceLine{File: "train.py", Line: 7, Function: "step", Call: "all_reduce"}
+	want := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Confidence: evidence.Strong,
+		Place: Place{Rank: &c.Ranks[0], Host: "a", Stage: "backward", Op: "all_reduce", Group: "default_pg", Ranks: []int{3, 5}, Source: &source},
+		Cost: Cost{Excess: 60e6, Step: 400e6, Explained: 1000e6, Gain: 0.12 * 40 / 30, RunGain: 0.12, RunLow: 0.11, RunAtMost: 0.15, After: 0.14, Score: 0.15,
+			Struck: Struck{Count: 30, Of: 40, First: 102, Last: 138, Pattern: PatternIntermittent}},
+		Evidence: []evidence.Observation{
+			evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 3, N: 28, Of: 39, Op: "all_reduce", Group: "default_pg", Delay: 55e6, Strikes: 30, P: 1e-6, Line: &source, After: &evidence.SourceLine{File: "train.py", Line: 5, Function: "step"}},
+			evidence.Replay{Ranks: []int{3, 5}, Saves: 0.12, Charged: 0.15}, evidence.LateTogether{Ranks: []int{3, 5}, Gain: 0.15, RunGain: 0.15}}}
+	lacks := func(l ...evidence.Lack) func(f *Finding) {
+		return func(f *Finding) {
+			f.Evidence = slices.Clone(f.Evidence)
+			for _, x := range l {
+				f.Evidence = append(f.Evidence, x)
+				f.Confidence = min(f.Confidence, x.AtMost)
+			}
+		}
+	}
+	for name, x := range map[string]struct {
+		change func(r *arrivals.Result, c *claim.Claim)
+		want   func(f *Finding)
+	}{
+		"certain": {nil, lacks()},
+		"an event": {func(_ *arrivals.Result, c *claim.Claim) { c.Certainty = claim.Event },
+			lacks(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: 30, P: 0.05})},
+		"supported": {func(_ *arrivals.Result, c *claim.Claim) { c.Certainty = claim.Supported },
+			lacks(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: 30, P: 1e-6})},
+		"apart": {func(r *arrivals.Result, _ *claim.Claim) { r.Apart = true }, lacks(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})},
+		"a clock": {func(_ *arrivals.Result, c *claim.Claim) { e := *c.Entered; e.Clock = true; c.Entered = &e },
+			lacks(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})},
+		"alone": {func(_ *arrivals.Result, c *claim.Claim) { c.Together = []int{3} }, func(f *Finding) {
+			f.Ranks, f.Evidence = nil, []evidence.Observation{f.Evidence[0], evidence.Replay{Ranks: []int{3}, Saves: 0.12, Charged: 0.15}}
+		}},
+		"divided over stages": {func(_ *arrivals.Result, c *claim.Claim) {
+			e := *c.Entered
+			e.Divided, e.Stage = true, "forward"
+			c.Entered = &e
+		}, func(f *Finding) { f.Stage = "forward" }},
+		"little": {func(_ *arrivals.Result, c *claim.Claim) { c.Saves = claim.Exact(0.09) }, func(f *Finding) {
+			f.Cost.Gain, f.RunGain, f.RunLow, f.RunAtMost, f.After, f.Score, f.BelowMinGain = 0.09*40/30, 0.09, 0.09, 0.09, 0.09, 0.09, true
+			f.Evidence = []evidence.Observation{f.Evidence[0], evidence.Replay{Ranks: []int{3, 5}, Saves: 0.09, Charged: 0.09}, evidence.LateTogether{Ranks: []int{3, 5}, Gain: 0.09, RunGain: 0.09}}
+		}},
+		"behind the same line": {func(r *arrivals.Result, _ *claim.Claim) {
+			r.Places = slices.Clone(r.Places)
+			r.Places[1].AfterAt = line
+		}, func(f *Finding) {
+			e := f.Evidence[0].(evidence.LastToEnter)
+			e.After = nil
+			f.Evidence = []evidence.Observation{e, f.Evidence[1], f.Evidence[2]}
+		}},
+	} {
+		r, c, want := r, c, want
+		if x.change != nil {
+			x.change(&r, &c)
+		}
+		x.want(&want)
+		got := enteredJudge(arrivals.Result{}).lateArrivals(&arrivals.Result{Begin: r.Begin, End: r.End, Apart: r.Apart, Places: r.Places, Late: []claim.Claim{c}})
+		if diff := gocmp.Diff([]Finding{want}, got, gocmp.AllowUnexported(Finding{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestPlacesOfCalls: the stage, operation and group that a call is known by.
+func TestPlacesOfCalls(t *testing.T) {
+	backward, forward := arrivals.Line{Phase: arrivals.PhaseBackward}, arrivals.Line{Phase: arrivals.PhaseForward}
+	for name, c := range map[string]struct {
+		p    arrivals.Place
+		want string
+	}{
+		"by packets":                      {arrivals.Place{Stage: "x", Line: backward}, "x"},
+		"nothing known":                   {arrivals.Place{}, ""},
+		"by its frames":                   {arrivals.Place{Line: forward}, forward.Phase.String()},
+		"behind a wait in backward":       {arrivals.Place{Line: backward, AfterAt: backward, Waits: 1, Kind: nccl.AllReduce}, ""},
+		"behind no wait":                  {arrivals.Place{Line: backward, AfterAt: backward, Kind: nccl.AllReduce}, backward.Phase.String()},
+		"behind a wait in forward":        {arrivals.Place{Line: backward, AfterAt: forward, Waits: 1, Kind: nccl.AllReduce}, backward.Phase.String()},
+		"a broadcast":                     {arrivals.Place{Line: backward, AfterAt: backward, Waits: 1, Kind: nccl.Broadcast}, backward.Phase.String()},
+		"in forward, behind one backward": {arrivals.Place{Line: forward, AfterAt: backward, Waits: 1, Kind: nccl.AllReduce}, forward.Phase.String()},
+	} {
+		if got := stageOf(&c.p); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	for in, want := range map[string]string{"nccl:all_reduce": "all_reduce", "barrier": "barrier", "gloo:a:b": "a:b"} {
+		if got := operation(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[[2]string]string{{"0", "default_pg"}: "default_pg", {"0", ""}: "0", {"0", "undefined"}: "0"} {
+		if got := groupOf(in[0], in[1]); got != want {
+			t.Errorf("%v: %q, want %q", in, got, want)
+		}
+	}
+	at := func(file string, line int) arrivals.Line { return arrivals.Line{File: file, Line: line} }
+	for _, c := range []struct{ line, after, want arrivals.Line }{{at("a", 3), at("a", 3), at("", 0)}, {at("a", 3), at("a", 2), at("a", 2)}, {at("a", 3), at("b", 3), at("b", 3)}} {
+		if got := comeFrom(&arrivals.Place{Line: c.line, AfterAt: c.after}); got != c.want {
+			t.Errorf("%+v behind %+v: %+v", c.line, c.after, got)
+		}
+	}
+	if sourceOf(at("", 9)) != nil || standsAt(nil) != nil || standsAt(&arrivals.Stack{Line: at("c", 4)}).Line != 4 {
+		t.Error("a line without a file, or a stack")
+	}
+}
+
+// TestMissingRanks: what is said of ranks that never entered a call, and how certain that is.
+func TestMissingRanks(t *testing.T) {
+	line := arrivals.Line{File: "train.py", Line: 70, Function: "step"}
+	source := &evidence.SourceLine{File: "train.py", Line: 70, Function: "step"}
+	last := arrivals.Line{File: "train.py", Line: 60}
+	absent := func(rank int, change func(a *arrivals.Absent)) arrivals.Absent {
+		a := arrivals.Absent{Rank: rank, Host: "a", Seq: 18, Op: "nccl:broadcast", Line: last}
+		if change != nil {
+			change(&a)
+		}
+		return a
+	}
+	hang := func(dumped int64, missing ...arrivals.Absent) *arrivals.Hang {
+		return &arrivals.Hang{Dumped: dumped, Groups: []arrivals.Blocked{{Group: "0", Desc: "default_pg", Op: "nccl:all_reduce", Seq: 19, Line: line, Waiting: []int{0, 1}, Since: 5000, Missing: missing, Unknown: []int{7}, WaitsFor: -1}}}
+	}
+	never := func(rank int, atLeast int64, change func(e *evidence.NeverEntered)) evidence.NeverEntered {
+		e := evidence.NeverEntered{Rank: rank, Op: "all_reduce", N: 19, Group: "default_pg", Waiting: []int{0, 1}, Since: 5000, AtLeast: atLeast, At: source, LastOp: "broadcast", LastN: 18, Last: &evidence.SourceLine{File: "train.py", Line: 60}}
+		if change != nil {
+			change(&e)
+		}
+		return e
+	}
+	finding := func(rank int, ranks []int, e evidence.NeverEntered, lacks ...evidence.Lack) Finding {
+		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: evidence.Strong, Place: Place{Rank: &rank, Host: "a", Op: "all_reduce", Group: "default_pg", Ranks: ranks, Source: e.Last}, Evidence: []evidence.Observation{e}}
+		for _, l := range lacks {
+			f.Evidence, f.Confidence = append(f.Evidence, l), min(f.Confidence, l.AtMost)
+		}
+		return f
+	}
+	for name, c := range map[string]struct {
+		r    arrivals.Result
+		want []Finding
+	}{
+		"no hang":                   {arrivals.Result{}, nil},
+		"for ten steps":             {arrivals.Result{Step: 100, Hang: hang(6000, absent(2, nil))}, []Finding{finding(2, nil, never(2, 1000, nil))}},
+		"for less than ten steps":   {arrivals.Result{Step: 100, Hang: hang(5999, absent(2, nil))}, []Finding{finding(2, nil, never(2, 999, nil), evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})}},
+		"for ten ns, without steps": {arrivals.Result{Hang: hang(5010, absent(2, nil))}, []Finding{finding(2, nil, never(2, 10, nil))}},
+		"two":                       {arrivals.Result{Step: 100, Hang: hang(9000, absent(2, nil), absent(3, nil))}, []Finding{finding(2, []int{2, 3}, never(2, 4000, nil)), finding(3, []int{2, 3}, never(3, 4000, nil))}},
+		"it may be": {arrivals.Result{Step: 100, Hang: hang(9000, absent(2, func(a *arrivals.Absent) { a.May, a.Dump = true, arrivals.CutDump }))},
+			[]Finding{finding(2, nil, never(2, 4000, func(e *evidence.NeverEntered) { e.Dump = "cut" }), evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})}},
+		"it left no dump": {arrivals.Result{Step: 100, Hang: hang(9000, absent(2, func(a *arrivals.Absent) { a.May, a.Dump = true, arrivals.NoDump }))},
+			[]Finding{finding(2, nil, never(2, 4000, func(e *evidence.NeverEntered) { e.NoDump = true }), evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})}},
+		"it was looked at": {arrivals.Result{Step: 100, Stacks: []arrivals.Stack{{Ranks: []int{2}, Line: arrivals.Line{File: "data.py", Line: 9}}}, Hang: hang(9000, absent(2, nil))},
+			[]Finding{finding(2, nil, never(2, 4000, func(e *evidence.NeverEntered) { e.Stack = &evidence.SourceLine{File: "data.py", Line: 9} }))}},
+		"nobody knows who": {arrivals.Result{Step: 100, Hang: hang(9000)}, []Finding{{Kind: KindGroup, Cause: CauseMissing, Confidence: evidence.Ambiguous, Place: Place{Op: "all_reduce", Group: "default_pg"},
+			Evidence: []evidence.Observation{evidence.NeverEntered{Rank: -1, Op: "all_reduce", N: 19, Group: "default_pg", Waiting: []int{0, 1}, Since: 5000, AtLeast: 4000, At: source, LastN: -1, Unknown: []int{7}}}}}},
+	} {
+		j := enteredJudge(c.r)
+		if diff := gocmp.Diff(c.want, j.missing(&c.r), gocmp.AllowUnexported(Finding{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestDifferentCalls: of calls that ranks entered differently the smaller side is named.
+func TestDifferentCalls(t *testing.T) {
+	m := arrivals.Mismatch{Difference: arrivals.DifferentOperation, Group: "3", Desc: "tp", Seq: 8, Sides: []arrivals.Side{{Ranks: []int{0, 1, 3}, Op: "nccl:all_reduce", Sizes: "[8]", Types: "f32"},
+		{Ranks: []int{2}, Op: "nccl:broadcast", Sizes: "[4]", Types: "f16", Line: arrivals.Line{File: "m.py", Line: 2}}}}
+	source := &evidence.SourceLine{File: "m.py", Line: 2}
+	want := Finding{Kind: KindRank, Cause: CauseDesync, Confidence: evidence.Strong, Place: Place{Rank: &m.Sides[1].Ranks[0], Ranks: []int{2}, Op: "broadcast", Group: "tp", Source: source}, Evidence: []evidence.Observation{
+		evidence.EnteredDifferently{Difference: "operation", Group: "tp", N: 8, Ranks: []int{2}, Op: "broadcast", Sizes: "[4]", Types: "f16", Others: []int{0, 1, 3}, OthersOp: "all_reduce", OthersSizes: "[8]", OthersTypes: "f32", Source: source}}}
+	if diff := gocmp.Diff([]Finding{want}, desync(&arrivals.Result{Mismatches: []arrivals.Mismatch{m}}), gocmp.AllowUnexported(Finding{})); diff != "" {
+		t.Error(diff)
+	}
+	of := func(d arrivals.Difference, hangs bool, few ...int) []Finding {
+		x := m
+		x.Difference, x.Sides = d, []arrivals.Side{m.Sides[0], {Ranks: few, Op: "a"}}
+		r := &arrivals.Result{Mismatches: []arrivals.Mismatch{x, m}}
+		if hangs {
+			r.Hang = &arrivals.Hang{}
+		}
+		return desync(r)
+	}
+	for _, c := range []struct {
+		of    arrivals.Difference
+		hangs bool
+		n     int
+	}{{arrivals.DifferentOperation, false, 2}, {arrivals.DifferentSizes, false, 1}, {arrivals.DifferentSizes, true, 2}, {arrivals.DifferentStates, true, 1}} {
+		if got := of(c.of, c.hangs, 2, 4); len(got) != c.n || c.n == 2 && (got[0].Kind != KindGroup || got[0].Rank != nil) {
+			t.Errorf("%v, hangs %v: %+v, want %d", c.of, c.hangs, got, c.n)
+		}
+	}
+}
+
+// TestSetBehindMessages: ranks that are late together behind messages are a claim from the least gain on.
+func TestSetBehindMessages(t *testing.T) {
+	r := arrivals.Result{Step: 100, Set: &arrivals.Set{Ranks: []int{4, 5}, Place: 1, Delay: 10}, Places: []arrivals.Place{{}, {Op: "nccl:barrier", Group: "0", Points: 33, Line: arrivals.Line{File: "a.py", Line: 3}}}}
+	want := &Finding{source: evidence.FromArrivals, Kind: KindGroup, Cause: CauseLate, Confidence: evidence.Ambiguous, Place: Place{Ranks: []int{4, 5}, Op: "barrier", Group: "0", Source: &evidence.SourceLine{File: "a.py", Line: 3}},
+		Cost: Cost{Excess: 10, Step: 100, Score: 0.1, Gain: 0.1, RunGain: 0.1, Struck: Struck{Count: 33, Of: 33, First: -1, Last: -1, Pattern: PatternConstant}}, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: []int{4, 5}, Delay: 10}}}
+	if diff := gocmp.Diff(want, enteredJudge(r).lateSet(&r), gocmp.AllowUnexported(Finding{})); diff != "" {
+		t.Error(diff)
+	}
+	for name, change := range map[string]func(r *arrivals.Result){"too little": func(r *arrivals.Result) { r.Set.Delay = 9 }, "no step": func(r *arrivals.Result) { r.Step = 0 }, "no set": func(r *arrivals.Result) { r.Set = nil }} {
+		x, set := r, *r.Set
+		x.Set = &set
+		if change(&x); enteredJudge(x).lateSet(&x) != nil {
+			t.Errorf("%s: a claim", name)
+		}
+	}
+}
+
+// TestNobodyLate: what was looked at is the place that is entered most, no more steps of it than fit into the time.
+func TestNobodyLate(t *testing.T) {
+	r := &arrivals.Result{Ranks: []int{0, 1, 2}, Begin: 100, End: 2200, Step: 100, Latest: arrivals.Latest{Latest: delay.Latest{Rank: 2, N: 9, Of: 20, Behind: 7, P: 0.04}},
+		Places: []arrivals.Place{{Repeats: true, Skew: 5, Points: 30}, {Repeats: true, Skew: 8, Points: 12}, {Skew: 90, Points: 90}}}
+	want := evidence.NobodyLate{Ranks: 3, Step: 100, Skew: 8, Steps: 21, Last: &evidence.LastMostOften{Rank: 2, N: 9, Of: 20, Behind: 7, P: 0.04, Significant: true}}
+	if diff := gocmp.Diff(want, nobodyLate(r)); diff != "" {
+		t.Error(diff)
+	}
+	r.Places[0].Points, r.Latest.Rank = 13, -1
+	if got := nobodyLate(r); got.Steps != 13 || got.Last != nil {
+		t.Errorf("%+v, want 13 steps", got)
+	}
+	r.Step = 0
+	if got := nobodyLate(r); got.Steps != 0 {
+		t.Errorf("%+v of no step", got)
+	}
+}
+
+// TestUntoldPlaces: a place loses time untold if a rank may be late there, or it tells none and skews by the least gain.
+func TestUntoldPlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    arrivals.Place
+		want bool
+	}{
+		"may be late":     {arrivals.Place{Repeats: true, Perhaps: true, Limit: 5}, true},
+		"skews":           {arrivals.Place{Repeats: true, Skew: 10}, true},
+		"skews little":    {arrivals.Place{Repeats: true, Skew: 9}, false},
+		"tells":           {arrivals.Place{Repeats: true, Skew: 10, Limit: 1}, false},
+		"of messages":     {arrivals.Place{Repeats: true, Skew: 10, Unlike: true}, false},
+		"does not repeat": {arrivals.Place{Perhaps: true, Skew: 10}, false},
+	} {
+		if j := enteredJudge(arrivals.Result{Step: 100, Places: []arrivals.Place{{}, c.p}}); j.losesUntold(&c.p) != c.want || j.untold() != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+	j := enteredJudge(arrivals.Result{Places: []arrivals.Place{{Limit: 3}, {Limit: 9}, {Limit: 4}}})
+	if got := j.arrivalLimits(); len(got) != 1 || got[0].Reported != 9 {
+		t.Errorf("limits %+v, want 9", got)
+	}
+	if (&judge{run: &run{}}).arrivalLimits() != nil {
+		t.Error("limits without entries")
+	}
+}
+
+// TestMessagesAlone: ranks synchronise in messages alone where these repeat, nothing is silent, and no collective repeats.
+func TestMessagesAlone(t *testing.T) {
+	message, once, collective := arrivals.Place{Repeats: true, Unlike: true}, arrivals.Place{Unlike: true}, arrivals.Place{Repeats: true}
+	for name, c := range map[string]struct {
+		r    arrivals.Result
+		want bool
+	}{
+		"messages":              {arrivals.Result{Places: []arrivals.Place{message}}, true},
+		"and a collective":      {arrivals.Result{Places: []arrivals.Place{message, collective}}, false},
+		"and one at the start":  {arrivals.Result{Places: []arrivals.Place{message, {}}}, true},
+		"messages once":         {arrivals.Result{Places: []arrivals.Place{once}}, false},
+		"some are not recorded": {arrivals.Result{Places: []arrivals.Place{message}, Silent: []string{"0"}}, false},
+		"collectives":           {arrivals.Result{Places: []arrivals.Place{collective}}, false},
+	} {
+		if got := messagesAlone(&c.r); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		r    arrivals.Result
+		want bool
+	}{
+		"recorded": {arrivals.Result{}, false}, "silent": {arrivals.Result{Silent: []string{"0"}}, true}, "apart": {arrivals.Result{Apart: true}, false},
+		"a set of ranks": {arrivals.Result{Set: &arrivals.Set{}}, false}, "apart, a set of ranks": {arrivals.Result{Apart: true, Set: &arrivals.Set{}}, true},
+	} {
+		if got := enteredJudge(c.r).hidesMessages(); got != c.want {
+			t.Errorf("%s: hides messages %v", name, got)
+		}
+	}
+}
+
+// TestChargedWithTheRest: steps that are slow on all ranks cost what late ranks leave of them.
+func TestChargedWithTheRest(t *testing.T) {
+	f := Finding{Cause: CauseSlowSteps, Place: Place{Stage: "forward"}, Confidence: evidence.Supported, Cost: Cost{Gain: 0.5, RunGain: 0.4, RunLow: 0.32, RunAtMost: 0.44, After: 0.4, Score: 0.4, Excess: 100, Explained: 1000, Struck: Struck{Count: 10, Of: 20}},
+		Evidence: []evidence.Observation{evidence.SlowSteps{Factor: 3, Excess: 100, N: 10}}}
+	rank := 1
+	late := func(excess int64) Finding {
+		return Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Confidence: evidence.Strong, Cost: Cost{Excess: excess, Struck: Struck{Count: 10, Of: 20}}}
+	}
+	j := &judge{run: &run{}, minGain: 0.1, late: []Finding{late(25)}}
+	left := j.chargeRest([]Finding{f})
+	want := Cost{Gain: 0.5 * 0.75 / (1 - 0.25*0.5), RunGain: 0.3, RunLow: 0.24, RunAtMost: 0.33, After: 0.3, Score: 0.3, Excess: 75, Explained: 750, Struck: f.Struck}
+	near := gocmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })
+	if diff := gocmp.Diff(want, left[0].Cost, near); diff != "" {
+		t.Error(diff)
+	}
+	if e := left[0].Evidence[0].(evidence.SlowSteps); e != (evidence.SlowSteps{Factor: 2.5, Excess: 75, N: 10}) {
+		t.Errorf("%+v, want a factor of 2.5", e)
+	}
+	if e := f.Evidence[0].(evidence.SlowSteps); e.Factor != 3 {
+		t.Errorf("the claim itself was changed: %+v", e)
+	}
+	for excess, n := range map[int64]int{74: 1, 76: 0} { // a quarter of 0.4 is left
+		if j.late = []Finding{late(excess)}; len(j.chargeRest([]Finding{f})) != n {
+			t.Errorf("a rank late by %d of 100: want %d left", excess, n)
+		}
+	}
+	grown := f
+	grown.Cause = CauseRegression
+	for excess, n := range map[int64]int{49: 1, 50: 0} {
+		if j.late = []Finding{late(excess)}; len(j.chargeRest([]Finding{grown})) != n {
+			t.Errorf("grown by 100 where a rank is late by %d: want %d left", excess, n)
+		}
+	}
+}
+
+// TestEntryActions: what to do about a finding of entries.
+func TestEntryActions(t *testing.T) {
+	rank := 3
+	r := &arrivals.Result{Ranks: []int{0, 1, 2, 3, 4}, Stacks: []arrivals.Stack{{Ranks: []int{4}}},
+		Hang: &arrivals.Hang{Groups: []arrivals.Blocked{{Missing: []arrivals.Absent{{Rank: 3}, {Rank: 4}}, WaitsFor: -1}}}}
+	of := func(cause Cause, stage string, rank *int, ranks ...int) Finding {
+		return Finding{Cause: cause, Place: Place{Rank: rank, Stage: stage, Host: "a", Ranks: ranks}}
+	}
+	four := 4
+	do := func(kind answer.ActionKind, with answer.Source, stage string, ranks, peers []int) answer.Action {
+		a := answer.Action{Action: kind, With: with, Host: "a", Ranks: ranks, Peers: peers}
+		if stage != "" {
+			a.Stages = []string{stage}
+		}
+		return a
+	}
+	for name, c := range map[string]struct {
+		f    Finding
+		want []answer.Action
+	}{
+		"missing":            {of(CauseMissing, "", &rank), []answer.Action{do(answer.DumpStack, answer.SourcePySpy, "", []int{3, 4}, nil), do(answer.CheckKernelLog, "", "", []int{3, 4}, nil)}},
+		"missing, looked at": {of(CauseMissing, "", &four), []answer.Action{do(answer.CheckKernelLog, "", "", []int{3, 4}, nil)}},
+		"different calls":    {of(CauseDesync, "", &rank, 3, 4), []answer.Action{do(answer.DumpStack, answer.SourcePySpy, "", []int{3}, nil)}},
+		"several":            {of(CauseLate, "backward", nil, 1, 2), []answer.Action{do(answer.Profile, answer.SourceProfiler, "backward", []int{1, 2}, nil)}},
+		"late in data":       {of(CauseLate, "data.next_wait", &rank), []answer.Action{do(answer.SampleStack, answer.SourcePySpy, "data.next_wait", []int{3}, nil), do(answer.CheckLoader, answer.SourceLoader, "data.next_wait", []int{3}, nil)}},
+		"late in the optimizer": {of(CauseLate, "optim.step_cpu_wall", &rank), []answer.Action{do(answer.SampleStack, answer.SourcePySpy, "optim.step_cpu_wall", []int{3}, nil),
+			do(answer.Profile, answer.SourceProfiler, "optim.step_cpu_wall", []int{3}, []int{0, 2})}},
+		"late in backward": {of(CauseLate, "model.backward_cpu_wall", &rank), []answer.Action{do(answer.Profile, answer.SourceProfiler, "model.backward_cpu_wall", []int{3}, []int{0, 2}),
+			do(answer.InspectHost, answer.SourceDevice, "model.backward_cpu_wall", []int{3}, nil)}},
+	} {
+		if diff := gocmp.Diff(c.want, arrivalActions(&c.f, r)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestPlacedByWindows: windows that know where a rank runs say it once.
+func TestPlacedByWindows(t *testing.T) {
+	rank := 3
+	role := trace.Role{{Axis: "pp", Index: 1}}
+	f := Finding{Place: Place{Rank: &rank}}
+	member := func(host string, local int) Window {
+		w := Window{Main: stepsOf().windows[0].Main}
+		m := *w.Main
+		m.Members = []trace.Rank{{ID: 2, Host: "z", LocalRank: 7}, {ID: 3, Host: host, LocalRank: local, Role: role}}
+		w.Main = &m
+		return w
+	}
+	j := &judge{run: &run{windows: []Window{member("a", -1), member("b", 1), member("c", 2)}}}
+	if j.locate(&f); f.Host != "b" || *f.LocalRank != 1 || f.Role != role.String() {
+		t.Errorf("%+v", f.Place)
+	}
+}

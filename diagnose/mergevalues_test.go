@@ -1,0 +1,340 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestAgree: what a claim becomes that another recording makes too: certainty, place and cost, one by one.
+func TestAgree(t *testing.T) {
+	line := &evidence.SourceLine{File: "a.py", Line: 3}
+	own := claimed(2, "forward", 0.2, evidence.Supported)
+	own.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported}}
+	other := claimed(2, "backward", 0.3, evidence.Strong)
+	other.Op, other.Group, other.Source, other.Host = "all_reduce", "0", line, "a"
+	enters, replay := evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2}, evidence.Replay{Saves: 0.3}
+	other.Evidence = []evidence.Observation{enters, replay}
+	of := evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: evidence.Strong, Raised: true}
+	not := of
+	not.Raised = false
+	nccl := of
+	nccl.Source = evidence.FromNCCL
+	for name, c := range map[string]struct {
+		own, other func(f *Finding)
+		source     evidence.Source
+		want       func(f *Finding)
+	}{
+		"it raises, and saves more": {nil, nil, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{of, enters, replay}
+		}},
+		"the other is as sure, and saves little more": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, func(f *Finding) { f.Cost = claimed(2, "", 0.24, 0).Cost }, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Op, f.Group, f.Source, f.Host = evidence.Strong, "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, not, enters}
+		}},
+		"as sure, and saves half as much again": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, nil, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{not, enters, replay}
+		}},
+		"less sure, and saves less": {func(f *Finding) { f.Confidence = evidence.Strong }, func(f *Finding) { f.Cost, f.Confidence = claimed(2, "", 0.1, 0).Cost, evidence.Supported }, evidence.FromArrivals, func(f *Finding) {
+			w := not
+			w.Confidence = evidence.Supported
+			f.Confidence, f.Op, f.Group, f.Source, f.Host = evidence.Strong, "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, w, enters}
+		}},
+		"most of it is elsewhere": {func(f *Finding) { f.Excess, f.Op, f.Host = 10e6, "barrier", "b" }, nil, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "backward", "all_reduce", "0", line, "b"
+			f.Evidence = []evidence.Observation{of, enters, replay}
+		}},
+		"by kernels, in no stage": {func(f *Finding) { f.Stage = "" }, nil, evidence.FromNCCL, func(f *Finding) {
+			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "", "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{nccl, replay}
+		}},
+		"by entries, in no stage": {func(f *Finding) { f.Stage, f.Op = "", "barrier" }, func(f *Finding) { f.Cost = claimed(2, "", 0.1, 0).Cost }, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Stage, f.Op, f.Host = evidence.Strong, "backward", "barrier", "a"
+			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, of, enters}
+		}},
+		"small alone, large by the other": {func(f *Finding) { f.Confidence, f.BelowMinGain, f.Evidence = evidence.Strong, true, nil }, nil, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.BelowMinGain, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, false, other.Cost, "all_reduce", "0", line, "a"
+			f.Evidence = []evidence.Observation{of, enters, replay}
+		}},
+	} {
+		f, l, want := own, other, own
+		if c.own != nil {
+			c.own(&f)
+			c.own(&want)
+		}
+		if c.other != nil {
+			c.other(&l)
+		}
+		c.want(&want)
+		f.agree(&l, evidence.Witness{Source: c.source})
+		if diff := gocmp.Diff(want, f, gocmp.AllowUnexported(Finding{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestWeights: what may be acted on stands before what is large and uncertain, and that before what is certain and small.
+func TestWeights(t *testing.T) {
+	hang := Finding{Cause: CauseMissing, BelowMinGain: true}
+	for want, f := range map[int]Finding{4: hang, 3: claimed(1, "", 0.2, evidence.Supported), 2: claimed(1, "", 0.2, evidence.Ambiguous), 1: claimed(1, "", 0.05, evidence.Strong), 0: claimed(1, "", 0.05, evidence.Ambiguous)} {
+		if got := f.weight(); got != want {
+			t.Errorf("%s: %d, want %d", findingInShort(&f), got, want)
+		}
+	}
+	jointly := claimed(1, "", 0.05, evidence.Supported)
+	jointly.Jointly = true
+	refuted := claimed(1, "", 0.5, evidence.Insufficient)
+	if jointly.weight() != 3 || refuted.weight() != 0 {
+		t.Errorf("together %d, refuted %d", jointly.weight(), refuted.weight())
+	}
+	for name, c := range map[string]struct {
+		f    Finding
+		want float64
+	}{
+		"alone":            {Finding{Cost: Cost{RunGain: 0.3, After: 0.2, Score: 0.9}}, 0.3},
+		"behind others":    {Finding{Cost: Cost{RunGain: 0.1, After: 0.2}}, 0.2},
+		"of operators":     {Finding{source: evidence.FromOperators, Cost: Cost{RunGain: 0.1, Score: 0.25, After: 0.9}}, 0.25},
+		"of those, masked": {Finding{source: evidence.FromOperators, Cost: Cost{RunGain: 0.3, Score: 0.25}}, 0.3},
+	} {
+		if got := c.f.saving(); got != c.want {
+			t.Errorf("%s: saves %v, want %v", name, got, c.want)
+		}
+	}
+	a, b := Finding{Cost: Cost{RunGain: 0.1, Explained: 5}}, Finding{Cost: Cost{RunGain: 0.1, Explained: 7}}
+	if byWeight(&a, &b) <= 0 {
+		t.Error("of equal savings what explains less comes first")
+	}
+}
+
+// TestOrderOfClaims: where somebody is named for certain uneven work comes behind, and what a few traced steps show before that; the operator
+// that explains a claim comes behind it.
+func TestOrderOfClaims(t *testing.T) {
+	heavy := claimed(0, "backward", 0.5, evidence.Supported)
+	heavy.Kind, heavy.Cause, heavy.Rank = KindGroup, CauseMoreWork, nil
+	traced := claimed(6, "", 0.4, evidence.Supported)
+	traced.source, traced.Evidence = evidence.FromOperators, []evidence.Observation{evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported}}
+	shown := claimed(7, "", 0.35, evidence.Supported)
+	shown.source = evidence.FromOperators
+	operator := claimed(4, "forward", 0.6, evidence.Strong)
+	operator.Kind, operator.Cause = KindOp, CauseOperator
+	elsewhere := operator
+	elsewhere.Stage = "data"
+	late, other := claimed(4, "forward", 0.2, evidence.Strong), claimed(5, "forward", 0.3, evidence.Strong)
+	names := func(list []Finding) (out []string) {
+		for i := range list {
+			rank := -1
+			if list[i].Rank != nil {
+				rank = *list[i].Rank
+			}
+			out = append(out, list[i].Cause.String()+" "+string(rune('a'+max(0, rank)))+" "+list[i].Stage)
+		}
+		return out
+	}
+	for name, c := range map[string]struct{ in, want []Finding }{
+		"uneven work alone":             {[]Finding{claimed(3, "", 0.3, evidence.Ambiguous), heavy}, []Finding{heavy, claimed(3, "", 0.3, evidence.Ambiguous)}},
+		"uneven work behind a rank":     {[]Finding{heavy, late}, []Finding{late, heavy}},
+		"what traced steps show":        {[]Finding{heavy, traced, shown, late}, []Finding{shown, late, traced, heavy}},
+		"the operator behind its claim": {[]Finding{operator, other, late}, []Finding{other, late, operator}},
+		"an operator of another stage":  {[]Finding{elsewhere, other, late}, []Finding{elsewhere, other, late}},
+		"an operator already behind it": {[]Finding{late, operator}, []Finding{late, operator}},
+	} {
+		if got := stepsOf().order(c.in); !slices.Equal(names(got), names(c.want)) {
+			t.Errorf("%s: %q, want %q", name, names(got), names(c.want))
+		}
+	}
+}
+
+// TestTogetherSaves: what fixing all that are late for certain saves is known of two or more, by steps or by entries, whichever is more.
+func TestTogetherSaves(t *testing.T) {
+	late := func(n int, c claim.Certainty, cause claim.Cause) (out []claim.Claim) {
+		for range n {
+			out = append(out, claim.Claim{Cause: cause, Certainty: c})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		steps   []claim.Claim
+		entries int
+		want    float64
+	}{
+		"one":                       {late(1, claim.Strong, claim.Late), 0, 0},
+		"two":                       {late(2, claim.Supported, claim.Late), 0, 0.3},
+		"two, not for certain":      {late(2, claim.Event, claim.Late), 0, 0},
+		"two, not late":             {late(2, claim.Strong, claim.SlowSteps), 0, 0},
+		"one enters late":           {nil, 1, 0},
+		"two enter late":            {nil, 2, 0.4},
+		"two, by steps and entries": {late(2, claim.Strong, claim.Late), 2, 0.4},
+	} {
+		j := stepsOf()
+		j.modelled.Claims, j.modelled.Joint = c.steps, 0.3
+		j.entered = &arrivals.Result{Late: late(c.entries, claim.Strong, claim.Late), Joint: 0.4}
+		if got := j.joint(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	f := Finding{Cost: Cost{Step: 200, Excess: 50, Struck: Struck{Count: 10, Of: 40}}}
+	if got := f.delayPart(); got != 0.0625 {
+		t.Errorf("a quarter of a step in a quarter of the steps is %v", got)
+	}
+	if f.Step = 0; f.delayPart() != 0 {
+		t.Error("a part of no step")
+	}
+}
+
+// TestRanksOfOneHost: half of the ranks count together where they are those of one host; of unknown hosts they do not. What those that do
+// not count save is no part of it.
+func TestRanksOfOneHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		hosts [4]string
+		extra []Finding
+		want  bool
+	}{
+		"one host":         {[4]string{"a", "a", "a", "a"}, nil, true},
+		"two hosts":        {[4]string{"a", "a", "b", "a"}, nil, false},
+		"unknown hosts":    {[4]string{"", "", "", ""}, nil, false},
+		"one of unknown":   {[4]string{"a", "a", "a", ""}, nil, false},
+		"one below 2 %":    {[4]string{"a", "a", "a", "a"}, []Finding{claimed(7, "", 0.015, evidence.Strong)}, true},
+		"some below 2 %":   {[4]string{"a", "a", "a", "a"}, []Finding{claimed(7, "", 0.019, evidence.Strong), claimed(6, "", 0.019, evidence.Strong), claimed(5, "", 0.019, evidence.Strong), claimed(4, "", 0.019, evidence.Strong)}, false},
+		"some not certain": {[4]string{"a", "a", "a", "a"}, []Finding{claimed(7, "", 0.019, evidence.Ambiguous), claimed(6, "", 0.019, evidence.Ambiguous), claimed(5, "", 0.019, evidence.Ambiguous), claimed(4, "", 0.019, evidence.Ambiguous)}, true},
+	} {
+		var claims []Finding
+		for r, host := range c.hosts {
+			f := claimed(r, "", 0.06, evidence.Strong)
+			f.Host = host
+			claims = append(claims, f)
+		}
+		j := stepsOf()
+		j.modelled.Joint = 0.17
+		j.modelled.Claims = []claim.Claim{{Cause: claim.Late, Certainty: claim.Strong}, {Cause: claim.Late, Certainty: claim.Strong}}
+		got := j.countTogether(append(claims, c.extra...))
+		for i, f := range got {
+			if f.Jointly != (c.want && i < 4) {
+				t.Errorf("%s: claim %d counts %v", name, i, f.Jointly)
+			}
+		}
+		if claims[0].Jointly {
+			t.Errorf("%s: the claim itself was changed", name)
+		}
+	}
+}
+
+// TestWhatWasLost: ranks without dumps are lost once, unless windows say that they are.
+func TestWhatWasLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost []answer.Problem
+		want []answer.Problem
+	}{
+		"not said":        {nil, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
+		"said of both":    {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: []int{5, 6, 7}}}, nil},
+		"said of one":     {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: []int{6}}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
+		"another is said": {[]answer.Problem{{Problem: answer.StepsTwice, Ranks: []int{6, 7}}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
+	} {
+		j := withEntries(stepsOf(), arrivals.Result{Missing: []int{6, 7}, Ranks: []int{0, 1, 2, 3, 4, 5}})
+		j.lost, j.modelled = c.lost, nil
+		if diff := gocmp.Diff(append(slices.Clone(c.lost), c.want...), j.lostOf()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestSearched: what was looked at where nobody is late: ranks, steps, the middle step, and who is last most often.
+func TestSearched(t *testing.T) {
+	window := func(ranks, steps int, makespan int64) Window {
+		return Window{Main: &frontier.Result{Ranks: make([]int, ranks), Steps: steps, Makespan: makespan}}
+	}
+	j := stepsOf()
+	j.windows = []Window{window(8, 10, 1000), window(6, 30, 4000)}
+	j.modelled.Step, j.modelled.Skew, j.modelled.Latest = 120, 9, delay.Latest{Rank: 2, N: 30, Of: 39, Behind: 5, P: 1e-3}
+	j.placed.ranks = []int{10, 11, 12, 13}
+	last := &evidence.LastMostOften{Rank: 12, N: 30, Of: 39, Behind: 5, P: 1e-3, Significant: true}
+	check := func(name string, status answer.Status, want ...evidence.Observation) {
+		t.Helper()
+		if diff := gocmp.Diff(want, j.searched(status)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	check("healthy", answer.NoStraggler, evidence.NobodyLate{Ranks: 8, Steps: 40, Step: 120, Skew: 9, Last: last})
+	check("a straggler", answer.Straggler)
+	j.modelled.Step = 0
+	check("no middle step", answer.Unseen, evidence.NobodyLate{Ranks: 8, Steps: 40, Step: 125, Skew: 9, Last: last})
+	entered := arrivals.Latest{Latest: delay.Latest{Rank: 4, N: 8, Of: 9, Behind: 2, P: 1e-4}}
+	j.entered = &arrivals.Result{Latest: entered}
+	check("by steps and entries", answer.Unseen, evidence.NobodyLate{Ranks: 8, Steps: 40, Step: 125, Skew: 9, Last: last})
+	j.modelled.Latest.P = 0.5
+	check("by entries for certain", answer.Unseen, evidence.NobodyLate{Ranks: 8, Steps: 40, Step: 125, Skew: 9, Last: &evidence.LastMostOften{Rank: 4, N: 8, Of: 9, Behind: 2, P: 1e-4, Significant: true}})
+	j.modelled = nil
+	check("without a series", answer.Unseen, evidence.NobodyLate{Ranks: 8, Steps: 40, Step: 125, Last: &evidence.LastMostOften{Rank: 4, N: 8, Of: 9, Behind: 2, P: 1e-4, Significant: true}})
+	j.windows = []Window{window(8, 0, 0)}
+	check("no step", answer.Unseen)
+	j.alone = &evidence.DeviceShares{Compute: 0.5}
+	check("one rank", answer.Unseen, evidence.DeviceShares{Compute: 0.5})
+}
+
+// TestInputBound: all ranks wait for data half of each step or more.
+func TestInputBound(t *testing.T) {
+	for typical, want := range map[int64]float64{49e6: 0, 50e6: 0.5, 130e6: 1} {
+		j := hiding(stepsOf())
+		j.modelled.Typical = []int64{typical, 60e6, 70e6}
+		e, found := evidence.Find[evidence.InputBound](j.inputBound())
+		if found != (want > 0) || found && e != (evidence.InputBound{Stage: "data", Share: want}) {
+			t.Errorf("%d ms of 100: %v, %+v", typical/1e6, found, e)
+		}
+	}
+	if j := stepsOf(); j.run == nil || len((&judge{run: j.run}).inputBound()) != 0 {
+		t.Error("of no series")
+	}
+}
+
+// TestValuesSetAside: a value that nobody waited for is said, with its rank, step and stage.
+func TestValuesSetAside(t *testing.T) {
+	j := stepsOf()
+	if len(j.recordingErrors()) != 0 {
+		t.Error("of none")
+	}
+	j.placed = placed{ranks: []int{10, 11}, numbers: []int64{100, 101, 102}}
+	j.modelled.Errors = append(j.modelled.Errors, points.Error{Step: 2, Rank: 1, Stage: 1, Size: 77})
+	want := answer.Problem{Problem: answer.RecordingError, Ranks: []int{11}, Steps: &[2]int64{102, 102}, Stage: "forward", Size: 77}
+	if diff := gocmp.Diff([]answer.Problem{want}, j.recordingErrors()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestApartFrom: of a rank that windows find late where ranks compute, operators that find another slow make it less certain; that they find
+// nobody is told.
+func TestApartFrom(t *testing.T) {
+	o := &Operators{Ops: 99, Steps: []int64{4, 5, 9}, Workers: []trace.Rank{{ID: 2}, {ID: 5}}}
+	told := evidence.Witness{Source: evidence.FromOperators, Operators: 99, Ranks: 2, Steps: 3, First: 4, Last: 9}
+	five := 5
+	disagrees := evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: &five, Source: evidence.FromOperators}
+	for name, c := range map[string]struct {
+		f        Finding
+		reported []Finding
+		want     []evidence.Observation
+	}{
+		"nobody":               {claimed(2, "model.fwd_loss_cpu_wall", 0.2, evidence.Strong), nil, []evidence.Observation{told}},
+		"in no stage":          {claimed(2, "", 0.2, evidence.Strong), nil, []evidence.Observation{told}},
+		"in backward":          {claimed(2, "model.backward_cpu_wall", 0.2, evidence.Strong), nil, []evidence.Observation{told}},
+		"another rank":         {claimed(2, "", 0.2, evidence.Strong), []Finding{allRanks(CauseHeavy, "", 0.2), claimed(5, "", 0.2, evidence.Strong)}, []evidence.Observation{disagrees}},
+		"in data":              {claimed(2, "data.next_wait", 0.2, evidence.Strong), nil, nil},
+		"small":                {claimed(2, "", 0.05, evidence.Strong), nil, nil},
+		"a rank without trace": {claimed(3, "", 0.2, evidence.Strong), nil, nil},
+	} {
+		f := c.f
+		if f.apartFrom(c.reported, o); gocmp.Diff(c.want, f.Evidence) != "" {
+			t.Errorf("%s: %+v", name, f.Evidence)
+		}
+	}
+}

@@ -181,7 +181,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
 	first := f.Steps.First
 	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
-		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before}
+		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before, Grows: f.Grows}
 }
 
 // placedFinding returns a finding with the windows that show it.
@@ -385,7 +385,7 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 	for _, c := range t.common {
 		first, last := c.Steps.First, c.Steps.Last
 		if c.Cause == claim.Regression {
-			say(evidence.Slower{Stage: c.Op, Steps: [2]int64{j.Steps[first], j.Steps[last]}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, first-1)]}, Time: c.From, BaseTime: c.Before})
+			say(evidence.Slower{Stage: c.Op, Steps: [2]int64{j.Steps[first], j.Steps[last]}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, first-1)]}, Time: c.From, BaseTime: c.Before, Grows: c.Grows})
 		}
 		say(evidence.SlowSteps{N: c.Steps.Count, Of: c.Steps.Of, Factor: 1 + float64(c.Size)/j.now, Excess: c.Size, First: j.Steps[first], Last: j.Steps[last]})
 	}

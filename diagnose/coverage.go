@@ -25,14 +25,14 @@ func (j *judge) coverage() (out []answer.Coverage) {
 		}
 		return []answer.Coverage{c}
 	case j.operators != nil && len(j.windows) == 0:
-		return j.operators.Coverage
+		return slices.Clone(j.operators.Coverage)
 	}
 	return nil
 }
 
 // stepCoverage returns the coverage of the stages.
 func (j *judge) stepCoverage() (out []answer.Coverage) {
-	entered, kernels := j.stagesSeen(), j.kernelsSee()
+	entered, kernels, lost := j.stagesSeen(), j.kernelsSee(), &j.modelled.Lost
 	for _, l := range j.modelled.Limits {
 		if !l.Known || j.modelled.Stages[l.Stage].Role == points.Wait { // nobody works in a recorded wait
 			continue
@@ -53,8 +53,10 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
-		case !l.Seen: // no more hides than what was recorded costs, were all of it a delay
-			c.Hides, c.Reason, c.Needs = min(l.MayCost, j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
+		case j.worthActing(lost.Uneven[l.Stage]):
+			c.Seen, c.Hides, c.Reason, c.Needs = false, j.notGrown(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
+		case !l.Seen || j.worthActing(lost.Noise[l.Stage]): // no more hides than what was recorded costs, were all of it a delay
+			c.Seen, c.Hides, c.Reason, c.Needs = false, min(lost.Noise[l.Stage], j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
 		}
 		if at := slices.IndexFunc(out, func(have answer.Coverage) bool { return have.Stage == c.Stage }); at >= 0 {
 			out[at] = bothMicrosteps(out[at], c)
@@ -66,9 +68,14 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		out = append(out, answer.Coverage{Hides: int64(part * float64(j.modelled.Step)), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
 	}
 	if len(out) > 0 && !j.placed.walled && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Stage == stagename.Whole }) {
-		out = append(out, answer.Coverage{Stage: stagename.Residual, Reason: answer.NotRecorded, Needs: answer.SourceWall})
+		out = append(out, answer.Coverage{Stage: stagename.Residual, Hides: lost.Unclosed, Reason: answer.NotRecorded, Needs: answer.SourceWall})
 	}
 	return out
+}
+
+// worthActing reports whether a delay of a step is at least the least gain.
+func (j *judge) worthActing(ns int64) bool {
+	return float64(ns) >= j.minGain*float64(max(1, j.modelled.Step))
 }
 
 // meetsInStage reports whether the steps show a stage in which ranks wait for each other. The time in no stage is what

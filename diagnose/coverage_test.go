@@ -27,17 +27,22 @@ func placeOf(t *testing.T, list []answer.Coverage, stage string) answer.Coverage
 func TestCoverageOfStages(t *testing.T) {
 	seen := delay.Limit{Stage: 1, Reported: 12e6, Known: true, Seen: true}
 	wait := delay.Limit{Stage: 2, MayHide: 40e6, Known: true}
-	noisy := delay.Limit{Stage: 1, Reported: 30e6, MayCost: 22e6, Known: true}
+	noisy := delay.Limit{Stage: 1, Reported: 30e6, Known: true}
 	for name, c := range map[string]struct {
 		change func(*judge)
 		limit  delay.Limit
 		stage  string
 		want   answer.Coverage
 	}{
-		"seen":                    {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
-		"ranks wait":              {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
-		"noisy":                   {nil, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
-		"nothing would stand out": {nil, delay.Limit{Stage: 1, MayCost: 130e6, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"seen":       {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+		"ranks wait": {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
+		"noisy":      {func(j *judge) { j.modelled.Lost.Noise[1] = 22e6 }, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"seen, but what one rank takes longer is worth acting on": {func(j *judge) { j.modelled.Lost.Noise[1] = 11e6 }, seen, "forward",
+			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"one rank takes less": {func(j *judge) { j.modelled.Lost.Uneven[1] = 11e6 }, seen, "forward",
+			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.Uneven, Needs: answer.SourceBaseline}},
+		"one rank takes little less": {func(j *judge) { j.modelled.Lost.Uneven[1], j.modelled.Lost.Noise[1] = 9e6, 9e6 }, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+		"nothing would stand out":    {func(j *judge) { j.modelled.Lost.Noise[1] = 130e6 }, delay.Limit{Stage: 1, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"meets nowhere": {func(j *judge) { j.modelled.Points = nil }, seen, "forward",
 			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.NoMeeting, Needs: answer.SourceArrivals}},
 		"meets in no stage": {func(j *judge) { j.modelled.Stages[2].Role = points.Rest }, seen, "forward",

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // searched is what the replicas of the stages were compared in, and what that left.
@@ -47,6 +48,9 @@ func (j *opJudge) coverage() (out []answer.Coverage) {
 			j.plantIn(stage, &c)
 		}
 		out = append(out, c)
+	}
+	if slices.ContainsFunc(j.Notes, func(n input.Note) bool { return n.Kind == input.NoteMissingRanks }) {
+		out = append(out, answer.Coverage{Hides: int64(j.now), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
 	}
 	return out
 }

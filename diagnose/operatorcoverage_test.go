@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -37,6 +38,19 @@ func TestOperatorCoverage(t *testing.T) {
 		if status != c.want || c.reason != "" && cover.Reason != c.reason || (cover.Reason == answer.NoPeers) != (cover.Hides > 0 && cover.Needs == answer.SourceBaseline) {
 			t.Errorf("%s: %v, %+v, want %v", name, status, cover, c.want)
 		}
+	}
+}
+
+// TestCoverageWithoutWorker: the replica of a worker without a record is left out, and the others may have waited for it.
+func TestCoverageWithoutWorker(t *testing.T) {
+	o := made(t, job(nil))
+	var others []int
+	for _, r := range o.Ranks[1:] {
+		others = append(others, r.ID)
+	}
+	v := operatorVerdict(t, o.Select(&trace.Selection{Ranks: others}))
+	if last := v.Coverage[len(v.Coverage)-1]; v.Status != answer.Unseen || last.Reason != answer.RanksUnknown || last.Needs != answer.SourceAllRanks || last.Hides == 0 {
+		t.Errorf("%v, %+v", v.Status, v.Coverage)
 	}
 }
 

@@ -37,7 +37,7 @@ func allRanks(cause Cause, stage string, part float64) Finding {
 // stepsOf returns a judge of eight ranks whose steps make claims, and synchronise at the end of backward.
 func stepsOf(claims ...Finding) *judge {
 	j := &judge{run: &run{windows: []Window{{Main: &frontier.Result{Ranks: []int{0, 1, 2, 3, 4, 5, 6, 7}, Quality: frontier.Quality{Wall: true}}}}}, minGain: 0.1,
-		modelled: &delay.Result{Steps: 50, Step: 100e6, Stages: []points.Stage{{Name: "data"}, {Name: "forward"}, {Name: "backward"}}, Points: []points.Point{{Stage: 2}}, Typical: []int64{10e6, 20e6, 40e6}, Latest: delay.Latest{Rank: -1}}}
+		modelled: &delay.Result{Steps: 50, Step: 100e6, Stages: []points.Stage{{Name: "data"}, {Name: "forward"}, {Name: "backward"}}, Points: []points.Point{{Stage: 2}}, Typical: []int64{10e6, 20e6, 40e6}, Latest: delay.Latest{Rank: -1}, Lost: delay.Lost{Noise: make([]int64, 3), Uneven: make([]int64, 3)}}}
 	for i := range claims {
 		j.found = append(j.found, &claims[i])
 	}

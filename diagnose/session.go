@@ -424,13 +424,13 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	return v, s.failed
 }
 
-// worse orders runs by how much needs to be done about them.
+// worse orders runs by how much needs to be done about them, and by what fixing all that is late in them saves.
 func worse(a, b *RunVerdict) bool {
 	weight := func(v *RunVerdict) (w int, share float64) {
 		if len(v.Findings) == 0 {
 			return -1, 0
 		}
-		return v.Findings[0].weight(), v.Findings[0].Score
+		return v.Findings[0].weight(), max(v.Findings[0].Score, v.Together)
 	}
 	wa, sa := weight(a)
 	wb, sb := weight(b)

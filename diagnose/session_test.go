@@ -709,3 +709,13 @@ func TestTooLittleDecides(t *testing.T) {
 		})
 	}
 }
+
+// TestWorseByAllThatIsLate: of two runs that are alike, that one is first in which all late ranks save more together.
+func TestWorseByAllThatIsLate(t *testing.T) {
+	late := func(score, together float64) *RunVerdict {
+		return &RunVerdict{Status: answer.Straggler, Confidence: evidence.Strong, Together: together, Findings: []Finding{{Cause: CauseLate, Confidence: evidence.Strong, Cost: Cost{Score: score}}}}
+	}
+	if a, b := late(0.06, 0.15), late(0.12, 0); !worse(a, b) || worse(b, a) {
+		t.Error("the run with more late ranks is not first")
+	}
+}

@@ -38,7 +38,8 @@ type BatchRun struct {
 	Stage      *string  `json:"stage" doc:"the stage"`
 	Confidence *string  `json:"confidence" doc:"how certain"`
 	RunGain    *float64 `json:"run_gain" doc:"part of the run that fixing it would save"`
-	Lost       int64    `json:"lost_ns" doc:"the same in time of all ranks"`
+	Together   *float64 `json:"run_gain_together" doc:"part of the run that fixing every rank that is late for certain saves; null: there is one at most"`
+	Lost       int64    `json:"lost_ns" doc:"the larger of both in time of all ranks"`
 }
 
 // Recurrence is a host, or a GPU, that delays several runs.
@@ -102,6 +103,7 @@ func batchRunOf(r *findings.Run) BatchRun {
 	if w := r.Worst; w != nil {
 		out.Kind, out.Cause, out.Rank, out.Host, out.LocalRank = w.Kind, w.Cause, w.Rank, w.Host, w.LocalRank
 		out.Stage, out.Confidence, out.RunGain = w.Stage, w.Confidence, finite(w.RunGain)
+		out.Together = finite(w.Together)
 	}
 	return out
 }

@@ -172,8 +172,8 @@ func stagesWord(stages []string) string {
 
 // blindTo returns what a recording does not show, and how large a delay may hide there.
 func blindTo(h *diagnose.Healthy) string {
-	var hidden, drowned, alone []string
-	least, hides, single := int64(0), int64(0), int64(0)
+	var hidden, drowned, alone, text []string
+	noise, hides, single := int64(0), int64(0), int64(0)
 	for _, c := range h.Blind {
 		switch c.Reason {
 		case answer.NoMeeting:
@@ -187,13 +187,16 @@ func blindTo(h *diagnose.Healthy) string {
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		case answer.NoPeers:
 			alone, single = append(alone, c.Stage), max(single, c.Hides)
+		case answer.Uneven:
+			text = append(text, fmt.Sprintf("In %s other ranks take %s longer than the fastest one, by design or not.", stageWord(c.Stage), length(float64(c.Hides))))
+		case answer.NotRecorded:
+			text = append(text, fmt.Sprintf("A rank enters up to %s later than its stages say: that time is in no stage.", length(float64(c.Hides))))
 		case answer.TooNoisy:
-			drowned, least = append(drowned, stageWord(c.Stage)), max(least, c.Least)
+			drowned, noise = append(drowned, stageWord(c.Stage)), noise+c.Hides
 		default:
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		}
 	}
-	var text []string
 	if len(hidden) > 0 {
 		of := ""
 		if len(h.Stages) == 0 && h.Step > 0 {
@@ -204,11 +207,8 @@ func blindTo(h *diagnose.Healthy) string {
 	if len(alone) > 0 {
 		text = append(text, fmt.Sprintf("No two ranks do the same work in %s: one may lose up to %s of a %s step there unseen.", fewOf(alone), length(float64(single)), length(float64(h.Step))))
 	}
-	switch {
-	case len(drowned) > 0 && least > 0 && least < h.Step:
-		text = append(text, fmt.Sprintf("In %s only a delay of %s or more would stand out from the noise.", fewOf(drowned), length(float64(least))))
-	case len(drowned) > 0:
-		text = append(text, fmt.Sprintf("In %s no delay would stand out from the noise.", fewOf(drowned)))
+	if len(drowned) > 0 {
+		text = append(text, fmt.Sprintf("In %s what one rank takes longer than its peers costs up to %s of a %s step, and may be chance.", fewOf(drowned), length(float64(noise)), length(float64(h.Step))))
 	}
 	return strings.Join(text, " ")
 }

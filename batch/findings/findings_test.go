@@ -223,3 +223,18 @@ func TestAbsent(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsByAllThatIsLate: a run in which three ranks save 15 % together comes before one in which a single rank saves 12 %.
+func TestRunsByAllThatIsLate(t *testing.T) {
+	s := NewSummary()
+	together := 0.15
+	several := flagged("several", "a", 2, 0.06)
+	several.Together = &together
+	for _, row := range []*Row{flagged("single", "a", 2, 0.12), several} {
+		s.Add(row)
+	}
+	runs := s.Runs()
+	if runs[0].Name != "several" || runs[0].Lost() != 12e9 || runs[1].Lost() != 9.6e9 {
+		t.Errorf("%s first, which loses %d ns, the other %d", runs[0].Name, runs[0].Lost(), runs[1].Lost())
+	}
+}

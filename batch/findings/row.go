@@ -50,6 +50,7 @@ type Row struct {
 
 	Gain      *float64 `json:"gain" parquet:"gain"`
 	RunGain   *float64 `json:"run_gain" parquet:"run_gain"`
+	Together  *float64 `json:"run_gain_together" parquet:"run_gain_together"` // of the run, with every late rank of it fixed
 	Excess    *int64   `json:"excess_ns" parquet:"excess_ns"`
 	Explained *int64   `json:"explained_ns" parquet:"explained_ns"`
 	Struck    *int64   `json:"steps_struck" parquet:"steps_struck"`
@@ -219,6 +220,9 @@ func hostsOf(m *frontier.Result) int64 {
 
 func runRow(at Where, v *diagnose.RunVerdict) Row {
 	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Status: v.Status.String()}
+	if v.Together > 0 {
+		row.Together = finite(v.Together)
+	}
 	if len(v.Windows) > 0 {
 		return row
 	}

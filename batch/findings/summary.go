@@ -46,12 +46,18 @@ type Run struct {
 // Step is the mean exposed time of a step, ns; 0 without any.
 func (r *Run) Step() int64 { return r.Time / max(1, r.Steps) }
 
-// Lost is the time of all ranks that fixing the worst finding would save, ns.
+// Lost is the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
 func (r *Run) Lost() int64 {
-	if r.Worst == nil || r.Worst.RunGain == nil {
+	if r.Worst == nil {
 		return 0
 	}
-	return int64(*r.Worst.RunGain * float64(r.Time) * float64(r.Ranks))
+	saved := 0.0
+	for _, part := range []*float64{r.Worst.RunGain, r.Worst.Together} {
+		if part != nil {
+			saved = max(saved, *part)
+		}
+	}
+	return int64(saved * float64(r.Time) * float64(r.Ranks))
 }
 
 // Flagged reports whether the worst finding is certain and large enough to act on.
@@ -119,8 +125,10 @@ func (r *Run) addStages(row *Row) {
 // cost.
 func weight(row *Row) float64 {
 	w := 0.0
-	if row.RunGain != nil {
-		w = *row.RunGain
+	for _, part := range []*float64{row.RunGain, row.Together} {
+		if part != nil {
+			w = max(w, *part)
+		}
 	}
 	if row.Flagged {
 		w += 2

@@ -74,6 +74,7 @@ type Slower struct {
 	Baseline  bool     `json:"baseline" doc:"compared with a healthy run; false: with other steps of the run"`
 	BaseSteps [2]int64 `json:"base_steps" doc:"first and last of those steps"`
 	BaseTime  int64    `json:"base_ns" doc:"its time in those, a step"`
+	Grows     bool     `json:"grows,omitempty" doc:"evenly, from base_ns in the first step to ns in the last"`
 	BaseN     int      `json:"base_n,omitempty" doc:"steps of the healthy run"`
 	Low       int64    `json:"low_ns,omitempty" doc:"lower bound of the difference, 95 % for all stages together"`
 	High      int64    `json:"high_ns,omitempty" doc:"upper bound of the difference"`

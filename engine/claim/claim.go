@@ -160,6 +160,7 @@ func (d *Difference) Slower() bool { return d.Level > d.Margin }
 type Change struct {
 	Before int64 // in the steps before it, ns
 	From   int64 // in those from there on, ns
+	Grows  bool  // evenly: Before is at the first step, From at the last
 }
 
 // Rotation is how often each of the ranks is late that are late by turns.

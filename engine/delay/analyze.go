@@ -37,6 +37,7 @@ type Stretch struct {
 	trend   *trend
 	last    *LastArrivals
 	limits  []Limit
+	lost    Lost // ns
 }
 
 // Limits are those of the stretch; nil where they were not asked for.
@@ -144,7 +145,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.perhaps = s.unsure(out.late, o)
 	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(o)...)
-	out.trend = s.trend()
+	out.trend, out.lost = s.trend(), s.lost()
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
 	}
@@ -170,6 +171,7 @@ func Join(list []*Stretch, o Options) *Result {
 		late = joined(late, s.late, out.Steps, t.whole, s.trend.whole)
 		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
 		joint += s.joint
+		out.Lost.join(&s.lost)
 		if i == 0 {
 			t = s.trend.clone(list)
 		} else {
@@ -183,6 +185,7 @@ func Join(list []*Stretch, o Options) *Result {
 	if len(list) > 1 {
 		t.step = median(t.took)
 	}
+	out.Lost.perStep(out.Steps)
 	out.Latest, out.Skew = last.Most(), last.Skew()
 	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)

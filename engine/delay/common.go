@@ -210,7 +210,7 @@ func (s *trend) common(o Options) (out []claim.Claim) {
 		}
 	}
 	for i := range out {
-		if out[i].Cause == claim.Regression {
+		if out[i].Cause == claim.Regression && !out[i].Grows {
 			s.fromTo(&out[i])
 		}
 	}
@@ -222,6 +222,14 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 	c := s.rows[i]
 	if len(c.x) < 2*shortest {
 		return nil
+	}
+	if f, level, ok := s.growth(c, o); ok {
+		out = append(out, f)
+		if f, big, ok := s.slow(level, o); ok && f.Cause != claim.Regression {
+			s.spreadOver(&f, big, i)
+			out = append(out, f)
+		}
+		return out
 	}
 	if f, big, ok := s.slow(c, o); ok {
 		s.spreadOver(&f, big, i)

@@ -111,7 +111,6 @@ type Limit struct {
 	Reported int64 // ns a step; 0: none is found, or the ranks synchronise in the stage
 	MayHide  int64 // ns a step; 0: nothing hides there
 	Known    bool  // the stage was looked at
-	MayCost  int64 // ns a step; where it is not Seen: the most that any rank's times in it that are longer than its peers' cost, chance and all
 	// Seen: a delay by little more than what saves MinGain is found. Reported may be far larger: then it is not.
 	Seen bool
 }
@@ -128,6 +127,7 @@ type Result struct {
 	Step    int64          // median length, ns
 	Whole   int64          // length of the run without the start-up, ns
 	Typical []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
+	Lost    Lost           // what is left beside the claims
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
 	Joint  float64

@@ -34,37 +34,20 @@ func (s *series) limits(o Options) []Limit {
 	}
 	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
 	for k, piece := range s.Pieces {
-		if slices.Contains(s.Perhaps, piece.Stage) {
+		if s.waitsPerhaps(piece.Stage) {
 			out[piece.Stage].MayHide, out[piece.Stage].Known = s.leastWork(k), true
 			continue
 		}
 		l := &out[piece.Stage]
 		least, tries := s.least(k, cost, o)
 		l.Reported, l.Known, l.Seen = int64(math.Ceil(asReported*least)), true, least > 0 && tries <= seenTrials
-		if !l.Seen {
-			l.MayCost = max(l.MayCost, s.mayCost(k))
-		}
 	}
 	return out
 }
 
-// mayCost returns the most that the times of a rank in a piece cost where they are longer than its peers', were all of
-// it a delay, ns a step.
-func (s *series) mayCost(k int) (most int64) {
-	steps := 0
-	for n := range s.Intervals {
-		if s.Step(n, k) >= 0 {
-			steps++
-		}
-	}
-	for r := range s.Ranks {
-		sum := 0.0
-		for _, x := range s.own(cell{r, k}) {
-			sum += max(0, x)
-		}
-		most = max(most, int64(sum/float64(max(1, steps))))
-	}
-	return most
+// waitsPerhaps reports whether ranks may synchronise in a stage in which they are not seen to.
+func (s *series) waitsPerhaps(stage int) bool {
+	return slices.Contains(s.Perhaps, stage) || s.Stages[stage].Role == points.Collective
 }
 
 // leastSpent is the mean over steps of the shortest time that a rank spends in a point's stage.

@@ -150,12 +150,3 @@ func TestPlanted(t *testing.T) {
 	}
 	equal(t, "as it was", s.charge[0].entries, []entry{{0, 2, 190}, {2, 1, 50}})
 }
-
-// TestMayCost: what a rank takes longer than its peers where they wait for it, a step, by hand: rank 2 in steps 0 and 3 by 100
-// and 60, of 4 steps 40; rank 0 in step 1 by 90.
-func TestMayCost(t *testing.T) {
-	s := newSeries(division(0, [][]int64{{50, 50, 150}, {140, 50, 50}, {50, 50, 50}, {50, 50, 110}}), nil)
-	if got := s.mayCost(0); got != 40 {
-		t.Errorf("%d, want 40", got)
-	}
-}

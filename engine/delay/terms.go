@@ -2,9 +2,11 @@ package delay
 
 import (
 	"cmp"
-	"github.com/sfstat/sfstat/engine/claim"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // term is one delay: a rank, a piece of its work, and by how much it is longer in which
@@ -111,7 +113,8 @@ func (s *series) own(c cell) []float64 {
 	return out
 }
 
-// candidates are the ranks and pieces with the largest charges.
+// candidates are the ranks and pieces with the largest charges. Nobody is late because of a collective: who is there for
+// longer waits.
 func (s *series) candidates() []cell {
 	type candidate struct {
 		cell
@@ -119,6 +122,9 @@ func (s *series) candidates() []cell {
 	}
 	var list []candidate
 	for k := range s.charge {
+		if s.Stages[s.Pieces[k].Stage].Role == points.Collective {
+			continue
+		}
 		for r, x := range s.charge[k].total {
 			if x > leastOfRun*s.whole {
 				list = append(list, candidate{cell{r, k}, x})

@@ -100,7 +100,7 @@ func (m *rows) byName(out *SyncPoint) (last []points.Point) {
 	for k, name := range m.names {
 		p := points.Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 		out.Boundaries = append(out.Boundaries, Boundary{Name: name, Point: p})
-		if points.RoleOf(name) == points.Backward {
+		if role := points.RoleOf(name); role == points.Backward || role == points.Collective {
 			p.Evidence = points.Likely
 			last = []points.Point{p}
 		}

@@ -38,10 +38,11 @@ const (
 	Undeclared Role = iota
 	Data
 	Forward
-	Backward  // gradients are reduced in it
-	Optimizer //
-	Wait      // nothing but waiting: no rank does work of its own in it
-	Rest      // what no recorded stage covers
+	Backward   // gradients are reduced in it
+	Optimizer  //
+	Wait       // nothing but waiting: no rank does work of its own in it
+	Rest       // what no recorded stage covers
+	Collective // nothing but a collective: who is there for longer waits for the others
 )
 
 // Stage is a part of a step.
@@ -261,7 +262,7 @@ func find(s *Steps, g Gates) Found {
 		return found
 	}
 	for _, p := range slices.Backward(found.Slopes) {
-		if c.Stages[p.Stage].Role == Backward && !p.excluded(g) {
+		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) {
 			p.Evidence = Likely
 			found.Points = []Point{p}
 			found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })

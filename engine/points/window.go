@@ -23,6 +23,8 @@ func RoleOf(stage string) Role {
 		return Forward
 	case stagename.Backward:
 		return Backward
+	case stagename.Collective:
+		return Collective
 	case stagename.Optimizer:
 		return Optimizer
 	}

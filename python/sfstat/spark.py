@@ -25,7 +25,7 @@ COLUMNS = (
     ("stages", "string", False), ("status", "string", False), ("confidence", "string", True), ("finding", "long", True),
     ("kind", "string", True), ("cause", "string", True), ("flagged", "boolean", False), ("rank", "long", True),
     ("local_rank", "long", True), ("host", "string", True), ("role", "string", True), ("stage", "string", True),
-    ("group", "string", True), ("gain", "double", True), ("run_gain", "double", True), ("excess_ns", "long", True),
+    ("group", "string", True), ("gain", "double", True), ("run_gain", "double", True), ("run_gain_together", "double", True), ("excess_ns", "long", True),
     ("explained_ns", "long", True), ("steps_struck", "long", True), ("steps_of", "long", True), ("first_struck", "long", True),
     ("last_struck", "long", True), ("pattern", "string", True),
     ("p", "double", True),

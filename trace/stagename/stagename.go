@@ -55,14 +55,19 @@ func Split(stage string) (base string, micro int) {
 type Kind uint8
 
 const (
-	Other     Kind = iota
-	Data           // waits for input
-	Forward        // forward pass and loss
-	Backward       // backward pass, in which gradients are reduced
-	Optimizer      // optimizer step
-	Callbacks      // hooks, logging, checkpoints, evaluation
-	Rest           // no recorded stage
+	Other      Kind = iota
+	Data            // waits for input
+	Forward         // forward pass and loss
+	Backward        // backward pass, in which gradients are reduced
+	Optimizer       // optimizer step
+	Callbacks       // hooks, logging, checkpoints, evaluation
+	Rest            // no recorded stage
+	Collective      // nothing but a collective, in which ranks wait for each other
 )
+
+// collectives are what names of stages have in them that time a collective by itself.
+var collectives = []string{"allreduce", "all_reduce", "all-reduce", "reducescatter", "reduce_scatter", "reduce-scatter", "allgather", "all_gather", "all-gather",
+	"barrier", "grad_sync", "gradsync", "gradient_sync", "sync_grad"}
 
 // stageStems are the beginnings of names, or of their last part, by kind.
 var stems = [...][]string{
@@ -86,6 +91,11 @@ func KindOf(stage string) Kind {
 			if strings.HasPrefix(base, stem) {
 				return Kind(kind)
 			}
+		}
+	}
+	for _, name := range collectives {
+		if strings.Contains(base, name) {
+			return Collective
 		}
 	}
 	return Other

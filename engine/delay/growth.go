@@ -1,0 +1,106 @@
+package delay
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// leastOfGrowth is how many independent values a growth must go through.
+const leastOfGrowth = 5
+
+// line is a straight line through values.
+type line struct{ start, slope float64 }
+
+// lineThrough returns the least-squares line through values, what is left of each beside it, and the sum of its squares.
+// The values, and then what is left, are clipped to their central 98 %, and the line is fitted again.
+func lineThrough(x []float64) (l line, left []float64, squares float64) {
+	n := float64(len(x))
+	values, middle, sxx := slices.Clone(x), (n-1)/2, n*(n*n-1)/12
+	clip98(values)
+	for range 3 {
+		mean, sxy := 0.0, 0.0
+		for _, v := range values {
+			mean += v / n
+		}
+		for i, v := range values {
+			sxy += (float64(i) - middle) * (v - mean)
+		}
+		l.slope = sxy / sxx
+		l.start = mean - l.slope*middle
+		left = left[:0]
+		for i, v := range x {
+			left = append(left, v-l.at(i))
+		}
+		squares = clip98(left)
+		for i := range values {
+			values[i] = l.at(i) + left[i]
+		}
+	}
+	return l, left, squares
+}
+
+func (l line) at(i int) float64 { return l.start + l.slope*float64(i) }
+
+// clip98 clips values to their central 98 %, and returns the sum of their squares.
+func clip98(x []float64) (squares float64) {
+	s := slices.Clone(x)
+	low, high := robust.Quantile(s, 0.01), robust.Quantile(s, 0.99)
+	for i, v := range x {
+		x[i] = min(max(v, low), high)
+		squares += x[i] * x[i]
+	}
+	return squares
+}
+
+// besideCut returns the squares that are left beside a level up to a value and another from there on.
+func besideCut(x []float64, at int) float64 {
+	left := make([]float64, 0, len(x))
+	for _, part := range [][]float64{x[:at], x[at:]} {
+		level := median(slices.Clone(part))
+		for _, v := range part {
+			left = append(left, v-level)
+		}
+	}
+	return clip98(left)
+}
+
+// growth returns what all ranks have in common where it grows along a line from the first step to the last, better than
+// from one level to another: Student's t of the slope, of as many values as are independent. The autocorrelation time
+// that counts them is that of what is left beside the line, and counts twice, since less is left than there was.
+// Corrected for the stages. level is the row without the growth.
+func (s *trend) growth(c shared, o Options) (f claim.Claim, level shared, ok bool) {
+	l, rest, left := lineThrough(c.x)
+	n := len(c.x)
+	if l.slope*float64(n-1) < leastShift*s.step {
+		return f, c, false
+	}
+	if at, _ := bestCut(c.x); besideCut(c.x, at) <= left {
+		return f, c, false
+	}
+	cost := 0.0
+	level = c
+	level.x = slices.Clone(c.x)
+	for i, x := range c.x {
+		cost += x - l.start
+		level.x[i] -= l.slope * float64(i)
+	}
+	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)
+	if values < leastOfGrowth || cost < leastCommon*s.whole {
+		return f, c, false
+	}
+	explained := l.slope * l.slope * float64(n) * (float64(n)*float64(n) - 1) / 12
+	t := math.Sqrt((values - 2) * explained / max(left, math.SmallestNonzeroFloat64))
+	p := min(1, 2*distuv.StudentsT{Sigma: 1, Nu: values - 2}.Survival(t)*float64(len(s.rows)))
+	if p > o.Strong {
+		return f, c, false
+	}
+	f = s.commonFinding(c, claim.Regression, slices.Repeat([]bool{true}, n), cost)
+	f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = claim.Span, 0, nil, p, claim.Supported
+	f.Before, f.From, f.Grows = int64(l.start), int64(l.at(n-1)), true
+	return f, level, true
+}

@@ -1,0 +1,118 @@
+package delay
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// Lost is what ranks take unlike each other and no claim explains, ns a step. It bounds what a delay costs that the tests
+// do not tell from chance.
+type Lost struct {
+	Noise    []int64 // [stage] the most that the times of one rank cost where they are longer than its peers'
+	Uneven   []int64 // [stage] by how much one rank, of three or more, takes less than its peers: the others may all be late
+	Unclosed int64   // the most that one rank enters points later than its stages say, where time in no stage was not recorded
+}
+
+// lost returns what is left beside the terms and what happened a few times, ns of the stretch.
+// O(intervals · ranks · pieces).
+func (s *series) lost() Lost {
+	R, event := s.Ranks, int64(leastOnce*s.step)
+	out := Lost{Noise: make([]int64, len(s.Stages)), Uneven: make([]int64, len(s.Stages))}
+	late, less, once, times := make([]int64, R), make([]int64, R), make([]int64, R), make([]int, R)
+	for k, piece := range s.Pieces {
+		if s.waitsPerhaps(piece.Stage) {
+			continue
+		}
+		clear(late)
+		clear(less)
+		clear(once)
+		clear(times)
+		excess, lead := s.excess[k], s.lead[piece.Point]
+		for n := range s.Intervals {
+			if s.Step(n, k) < 0 {
+				continue
+			}
+			e, l := excess[n*R:(n+1)*R], lead[n*R:(n+1)*R]
+			for r, x := range e {
+				less[r] -= x
+				if x = min(x, l[r]); x > event {
+					once[r] += x
+					times[r]++
+				} else if x > 0 {
+					late[r] += x
+				}
+			}
+		}
+		for r, n := range times {
+			if n > mostOnce {
+				late[r] += once[r]
+			}
+		}
+		out.Noise[piece.Stage] += slices.Max(late)
+		for r, x := range less {
+			if len(s.peers[s.of[r]]) < 3 {
+				less[r] = 0
+			} else {
+				less[r] = max(0, x)
+			}
+		}
+		out.Uneven[piece.Stage] += slices.Max(less)
+	}
+	if !slices.ContainsFunc(s.Stages, func(stage points.Stage) bool { return stage.Role == points.Rest }) {
+		out.Unclosed = s.unclosed()
+	}
+	return out
+}
+
+// unclosed returns the most that a rank enters points later than its stages say, ns of the stretch: all leave a point
+// together, so that what the stages before it and the wait in it add up to differs by time that no stage has.
+func (s *series) unclosed() int64 {
+	R := s.Ranks
+	sums, closed, missing, late := make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, R)
+	for p := range s.Points {
+		for n, t := range s.Head {
+			if t < 0 {
+				continue
+			}
+			spent := s.Spent[p][n*R : (n+1)*R]
+			for r := range R {
+				closed[r], late[r] = -s.Arrivals[p][n*R+r]-spent[r], -spent[r]
+			}
+			s.less(missing, closed, nil)
+			s.less(closed, late, nil)
+			for r, x := range missing {
+				if x = min(x, closed[r]); x > 0 {
+					sums[r] += x
+				}
+			}
+		}
+	}
+	if R == 0 {
+		return 0
+	}
+	return slices.Max(sums)
+}
+
+// join adds what is lost in the stretch that follows.
+func (l *Lost) join(next *Lost) {
+	add := func(a, b []int64) []int64 {
+		if len(a) < len(b) {
+			a, b = slices.Clone(b), a
+		}
+		for i, x := range b {
+			a[i] += x
+		}
+		return a
+	}
+	l.Noise, l.Uneven, l.Unclosed = add(l.Noise, next.Noise), add(l.Uneven, next.Uneven), l.Unclosed+next.Unclosed
+}
+
+// perStep divides by a number of steps.
+func (l *Lost) perStep(steps int) {
+	n := int64(max(1, steps))
+	for i := range l.Noise {
+		l.Noise[i], l.Uneven[i] = l.Noise[i]/n, l.Uneven[i]/n
+	}
+	l.Unclosed /= n
+}

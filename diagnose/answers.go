@@ -192,7 +192,7 @@ func (f *Finding) Saving() Saving {
 	switch {
 	case s.Steps == 0 && s.Run == 0:
 		s.Kind = SavesNothing
-	case f.Cause == CauseLate && !s.All && f.Stage == "" && s.UpTo >= s.Run+slowerInside:
+	case f.Cause == CauseLate && !s.All && (f.Stage == "" || f.onDevice()) && s.UpTo >= s.Run+slowerInside:
 		s.Kind = SavesUpTo
 	case f.Cause == CauseMoreWork || f.Cause == CauseTurns:
 		s.Kind = SavesByEvening

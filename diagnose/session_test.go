@@ -56,6 +56,55 @@ func spec(ranks, steps int, seed uint64, faults ...simulate.Fault) simulate.Spec
 	return s
 }
 
+// TestDeviceUnderAccumulation: in microsteps that do not synchronise (no_sync) the host waits in backward for what its device takes
+// longer in forward. That is one claim, about forward, of no more than was injected; what the last microstep hides is
+// the most that it may save. Backward that is slow by itself stays backward, and of both alike no stage is named.
+func TestDeviceUnderAccumulation(t *testing.T) {
+	judged := func(k int, seed uint64, faults ...simulate.Fault) *RunVerdict {
+		s := spec(8, 60, seed, faults...)
+		s.Accumulation = k
+		for i := range s.Stages {
+			for m := range s.Stages[i].SyncPoints {
+				s.Stages[i].SyncPoints[m].LastMicrostep = s.Stages[i].PerMicrostep
+			}
+		}
+		return &verdictOn(t, windows(t, s)...).Runs[0]
+	}
+	slow := func(family simulate.Family, ms float64) simulate.Fault {
+		return simulate.Fault{Family: family, Delay: simulate.Millis(ms), Ranks: []int{3}}
+	}
+	for _, k := range []int{2, 4, 8} {
+		for seed := range uint64(3) {
+			v := judged(k, seed, slow(simulate.ForwardDevice, 120))
+			f := v.Findings[0]
+			if f.Rank == nil || *f.Rank != 3 || f.Stage != simulate.StageForward || f.Cause != CauseLate {
+				t.Fatalf("%d microsteps, seed %d: %s", k, seed, show(f))
+			}
+			if _, ok := evidence.Find[evidence.DeviceTime](f.Evidence); !ok || f.RunAtMost < f.RunGain*1.05 || f.Saving().Kind != SavesUpTo {
+				t.Errorf("%d microsteps: saves %v, at most %v, evidence %v", k, f.RunGain, f.RunAtMost, f.Evidence)
+			}
+			claimed := int64(0)
+			for _, f := range v.Findings {
+				if f.Kind == KindRank {
+					claimed += f.Explained / int64(f.Struck.Of)
+				}
+			}
+			if claimed > 120e6 || claimed < 120e6*int64(k-1)/int64(k)*9/10 {
+				t.Errorf("%d microsteps: %d ns a step are claimed of 120 ms", k, claimed)
+			}
+		}
+	}
+	if f := judged(4, 0, slow(simulate.Backward, 120)).Findings[0]; *f.Rank != 3 || f.Stage != simulate.StageBackward {
+		t.Errorf("slow in backward: %s", show(f))
+	}
+	if f := judged(4, 0, slow(simulate.ForwardDevice, 40), slow(simulate.Backward, 160)).Findings[0]; *f.Rank != 3 || f.Stage != simulate.StageBackward {
+		t.Errorf("a little slow on the device: %s", show(f))
+	}
+	if f := judged(4, 0, slow(simulate.ForwardDevice, 90), slow(simulate.Backward, 90)).Findings[0]; *f.Rank != 3 || f.Stage != "" {
+		t.Errorf("slow in both: %s", show(f))
+	}
+}
+
 // TestEveryFamily: what each kind of fault must be called, by size of group.
 // A delay inside a stage where ranks wait for each other shows on all alike.
 func TestEveryFamily(t *testing.T) {

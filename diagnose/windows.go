@@ -144,7 +144,16 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name
-	excess := max(0, d.PerStep-w.Slack(d.Stages[0])) * float64(w.Steps)
+	perStep := max(0, d.PerStep-w.Slack(d.Stages[0]))
+	if host := j.waitsForDevice(w); host != nil && d.P <= gates.Supported {
+		charged := float64(host.perStep())
+		if charged >= (1-chiefStage)*d.PerStep {
+			j.lostOnDevice(host, w)
+			return
+		}
+		perStep = max(0, perStep-charged)
+	}
+	excess := perStep * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
 	if share < leastTold || share >= 1 || d.P > gates.Supported || slices.ContainsFunc(j.found, func(f *Finding) bool {
@@ -163,6 +172,68 @@ func (j *judge) device(w *frontier.Result) {
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
 	j.add(w, f)
+}
+
+// waitsForDevice returns the finding of host time of the rank that is long on the device, in a stage behind the one that
+// is timed there: launched work returns at once, and the host waits for it later. Of a stage that all ranks leave
+// together only microsteps that do not synchronise show it. nil: none.
+func (j *judge) waitsForDevice(w *frontier.Result) *Finding {
+	i := slices.IndexFunc(j.found, func(f *Finding) bool {
+		if !f.modelled || f.Kind != KindRank || f.Cause != CauseLate || *f.Rank != w.Device.Rank {
+			return false
+		}
+		at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.lostIn() })
+		return at > w.Device.Stages[0] && (!w.Stages[at].Syncs || j.microsteps() > 1)
+	})
+	if i < 0 {
+		return nil
+	}
+	return j.found[i]
+}
+
+// lostOnDevice names the stage that is timed on the device as where the rank of a finding loses its time, if it is
+// most of what its host waits behind it; of about half of that no stage. Device time is charged once.
+func (j *judge) lostOnDevice(f *Finding, w *frontier.Result) {
+	d := w.Device
+	if f.onDevice() {
+		return
+	}
+	stage, seen := w.Stages[d.Stages[0]].Name, d.PerStep
+	if at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.lostIn() }); at >= 0 && w.Stages[at].Syncs {
+		k := float64(j.microsteps())
+		seen *= (k - 1) / k
+	}
+	switch charged := float64(f.perStep()); {
+	case seen >= chiefStage*charged:
+		f.Stage = stage
+	case seen >= (1-chiefStage)*charged:
+		f.Stage = ""
+	}
+	f.RunAtMost = max(f.RunAtMost, d.PerStep*float64(w.Steps)/float64(w.Makespan))
+	f.BelowMinGain = f.BelowMinGain && f.RunAtMost < j.minGain
+	rank := d.Rank
+	f.Evidence = append(f.Evidence, evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: &rank, Device: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready})
+}
+
+// microsteps returns how many microsteps a step of the run has.
+func (j *judge) microsteps() int {
+	most := 1
+	for _, b := range j.books {
+		most = max(most, b.accum)
+	}
+	return most
+}
+
+// lostIn returns the stage with most of the host time of a finding of the model.
+func (f *Finding) lostIn() string {
+	last, _ := evidence.Find[evidence.LastToArrive](f.Evidence)
+	return cmp.Or(last.Stage, last.Mainly)
+}
+
+// onDevice reports whether device times say where the rank of a finding loses its time.
+func (f *Finding) onDevice() bool {
+	_, found := evidence.Find[evidence.DeviceTime](f.Evidence)
+	return found
 }
 
 // groups names a role group that does more work than the others.

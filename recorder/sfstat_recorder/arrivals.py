@@ -560,9 +560,16 @@ def _index(known: List[Any], value: Any) -> int:
         return len(known) - 1
 
 
+def _grouped() -> bool:
+    """Whether there is a process group: a ring would be there by now."""
+    dist: Any = sys.modules.get("torch.distributed")
+    return dist is not None and dist.is_available() and bool(dist.is_initialized())
+
+
 Wanted = Union[bool, str]
-"""``arrivals`` of a Recorder: "auto" and True read the ring where there is
-one, "calls" wraps ``torch.distributed`` instead, False records none.
+"""``arrivals`` of a Recorder: "auto" and True read the ring, and wrap
+``torch.distributed`` where there is a process group without one; "calls" wraps
+it from the start, False records none.
 """
 
 
@@ -581,5 +588,5 @@ def watcher(wanted: Wanted, stages: int, clock: Callable[[], int], own: Callable
         calls()  # from now on, not from the first window's end
         return Watcher(calls, stages, clock)
     if wanted is True or wanted == "auto":
-        return Watcher(lambda: FlightRecorder.detect(own), stages, clock)
+        return Watcher(lambda: FlightRecorder.detect(own) or (CallRing.detect(own) if _grouped() else None), stages, clock)
     raise ValueError("arrivals is %r, expected True, False, 'auto' or 'calls'" % (wanted,))

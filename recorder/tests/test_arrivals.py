@@ -374,6 +374,15 @@ class RecorderTest(unittest.TestCase):
         for p in self.record(None):
             self.assertNotIn("arrivals", p)
 
+    def test_auto_wraps_calls_where_a_group_has_no_ring(self):
+        for initialized, want in ((False, None), (True, "calls")):
+            with self.subTest(initialized=initialized):
+                dist = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: initialized, get_backend=lambda: "gloo", all_reduce=len)
+                with mock.patch.dict(sys.modules, {"torch.distributed": dist, "torch._C._distributed_c10d": types.SimpleNamespace()}):
+                    ring = watcher("auto", 1, Clock(), tuple)._ring
+                self.assertEqual(getattr(ring, "source", None), want)
+                self.assertEqual(dist.all_reduce is len, want is None)
+
     def test_what_cannot_be_asked_for(self):
         with self.assertRaisesRegex(ValueError, "arrivals is 'on'"):
             watcher("on", 1, Clock(), tuple)

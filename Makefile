@@ -152,8 +152,8 @@ paper: build ## every table and figure of the published texts that needs no clus
 	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv
 	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt
 	bin/sfstat simulate --operators --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
-	bin/sfstat ks $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-distances.svg -o $(PAPER)/operators/ks.txt
-	bin/sfstat zscore $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-operator.svg -o $(PAPER)/operators/zscore.txt
+	bin/sfstat ks $(PAPER)/operators/trace-slow.parquet --independent --plot $(PAPER)/figures/kair-distances.svg -o $(PAPER)/operators/ks.txt
+	bin/sfstat zscore $(PAPER)/operators/trace-slow.parquet --independent --plot $(PAPER)/figures/kair-operator.svg -o $(PAPER)/operators/zscore.txt
 	bin/sfstat blame $(PAPER)/operators/trace-slow.parquet -o $(PAPER)/operators/blame.txt
 	bin/sfstat selfcheck > $(PAPER)/selfcheck.txt
 	bin/sfstat campaign run eval/campaign/specs/paper-cluster.yaml --dry-run -o $(PAPER)/cluster

@@ -164,6 +164,8 @@ var accounts = map[string]func(value string) (string, error){
 	"found": toldOf(func(f runs.Found) string { return say("found", &f) }),
 	"completions": toldOf(func(x struct {
 		Found     []int
+		Late      []int
+		Early     []int
 		Tested    int
 		Discovery float64
 		Undecided string

@@ -43,6 +43,8 @@ func completionsDocument(results []Completions) document {
 func (r Completions) finding() string {
 	x := struct {
 		Found     []int
+		Late      []int // of these
+		Early     []int
 		Tested    int
 		Discovery float64
 		Undecided string
@@ -53,7 +55,13 @@ func (r Completions) finding() string {
 		}
 		x.Tested++
 		if s.Test.Flagged {
-			x.Found = append(x.Found, r.worker(s.Worker).Rank)
+			rank := r.worker(s.Worker).Rank
+			x.Found = append(x.Found, rank)
+			if s.Later < 0 {
+				x.Early = append(x.Early, rank)
+			} else {
+				x.Late = append(x.Late, rank)
+			}
 		}
 	}
 	if x.Tested == 0 && len(r.Scores) > 0 {

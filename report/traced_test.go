@@ -204,7 +204,7 @@ func tracesText(t *testing.T, command, name string) string {
 // can be decided.
 func TestTracesFind(t *testing.T) {
 	for _, c := range []struct{ command, name, want string }{
-		{"ks", "slow", "ranks 2 and 5 complete their operators at other times than their peers."},
+		{"ks", "slow", "ranks 2 and 5 complete their operators later than their peers."},
 		{"ks", "undecided", "Undecided: two workers: which one is slow cannot be decided."},
 		{"zscore", "undecided", "In 64 of 64 series: fewer than three peers"},
 		{"blame", "slow", "of rank 5 (op)"},

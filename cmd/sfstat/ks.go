@@ -61,5 +61,5 @@ func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 func ksOptions(c *cli.Context) ks.Options {
 	return ks.Options{Seed: c.Uint64("seed"), Matrix: c.Bool("matrix"), Window: c.Duration("window").Nanoseconds(),
 		Replicates: cmp.Or(c.Int("replicates"), ks.NoTest), Discovery: c.Float64("fdr"),
-		Clock: ks.Clock(c.Choice("clock")), Against: ks.Against(c.Choice("against"))}
+		Correlated: !c.Bool("independent"), Clock: ks.Clock(c.Choice("clock")), Against: ks.Against(c.Choice("against"))}
 }

@@ -40,5 +40,5 @@ func (p *program) zscore(c *cli.Context) error {
 }
 
 func zscoreOptions(c *cli.Context) zscore.Options {
-	return zscore.Options{Cutoff: c.Float64("cutoff"), Alpha: c.Float64("alpha"), Method: zscore.Method(c.Choice("method")), Scale: zscore.Scale(c.Choice("scale"))}
+	return zscore.Options{Correlated: !c.Bool("independent"), Cutoff: c.Float64("cutoff"), Alpha: c.Float64("alpha"), Method: zscore.Method(c.Choice("method")), Scale: zscore.Scale(c.Choice("scale"))}
 }

@@ -35,8 +35,8 @@ measured() {
 
 sfstat simulate --operators --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 \
 	--run slow -o "$work/runs" -q
-sfstat ks "$work/runs/trace-slow.parquet" --plot $to/distances.png -o "$work/out"
-sfstat zscore "$work/runs/trace-slow.parquet" --plot $to/operator.png -o "$work/out"
+sfstat ks "$work/runs/trace-slow.parquet" --independent --plot $to/distances.png -o "$work/out"
+sfstat zscore "$work/runs/trace-slow.parquet" --independent --plot $to/operator.png -o "$work/out"
 
 sfstat frontier fixtures/ddp/host-callback-r8-s0.jsonl --plot "$work/window.png" -o "$work/out" -q
 cp "$work/window-step.png" $to/

@@ -2,6 +2,7 @@ package ks
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/engine/blocks"
 	"runtime"
 	"slices"
 	"testing"
@@ -126,7 +127,7 @@ func BenchmarkTest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p := s.newPermuter(s.groups(in)[0])
+			p := s.newPermuter(s.groups(in)[0], blocks.Independent(50))
 			d := p.newDepartures()
 			b.ReportAllocs()
 			for b.Loop() {

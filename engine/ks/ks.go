@@ -19,7 +19,8 @@
 // step are not: they neither alarm on a 10 % straggler behind barriers nor stay
 // silent on healthy workers without them. The test permutes, within every step,
 // which peer did which record; see [Test]. It assumes that healthy peers are
-// exchangeable within a step and that steps are independent.
+// exchangeable within a step and that steps are independent, or with Options.Correlated
+// that blocks of them are.
 package ks
 
 import (
@@ -28,6 +29,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -87,6 +89,9 @@ type Options struct {
 	Window int64
 	Origin int64 // t0 of the Wall clock; completions before it are refused
 	Matrix bool  // keep all distances: 8·N² bytes
+	// Correlated permutes blocks of steps whose length the data say (package blocks), and tests nothing where too few are
+	// independent. Without it steps are taken to be.
+	Correlated bool
 
 	// Replicates is the most permutations of the test, fewer where the answer is
 	// clear; 0: 200,000.
@@ -132,10 +137,11 @@ const (
 	NotTested           // Options.Replicates is 0
 	FewReplicates       // too few permutations for any finding among so many workers
 	UnequalCounts       // some peers completed another number of operators
+	FewBlocks           // too few steps to tell how long noise stays correlated, or it does so long that too few blocks are independent
 	doubtCount
 )
 
-var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers", "few_steps", "running_clock", "not_tested", "few_replicates", "unequal_counts"}
+var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers", "few_steps", "running_clock", "not_tested", "few_replicates", "unequal_counts", "few_blocks"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
@@ -162,14 +168,15 @@ func (s *Score) Flagged() bool { return s.Test != nil && s.Test.Flagged }
 
 // Result is the comparison of all workers.
 type Result struct {
-	Clock      Clock   // what completions were measured from: the start of their step, or the first start of the trace
-	Against    Against // workers that s is a mean over
-	Window     int64   // length of the windows in which completions are counted
-	Points     int     // windows in which anything completes
-	Replicates int     // most permutations of the test; 0 is no test
-	Discovery  float64 // the rate that flagged keeps
-	Seed       uint64  // seed of the permutations
-	Doubts     []Doubt // reasons to read the result with care; ascending
+	Clock      Clock           // what completions were measured from: the start of their step, or the first start of the trace
+	Against    Against         // workers that s is a mean over
+	Window     int64           // length of the windows in which completions are counted
+	Points     int             // windows in which anything completes
+	Replicates int             // most permutations of the test; 0 is no test
+	Discovery  float64         // the rate that flagged keeps
+	Seed       uint64          // seed of the permutations
+	Blocks     []blocks.Blocks // how the steps of each tested group were cut, by Options.Correlated; nil without
+	Doubts     []Doubt         // reasons to read the result with care; ascending
 
 	Scores  []Score   // by worker
 	Ranking []int     // workers by descending mean, the lower index first among equals; without those that have none

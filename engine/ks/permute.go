@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -77,7 +78,16 @@ func (s *sample) testAll(groups [][]int, r *Result, o Options) {
 		case o.Clock == Wall:
 			doubt(group, RunningClock)
 		default:
-			p := s.newPermuter(group)
+			cut := blocks.Independent(s.steps(group))
+			if o.Correlated {
+				cut = s.blocksOf(group)
+				r.Blocks = append(r.Blocks, cut)
+			}
+			if cut.Refused != blocks.Judged {
+				doubt(group, FewBlocks)
+				continue
+			}
+			p := s.newPermuter(group, cut)
 			// A label draws all records of one worker with this probability: no P
 			// falls below it.
 			if math.Pow(float64(len(group)), -float64(p.filled)) > strictest {
@@ -97,18 +107,27 @@ func (s *sample) testAll(groups [][]int, r *Result, o Options) {
 // permuter permutes the records of one group.
 type permuter struct {
 	group   []int
+	cut     blocks.Blocks
 	steps   int
-	filled  int       // steps with any completion
+	filled  int       // blocks with any completion
 	records [][]uint8 // [worker of group][step]: windows of the completions, worker-major
+	widened [][]uint8 // the same with the offsets of blocks widened, as the null has them
 	points  int
 }
 
-func (s *sample) newPermuter(group []int) *permuter {
-	p := &permuter{group: group}
+// steps returns how many steps a group has.
+func (s *sample) steps(group []int) (n int) {
+	for _, w := range group {
+		n = max(n, len(s.stepEnd[w]))
+	}
+	return n
+}
+
+func (s *sample) newPermuter(group []int, cut blocks.Blocks) *permuter {
+	p := &permuter{group: group, cut: cut, steps: s.steps(group)}
 	var pooled []int32
 	for _, w := range group {
 		pooled = append(pooled, s.done(w)...)
-		p.steps = max(p.steps, len(s.stepEnd[w]))
 	}
 	slices.Sort(pooled)
 	var cuts []int32
@@ -119,7 +138,7 @@ func (s *sample) newPermuter(group []int) *permuter {
 	cuts = slices.Compact(cuts)
 	p.points = len(cuts)
 	p.records = make([][]uint8, len(group)*p.steps)
-	filled := make([]bool, p.steps)
+	filled := make([]bool, cut.N)
 	for i, w := range group {
 		for t := range p.steps {
 			record := s.record(w, t)
@@ -129,8 +148,14 @@ func (s *sample) newPermuter(group []int) *permuter {
 				bins[j] = uint8(bin)
 			}
 			p.records[i*p.steps+t] = bins
-			filled[t] = filled[t] || len(bins) > 0
+			if at := t - cut.Start(); at >= 0 && len(bins) > 0 {
+				filled[at/cut.Length] = true
+			}
 		}
+	}
+	p.widened = p.records
+	if cut.Widen > 1 {
+		p.widened = s.widen(p, cuts)
 	}
 	for _, any := range filled {
 		if any {
@@ -252,12 +277,16 @@ func (d *departures) of(rng *rand.Rand) []int32 {
 	for i := range d.order {
 		d.order[i] = i
 	}
-	for t := range p.steps {
-		if rng != nil {
+	records := p.records
+	if rng != nil {
+		records = p.widened
+	}
+	for t := p.cut.Start(); t < p.steps; t++ {
+		if rng != nil && (t-p.cut.Start())%p.cut.Length == 0 {
 			rng.Shuffle(n, func(i, j int) { d.order[i], d.order[j] = d.order[j], d.order[i] })
 		}
 		for label, worker := range d.order {
-			row, completed := d.count[label*p.points:][:p.points], p.records[worker*p.steps+t]
+			row, completed := d.count[label*p.points:][:p.points], records[worker*p.steps+t]
 			d.total[label] += int32(len(completed))
 			for _, bin := range completed {
 				row[bin]++

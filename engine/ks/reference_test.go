@@ -119,7 +119,7 @@ func TestWords(t *testing.T) {
 		"clocks":  {Clock(0).Names(), {Folded.String(), Wall.String()}},
 		"against": {Against(0).Names(), {Peers.String(), Everyone.String()}},
 		"doubts": {Doubt(0).Names(), {NoOperators.String(), NoPeer.String(), TwoWorkers.String(), FewSteps.String(), RunningClock.String(), NotTested.String(),
-			FewReplicates.String(), UnequalCounts.String()}},
+			FewReplicates.String(), UnequalCounts.String(), FewBlocks.String()}},
 	} {
 		if !slices.Equal(words[0], words[1]) {
 			t.Errorf("%s: %q, want %q", kind, words[0], words[1])

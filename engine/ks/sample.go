@@ -28,6 +28,7 @@ type sample struct {
 	first   []int
 	stepEnd [][]int
 	mean    []float64 // of the folded completion times of a worker, ns
+	folded  []int64   // completion times as at has them, ns; of Options.Correlated, else nil
 }
 
 func (s *sample) ops(w int) int      { return s.first[w+1] - s.first[w] }
@@ -86,6 +87,9 @@ func newSample(workers []Worker, o Options) (*sample, error) {
 	}
 	if s.window == 0 {
 		s.window = autoWindow(times)
+	}
+	if o.Correlated {
+		s.folded = slices.Clone(times)
 	}
 	s.number(times)
 	if len(workers)*s.points > mostCounts {

@@ -3,6 +3,7 @@ package zscore
 import (
 	"math"
 
+	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/internal/student"
 )
 
@@ -23,6 +24,12 @@ func examine(index int, s *Series, f *family, memory *scratch) (Report, []Outlie
 		rep.Method = LeaveOneOut
 		rep.Doubts = append(rep.Doubts, FewSteps)
 	}
+	if f.o.Correlated && rep.Method == Pooled {
+		if e.cut = blocks.Of(rep.Steps, e.fit.tau(rep.Peers)); e.cut.Refused != blocks.Judged {
+			rep.Method = LeaveOneOut
+			rep.Doubts = append(rep.Doubts, FewBlocks)
+		}
+	}
 	if rep.Method == Pooled {
 		e.pooled()
 	} else {
@@ -38,6 +45,7 @@ type examiner struct {
 	fit    *fit
 	report *Report
 	found  []Outlier
+	cut    blocks.Blocks // of Options.Correlated
 }
 
 // judge is the error rate and the degrees of freedom that a score is held
@@ -84,6 +92,9 @@ func ratio(r, s float64) float64 {
 // pooled judges every step, and the level of every peer.
 func (e *examiner) pooled() {
 	f, n := e.fit, e.report.Peers
+	if e.family.o.Correlated {
+		f.loosen(e.cut)
+	}
 	j := e.judge(f.freedom)
 	e.report.Sigma, e.report.Freedom, e.report.Threshold, e.report.Sure = f.sigma, f.freedom, j.threshold, j.sure
 	if f.equal {
@@ -95,10 +106,11 @@ func (e *examiner) pooled() {
 	if f.heavyTailed() {
 		e.doubt(HeavyTails)
 	}
-	// The mean of values with correlation ρ from step to step varies as if there
-	// were (1−ρ)/(1+ρ) as many.
-	rho := min(f.correlation, 0.95)
-	width := levelWidth * f.sigma * math.Sqrt((1+rho)/(1-rho))
+	width, levels := f.width(), j
+	if e.family.o.Correlated {
+		sd, freedom := f.blockSpread(n, e.cut)
+		width, levels = sd*math.Sqrt(float64(e.report.Steps)), e.judge(freedom) // of a step, as below
+	}
 	effects := make([]float64, 0, e.report.Steps)
 	var memory scratch
 	for i, worker := range e.s.Workers {
@@ -106,7 +118,7 @@ func (e *examiner) pooled() {
 			continue
 		}
 		score := ratio(f.level[i]*math.Sqrt(float64(f.count[i])), width)
-		if math.Abs(score) <= j.threshold {
+		if math.Abs(score) <= levels.threshold {
 			continue
 		}
 		effects = effects[:0]
@@ -115,7 +127,7 @@ func (e *examiner) pooled() {
 				effects = append(effects, float64(f.effect(k, e.s.X[k])))
 			}
 		}
-		e.hold(j, Outlier{Step: EveryStep, Worker: worker, Score: score, Effect: int64(math.Round(median(effects, &memory)))})
+		e.hold(levels, Outlier{Step: EveryStep, Worker: worker, Score: score, Effect: int64(math.Round(median(effects, &memory)))})
 	}
 	for t := range e.report.Steps {
 		sigma := f.without(t)

@@ -315,7 +315,7 @@ func TestWords(t *testing.T) {
 	for kind, words := range map[string][2][]string{
 		"quantities": {Quantity(0).Names(), {"start", "duration", "wait", "transfer"}},
 		"methods":    {Method(0).Names(), {"pooled", "leave-one-out", "population"}},
-		"doubts":     {Doubt(0).Names(), {"few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two"}},
+		"doubts":     {Doubt(0).Names(), {"few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two", "few_blocks"}},
 	} {
 		if !slices.Equal(words[0], words[1]) {
 			t.Errorf("%s: %q, want %q", kind, words[0], words[1])

@@ -77,10 +77,11 @@ const (
 	CannotFire                    // the largest score there can be is below the cutoff
 	Uncalibrated                  // the method has no error rate
 	Masks                         // the method is blind to two equal stragglers
+	FewBlocks                     // too few steps to tell how long noise stays correlated, or it does so long that too few blocks are independent: LeaveOneOut was used
 	doubtCount
 )
 
-var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two"}
+var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two", "few_blocks"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 

@@ -98,6 +98,9 @@ type Options struct {
 	// together makes a flag Sure. 0: gates.Strong.
 	Alpha  float64
 	Cutoff float64 // threshold of Population, which has no error rate; 0: 3
+	// Correlated judges levels by blocks of steps whose length the data say (package blocks), and where too few are independent
+	// each step by itself. Without it steps are taken to be independent but for the correlation of neighbours.
+	Correlated bool
 }
 
 // Defaults are the options with what is zero replaced by its default.

@@ -11,7 +11,7 @@ import (
 )
 
 // leastOfGrowth is how many independent values a growth must go through.
-const leastOfGrowth = 5
+const leastOfGrowth = 3
 
 // line is a straight line through values.
 type line struct{ start, slope float64 }

@@ -317,13 +317,6 @@ func (w *watched) suspected(f *Finding) (units []monitoring.Unit) {
 			}
 		}
 	}
-	if len(ranks) == 0 && f.Kind == KindHost {
-		for _, u := range w.units {
-			if u.Host == hostKey(f.Host) {
-				units = append(units, u)
-			}
-		}
-	}
 	return units
 }
 

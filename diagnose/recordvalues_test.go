@@ -146,6 +146,29 @@ func TestWhatWindowsLose(t *testing.T) {
 	}
 }
 
+// TestForgotten: of windows that are not kept any more their first and last step, their number and their steps are known.
+func TestForgotten(t *testing.T) {
+	number := func(n int64) *int64 { return &n }
+	r := &run{lost: []answer.Problem{{Problem: answer.StepsTwice, Window: number(0)}, {Problem: answer.StepsTwice, Window: number(2)}, {Problem: answer.StageContains}}}
+	for i := range int64(5) {
+		r.windows = append(r.windows, Window{Main: &frontier.Result{Window: i}})
+		r.books = append(r.books, book{first: 100 + 10*i, end: 100 + 10*i + 8})
+	}
+	if r.forget(0); r.earlier != nil || r.forgotten() != 0 {
+		t.Errorf("%+v", r.earlier)
+	}
+	r.forget(2)
+	if *r.earlier != (Earlier{First: 100, Last: 117, Windows: 2, Steps: 16}) || len(r.windows) != 3 || r.windows[0].Main.Window != 2 || r.books[0].first != 120 || len(r.lost) != 2 || *r.lost[0].Window != 2 {
+		t.Errorf("%+v, %d windows, lost %+v", r.earlier, len(r.windows), r.lost)
+	}
+	if r.forget(2); r.earlier.Windows != 2 {
+		t.Errorf("twice: %+v", r.earlier)
+	}
+	if r.forget(3); *r.earlier != (Earlier{First: 100, Last: 127, Windows: 3, Steps: 24}) || len(r.lost) != 1 {
+		t.Errorf("%+v, lost %+v", r.earlier, r.lost)
+	}
+}
+
 // TestWorse: the run leads of which more needs to be done: by status, by its first finding, by certainty, by how much it explains.
 func TestWorse(t *testing.T) {
 	run := func(s answer.Status, c evidence.Confidence, findings ...Finding) RunVerdict {
@@ -288,6 +311,7 @@ func TestReportedEvents(t *testing.T) {
 		"twice":               {[]health.Event{event(began+1e9, 79, 1, "a"), event(began+2e9, 79, 1, "b")}, []evidence.Reported{{Event: kind, Code: 79, Host: "h2.cluster", Device: &one, At: began + 1e9, Text: "a", N: 2, Zoneless: true}}},
 		"two codes":           {[]health.Event{event(began+1e9, 79, 1, "a"), event(began+2e9, 13, 1, "b")}, []evidence.Reported{{Event: kind, Code: 79, Host: "h2.cluster", Device: &one, At: began + 1e9, Text: "a", N: 1, Zoneless: true}, {Event: kind, Code: 13, Host: "h2.cluster", Device: &one, At: began + 2e9, Text: "b", N: 1, Zoneless: true}}},
 		"of the host":         {[]health.Event{event(began+1e9, 79, -1, "a"), event(began+2e9, 79, 1, "b")}, []evidence.Reported{{Event: kind, Code: 79, Host: "h2.cluster", At: began + 1e9, Text: "a", N: 1, Zoneless: true}, {Event: kind, Code: 79, Host: "h2.cluster", Device: &one, At: began + 2e9, Text: "b", N: 1, Zoneless: true}}},
+		"of the host, twice":  {[]health.Event{event(began+1e9, 79, -1, "a"), event(began+2e9, 79, -1, "b")}, []evidence.Reported{{Event: kind, Code: 79, Host: "h2.cluster", At: began + 1e9, Text: "a", N: 2, Zoneless: true}}},
 		"of another GPU":      {[]health.Event{event(began+1e9, 79, 0, "a")}, nil},
 		"an hour before":      {[]health.Event{event(began-3600e9, 79, 1, "a")}, nil},
 		"four kinds of three": {[]health.Event{event(began, 1, 1, ""), event(began, 2, 1, ""), event(began, 3, 1, ""), event(began, 4, 1, "")}, []evidence.Reported{{Event: kind, Code: 1, Host: "h2.cluster", Device: &one, At: began, N: 1, Zoneless: true}, {Event: kind, Code: 2, Host: "h2.cluster", Device: &one, At: began, N: 1, Zoneless: true}, {Event: kind, Code: 3, Host: "h2.cluster", Device: &one, At: began, N: 1, Zoneless: true}}},

@@ -363,7 +363,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
 	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled, memory)}
 	at.numbers, at.window = make([]int64, 0, steps), make([]int, 0, steps)
-	before := int64(0)
+	var before int64 // last step of the window before
 	for i, w := range windows {
 		n := len(at.numbers)
 		if i > 0 && w.first != before+1 {

@@ -40,6 +40,7 @@ type Run struct {
 	Fixes    []Fix   `json:"fixes"`
 	Windows  []Part  `json:"windows"`
 
+	Latent    *Latent   `json:"latent"`    // who differs by more than a margin; nil: nobody
 	Operators bool      `json:"operators"` // Stages are the names of operators
 	Workers   bool      `json:"workers"`   // Ranks are workers that stand for several ranks each
 	Apart     *Apart    `json:"apart"`
@@ -139,6 +140,24 @@ type Part struct {
 	Overlap  float64  `json:"overlap_error_share"`
 	Gathered bool     `json:"gather_ok"`
 	Labels   []string `json:"labels"`
+}
+
+// Latent is which ranks differ from their peers by more than a margin in what they work by themselves.
+type Latent struct {
+	Margin int64        `json:"margin_ns"`
+	Step   int64        `json:"step_ns"`
+	Ranks  []Difference `json:"ranks"` // the surest first
+}
+
+// Difference is how one rank differs.
+type Difference struct {
+	Rank   int      `json:"rank"`     // ID
+	Level  int64    `json:"level_ns"` // beyond the median of its peers, a step
+	Stages []string `json:"stages"`   // the largest first
+	Sum    bool     `json:"sum"`      // in their sum alone
+	D      float64  `json:"d"`        // largest weighted departure of the distributions
+	Waits  bool     `json:"waits"`    // lead to it, too
+	P      float64  `json:"p"`
 }
 
 // Apart is how far the completion times of ranks are apart (package ks).

@@ -335,3 +335,22 @@ func TestNamesOfThePage(t *testing.T) {
 		t.Errorf("%d types looked at", len(seen))
 	}
 }
+
+// TestLatentRanks: the page has who differs from the peers as the verdict has it, also whom a finding names, and nothing
+// where nobody does.
+func TestLatentRanks(t *testing.T) {
+	v := diagnose.RunVerdict{Run: "job", Latent: &answer.Latent{Margin: 2 * ms, Step: 200 * ms, Differences: []answer.Difference{
+		{Rank: 3, Confidence: evidence.Strong, Level: 5 * ms, D: 1.2, P: 0.001, Sum: true, Named: true, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}, {Stage: "forward\x1b", Time: 2 * ms}}},
+		{Rank: 5, Confidence: evidence.Ambiguous, Level: 3 * ms, D: 0.7, P: 0.002, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}}},
+	}}}
+	got := first(t, New(asRecorded), &diagnose.Verdict{RunVerdict: v}).Latent
+	want := &Latent{Margin: 2 * ms, Step: 200 * ms, Ranks: []Difference{
+		{Rank: 3, Level: 5 * ms, Stages: []string{"data", "forward\\x1b"}, Sum: true, D: 1.2, Waits: true, P: 0.001}, {Rank: 5, Level: 3 * ms, Stages: []string{"data"}, D: 0.7, P: 0.002}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	v.Latent.Differences = nil
+	if got := first(t, New(asRecorded), &diagnose.Verdict{RunVerdict: v}).Latent; got != nil {
+		t.Errorf("%+v where nobody differs", got)
+	}
+}

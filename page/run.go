@@ -68,7 +68,7 @@ func culprit(v *diagnose.RunVerdict, stages []Stage) int {
 
 func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 	out := uncharted(v)
-	out.Fixes, out.Windows = fixes(v), parts(v)
+	out.Fixes, out.Windows, out.Latent = fixes(v), parts(v), latentOf(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.ofTraced(v, &out)
@@ -433,6 +433,22 @@ func (o *outline) drawing(d *drawing) Drawn {
 	}
 	for _, p := range d.points {
 		out.Points = append(out.Points, Point{o.units(float64(p.at)), p.series, o.at[p.rank]})
+	}
+	return out
+}
+
+// latentOf returns who differs from the peers; nil: nobody.
+func latentOf(v *diagnose.RunVerdict) *Latent {
+	if v.Latent == nil || len(v.Latent.Differences) == 0 {
+		return nil
+	}
+	out := &Latent{Margin: v.Latent.Margin, Step: v.Latent.Step}
+	for _, d := range v.Latent.Differences {
+		one := Difference{Rank: d.Rank, Level: d.Level, Sum: d.Sum, D: d.D, Waits: d.Confidence >= evidence.Supported, P: d.P}
+		for _, s := range d.Stages {
+			one.Stages = append(one.Stages, glyph.Visible(s.Stage))
+		}
+		out.Ranks = append(out.Ranks, one)
 	}
 	return out
 }

@@ -1,6 +1,6 @@
 import { blamed, named, over, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
-import { brief, count, length } from './format.js';
+import { brief, count, length, percent } from './format.js';
 import { heat } from './map.js';
 import { briefly, nameOf, nounOf } from './selection.js';
 
@@ -37,6 +37,18 @@ export function signs(run, sel) {
 			{ head: 'K-S: completion times depart, S', number: true }, { head: 'later', number: true }, { head: 'blame: walks that end here', number: true }, { head: 'in' }],
 		rows: rows.map((r) => [nameOf(run, r.rank), length(r.excess_ns), { bar: r.excess_ns / top, strong: blamed(run) && run.named.includes(r.rank) }, count(r.whole), count(r.steps),
 			r.departs ? r.s.toFixed(2) : 'no', r.departs ? length(r.later_ns) : '', `${count(r.walks)} of ${count(s.symptoms)}`, r.op ? brief(r.op) : '']),
+	};
+}
+
+// latent is who differs from the peers by more than a margin, however little that costs.
+export function latent(run, sel) {
+	const { latent: l } = run;
+	const rows = l.ranks.filter((r) => run.ranks.every((x, i) => x.id !== r.rank || sel.shown[i]));
+	const top = Math.max(1, ...rows.map((r) => Math.abs(r.level_ns)));
+	return {
+		columns: [{ head: 'rank' }, { head: 'beyond its peers, a step', number: true }, { head: '', bar: true }, { head: 'of a step', number: true }, { head: 'in' }, { head: 'K-S: D', number: true }, { head: 'p', number: true }, { head: 'is waited for' }],
+		rows: rows.map((r) => [`rank ${r.rank}`, length(r.level_ns), { bar: Math.max(0, r.level_ns) / top, strong: r.waits }, percent(r.level_ns / l.step_ns), `${r.sum ? 'the sum of ' : ''}${r.stages.map(brief).join(', ')}`,
+			r.d.toFixed(2), r.p < 1e-6 ? '< 1e-6' : r.p.toPrecision(1), r.waits ? 'yes' : 'not shown']),
 	};
 }
 

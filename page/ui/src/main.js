@@ -1,10 +1,10 @@
 import { fixes, hosts, quality, rankStage, rankStep } from './charts.js';
 import { stageColours, theme } from './colour.js';
-import { apart, arrivals, signs, walk } from './compare.js';
+import { apart, arrivals, latent, signs, walk } from './compare.js';
 import { el, short } from './dom.js';
 import { figure, tableOf } from './figure.js';
 import { filters } from './filters.js';
-import { brief, count, size } from './format.js';
+import { brief, count, size, length } from './format.js';
 import { drawnOrder, lanes } from './lanes.js';
 import { chromeTrace, saveJSON, saveTrace, verdictJSON } from './save.js';
 import { awaited, nounOf, selection } from './selection.js';
@@ -75,6 +75,7 @@ function build() {
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. A row that stands out is the rank that others wait for there. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
 	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
+	if (run.latent) figures.push(listed('Who differs from its peers', `What a rank works by itself between synchronisation points, beyond ${length(run.latent.margin_ns)} a step more than the median of its peers, by its distribution (K-S). Most is too little to act on; it decides nothing.`, latent));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the operators of the trace by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
 	if (run.walk) figures.push(of('Where the delay began', 'Each operator was held up by the next; the last one is where the delay began.', walk));
 	if (run.apart) figures.push(of('Completion times apart', `How far the completion times of every two ${noun}s are apart within their steps: 0 alike, 1 all of one before all of the other (Kolmogorov–Smirnov). A ${noun} that differs from the others has a strong row and column.`, apart));

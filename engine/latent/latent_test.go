@@ -113,6 +113,7 @@ func TestThresholds(t *testing.T) {
 		{"nobody waits", far, func(w *Work) { w.Points = 0 }, false, 0, 0},
 		{"from half-way", job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1, From: 60}, nil, false, 0, 0},
 		{"from the second quarter", job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1, From: 28}, nil, true, 0, claim.Strong},
+		{"from the second quarter on but for its begin", job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1, From: 41}, nil, true, 0, claim.Strong},
 		{"19 steps", job{Seed: 6, Steps: 19, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1}, nil, false, blocks.FewSteps, 0},
 		{"20 steps", job{Seed: 6, Steps: 20, Ranks: 8, Noise: 160, Late: 3, By: 5e6, Piece: 1}, nil, true, 0, claim.Strong},
 		{"correlated", job{Seed: 5, Steps: 120, Ranks: 8, Noise: 160, Phi: 972, Late: 3, By: 5e7, Piece: 1}, nil, false, blocks.FewBlocks, 0},
@@ -150,6 +151,44 @@ func TestClaim(t *testing.T) {
 	w.Points = 0
 	if free := test(t, w).Claims(); len(free) != 1 || free[0].Certainty != claim.Event || free[0].Difference.Of != 0 {
 		t.Errorf("%+v, want an event where nobody waits", free)
+	}
+}
+
+// TestCertainty: a claim takes P of the distribution, quarters and blame, on either side of each: 0.05/6 and 0.05, a fifth of
+// these for strong, and three quarters.
+func TestCertainty(t *testing.T) {
+	for _, c := range []struct {
+		p, blame float64
+		quarters int
+		want     string
+		as       float64
+	}{
+		{0.0083, 0.04, 3, "supported", 0.0083},
+		{0.0084, 0.001, 4, "", 0},
+		{0.001, 0.04, 4, "supported", 0.04 / 6},
+		{0.001, 0.0099, 4, "strong", 0.0099 / 6},
+		{0.001, 0.0101, 4, "supported", 0.0101 / 6},
+		{0.0017, 0.001, 4, "supported", 0.0017},
+		{0.001, 0.051, 4, "event", 0.001},
+		{0.001, 0.001, 2, "", 0},
+	} {
+		r := &Result{Ranks: 1, Columns: []Column{{Stage: 0}}, Blocks: blocks.Of(120, 1), Step: 100e6, Margin: 1e6, Workers: []Score{{Level: 2e6, D: 1, P: c.p, Quarters: c.quarters}},
+			Blame: []Share{{Last: 60, Of: 120, P: c.blame, Waits: true}}, o: Options{}.orDefault()}
+		got, as := "", 0.0
+		if claims := r.Claims(); len(claims) > 0 {
+			got, as = claims[0].Certainty.String(), claims[0].P
+		}
+		if got != c.want || math.Abs(as-c.as) > 1e-12 {
+			t.Errorf("P %v, blame %v, %d quarters: %q at %v, want %q at %v", c.p, c.blame, c.quarters, got, as, c.want, c.as)
+		}
+	}
+}
+
+// TestDraws: a rank that differs and that no bound decides takes as many draws as can show the strong level.
+func TestDraws(t *testing.T) {
+	r := test(t, slow(17e5).work())
+	if c := r.Claims(); len(c) != 1 || r.Draws != 1199 || c[0].Certainty != claim.Strong || r.Score(3, 1).Bound <= r.o.Level/5 {
+		t.Errorf("%+v by %d draws, bound %v", c, r.Draws, r.Score(3, 1).Bound)
 	}
 }
 
@@ -260,6 +299,8 @@ func TestScreen(t *testing.T) {
 		{job{Seed: 1, Steps: 120, Ranks: 8, Noise: 80, Late: 3, By: 1e6, Piece: -1}, false},
 		{job{Seed: 1, Steps: 1200, Ranks: 8, Noise: 80, Late: 3, By: 15e5, Piece: 2}, false},
 		{job{Seed: 9, Steps: 400, Ranks: 8, Noise: 40, Late: 3, By: 4e6, Piece: 1, Bimodal: true}, false},
+		{job{Seed: 9, Steps: 400, Ranks: 8, Noise: 80, Late: 3, By: 8e5, Piece: 1, Bimodal: true}, false},
+		{job{Seed: 9, Steps: 4000, Ranks: 8, Noise: 80, Late: 3, By: 6e5, Piece: 1, Bimodal: true}, false},
 		{job{Seed: 1, Steps: 12, Ranks: 8, Noise: 20, Late: -1}, false},
 	} {
 		r, err := Test(c.job.work(), Options{Screen: true})

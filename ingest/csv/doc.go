@@ -1,6 +1,8 @@
 // Package csv reads and writes windows as wide CSV: a header, then one row per
 // window, step and rank, with one column per stage. Tables of the same columns
-// in Parquet, and tables with one row per stage (long format), are read too.
+// in Parquet, and tables with one row per stage (long format), are read too, and
+// tables with one row per operator, with start and duration, whose operators
+// become stages (program); both also as one JSON object per line.
 //
 //	run,window,step,rank,world_size,data.next_wait,model.fwd_loss_cpu_wall,wall_ns,host
 //	job-42,0,20,0,2,16058079,61898237,78001204,n0

@@ -3,9 +3,9 @@ package csv
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -29,6 +29,8 @@ type program struct {
 	ran, lost int
 	// incomplete: steps lack rows that their ranks usually have.
 	incomplete bool
+	// synchronises: an operator shows that ranks wait in it. unbounded: how long steps take is not known.
+	synchronises, unbounded bool
 }
 
 // instance is an operator of a step: the n-th of a name.
@@ -105,7 +107,7 @@ func (p *program) match(most []int32) {
 		for _, c := range cells {
 			if len(c.ops) < len(usual.ops) {
 				c.follow(usual)
-				p.incomplete = true
+				c.incomplete, p.incomplete = true, true
 			}
 		}
 	}
@@ -300,8 +302,11 @@ func (p *program) findBeside() {
 		}
 	}
 	for name, n := range outlasts {
-		p.beside[name] = float64(n) > outlasting*float64(of[name]) ||
-			collective[name] && slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.within(int32(name), collective) }) > independent
+		p.beside[name] = float64(n) > outlasting*float64(of[name])
+		if collective[name] && !p.beside[name] {
+			slope, _ := slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.within(int32(name), collective) })
+			p.beside[name] = slope > independent
+		}
 	}
 }
 
@@ -367,7 +372,9 @@ func (p *program) account() {
 func (p *program) nameStages() {
 	for i, in := range p.instances {
 		name := p.names[in.name]
-		if isCollective(name) && !(p.beside[in.name] && p.incomplete) && p.slope(i) < waiting {
+		waits := p.waits(i)
+		p.synchronises = p.synchronises || waits
+		if waits && isCollective(name) && !(p.beside[in.name] && p.incomplete) {
 			name = stagename.WaitStem + name
 		}
 		if p.most[in.name] > 1 {
@@ -375,6 +382,36 @@ func (p *program) nameStages() {
 		}
 		p.stages = append(p.stages, name)
 	}
+	if !p.synchronises {
+		p.closeGaps()
+	}
+}
+
+// closeGaps takes the time outside operators for what it may be where no operator shows that ranks wait in it: in the
+// rest of a step if who comes to it later stays less, else not known, so that steps have no wall time. Who waits is
+// then not taken for late.
+func (p *program) closeGaps() {
+	_, high := slopeOf(p.cells, func(c *cell) (end, gap int64, ok bool) {
+		_, last := c.bounds()
+		return last - c.begin, c.begin + c.wall - last, true
+	})
+	rest := high < waiting
+	ranks := make(map[string]bool)
+	for _, c := range p.cells {
+		ranks[c.rank] = true
+	}
+	if len(ranks) < 2 {
+		return
+	}
+	for _, c := range p.cells {
+		if rest {
+			c.times = append(c.times, max(0, c.wall-c.covered()))
+		}
+	}
+	if rest {
+		p.stages = append(p.stages, stagename.Remainder)
+	}
+	p.unbounded = true
 }
 
 // isCollective reports whether the name of an operator may be that of a collective of all ranks.
@@ -390,9 +427,9 @@ func isCollective(name string) bool {
 // on when all have come, 0 where that does not matter.
 const waiting = -0.5
 
-// slope returns by how much longer an instance takes on ranks that begin it later in a step.
-func (p *program) slope(instance int) float64 {
-	return slopeOf(p.cells, func(c *cell) (begin, length int64, ok bool) {
+// waits reports whether ranks that begin an instance later in a step are shown to be in it for less long.
+func (p *program) waits(instance int) bool {
+	_, high := slopeOf(p.cells, func(c *cell) (begin, length int64, ok bool) {
 		for _, op := range c.ops {
 			if op.at == instance {
 				return op.start - c.begin, c.times[instance], true
@@ -400,15 +437,16 @@ func (p *program) slope(instance int) float64 {
 		}
 		return 0, 0, false
 	})
+	return high < waiting
 }
 
-// slopeOf returns by how much y is larger on ranks of which x is, beside what is usual of each: the median over
-// steps; 0 where too few ranks and steps tell.
-func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) float64 {
+// slopeOf returns by how much y is larger on ranks of which x is, beside what is usual of each: the median over steps,
+// and what it is at most, at 97.5 %; 0 and 0 where too few ranks and steps tell. Steps of ranks that lack rows do not.
+func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) (slope, high float64) {
 	type point struct{ x, y, n float64 }
 	own, points := make(map[string]point), make([]point, len(cells))
 	for i, c := range cells {
-		if x, y, ok := of(c); ok {
+		if x, y, ok := of(c); ok && !c.incomplete {
 			points[i] = point{float64(x), float64(y), 1}
 			m := own[c.rank]
 			own[c.rank] = point{m.x + points[i].x, m.y + points[i].y, m.n + 1}
@@ -435,10 +473,17 @@ func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) float64 {
 		}
 	}
 	if len(slopes) < fewestSlopes {
-		return 0
+		return 0, 0
 	}
-	return robust.Median(slopes)
+	slices.Sort(slopes)
+	n := float64(len(slopes))
+	off := int(math.Ceil(sided * math.Sqrt(n) / 2))
+	middle := len(slopes) / 2
+	return slopes[middle], slopes[min(len(slopes)-1, middle+off)]
 }
+
+// sided is the normal quantile of the bound of a median by order statistics, which holds at 97.5 %.
+const sided = 1.96
 
 const fewestSlopes = 5 // steps
 

@@ -108,6 +108,8 @@ type cell struct {
 	wall  int64
 	times []int64 // by instance
 	has   []bool  // by instance, a row
+	// incomplete: it lacks rows that its rank usually has.
+	incomplete bool
 }
 
 // operatorCost is about what an operator takes in memory.
@@ -131,7 +133,7 @@ func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit)
 	for _, name := range p.stages {
 		header = append(header, prefixStage+name)
 	}
-	o.stages = len(p.stages)
+	o.walled = !p.unbounded
 	if at.ignored != nil {
 		c.notes = append(c.notes, input.Note{Kind: input.NoteColumnsIgnored, Text: "columns that say no more of when operators ran are left out: " + strings.Join(quoted(at.ignored), ", ")})
 	}
@@ -139,7 +141,10 @@ func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit)
 		c.notes = append(c.notes, input.Note{Kind: input.NoteRowsEmpty, Text: fmt.Sprintf(
 			"%d of %d operators have no row in a step in which their rank usually runs them; the time between those before and behind stands for them", p.lost, p.lost+p.ran)})
 	}
-	return o, append(header, attrWall), nil
+	if o.walled {
+		header = append(header, attrWall)
+	}
+	return o, header, nil
 }
 
 // operatorRows are the wide rows of a table of operators.
@@ -153,7 +158,7 @@ type operatorRows struct {
 	ids    map[string]int32
 	known  map[string]*cell
 	cells  []*cell
-	stages int
+	walled bool // wall times are known
 
 	next int   // behind the row that was returned last
 	end  error // what ended the input
@@ -292,7 +297,9 @@ func (o *operatorRows) Next() ([]string, error) {
 	for _, d := range c.times {
 		o.out = append(o.out, strconv.FormatInt(d, 10))
 	}
-	o.out = append(o.out, strconv.FormatInt(c.wall, 10))
+	if o.walled {
+		o.out = append(o.out, strconv.FormatInt(c.wall, 10))
+	}
 	return o.out, nil
 }
 

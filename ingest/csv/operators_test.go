@@ -118,6 +118,57 @@ func TestLostRows(t *testing.T) {
 	}
 }
 
+// TestGaps: where no operator is one in which ranks wait, the time outside operators is the rest of the step if they
+// wait there, and else not known: nobody is late by it.
+func TestGaps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	for _, c := range []struct {
+		name         string
+		waits, walls bool
+		ranks        int
+		stages       string
+	}{
+		{"waiting outside", true, false, 4, "a b step.rest"},
+		{"no waiting", false, false, 4, "a b"},
+		{"one rank", false, true, 1, "a b"},
+	} {
+		var b strings.Builder
+		b.WriteString("rank,step,op,start,duration\n")
+		begin := make([]int, c.ranks)
+		for step := range 30 {
+			end, last := make([]int, c.ranks), 0
+			for rank := range c.ranks {
+				a, d := 1000+rng.IntN(200), 2000+rng.IntN(400)
+				fmt.Fprintf(&b, "%d,%d,a,%d,%d\n%d,%d,b,%d,%d\n", rank, step, begin[rank], a, rank, step, begin[rank]+a, d)
+				end[rank] = begin[rank] + a + d
+				last = max(last, end[rank])
+			}
+			for rank := range c.ranks {
+				if begin[rank] = last + 50; !c.waits {
+					begin[rank] = end[rank] + 50 + rng.IntN(300)
+				}
+			}
+		}
+		r, err := csv.NewReader(strings.NewReader(b.String()), "t", csv.Options{Unit: csv.Nanoseconds})
+		if w := only(t, r, err); strings.Join(w.Schema.Stages, " ") != c.stages || (w.Wall != nil) != c.walls {
+			t.Errorf("%s: stages %q, wall times: %v, want %s, %v", c.name, w.Schema.Stages, w.Wall != nil, c.stages, c.walls)
+		}
+	}
+}
+
+// TestConstantOperators: an operator that always takes as long is no column that may hold something else.
+func TestConstantOperators(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("rank,step,op,start,duration\n")
+	for step := range 20 {
+		fmt.Fprintf(&b, "0,%d,a,%d,2000000\n0,%d,b,%d,%d\n", step, 9000000*step, step, 9000000*step+2000000, 5000000+step)
+	}
+	r, err := csv.NewReader(strings.NewReader(b.String()), "t", csv.Options{})
+	if w := only(t, r, err); len(w.Notes) > 0 {
+		t.Errorf("notes %+v", w.Notes)
+	}
+}
+
 // TestCollectives: a collective is a measured wait where its name and its times say so: not under another name, and
 // not where nobody waits in it.
 func TestCollectives(t *testing.T) {

@@ -84,9 +84,10 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
 	}
 	said := o.Unit
-	if at, isTimed := operatorColumns(names); err == nil && isTimed {
-		c.rows, names, err = serialize(rows, names, at, c, o.Unit)
-		said, o.Unit = cmp.Or(at.units[1], o.Unit), Nanoseconds
+	operators, isTimed := operatorColumns(names)
+	if err == nil && isTimed {
+		c.rows, names, err = serialize(rows, names, operators, c, o.Unit)
+		said, o.Unit = cmp.Or(operators.units[1], o.Unit), Nanoseconds
 	} else if at, unit, isLong := longColumns(names); err == nil && isLong {
 		said = cmp.Or(unit, o.Unit)
 		o.Unit = said
@@ -94,6 +95,9 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	}
 	if err == nil {
 		c.layout, err = newLayout(names, o.Unit)
+	}
+	if c.layout != nil && isTimed {
+		c.layout.unsaid = nil // one column has the times of all operators: none of them has a unit of its own
 	}
 	if err != nil {
 		return nil, input.At(rows.Pos(), err)

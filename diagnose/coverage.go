@@ -53,7 +53,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
-		case j.worthActing(lost.Uneven[l.Stage]):
+		case j.worthActing(lost.Uneven[l.Stage]) && lost.Uneven[l.Stage] >= lost.Noise[l.Stage]:
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.notGrown(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
 		case !l.Seen || j.worthActing(lost.Noise[l.Stage]): // no more hides than what was recorded costs, were all of it a delay
 			c.Seen, c.Hides, c.Reason, c.Needs = false, min(lost.Noise[l.Stage], j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps

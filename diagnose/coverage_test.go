@@ -41,6 +41,8 @@ func TestCoverageOfStages(t *testing.T) {
 			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"one rank takes less": {func(j *judge) { j.modelled.Lost.Uneven[1] = 11e6 }, seen, "forward",
 			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.Uneven, Needs: answer.SourceBaseline}},
+		"one rank takes less, and another one more, now and then": {func(j *judge) { j.modelled.Lost.Uneven[1], j.modelled.Lost.Noise[1] = 11e6, 12e6 }, seen, "forward",
+			answer.Coverage{Hides: 12e6, Least: 12e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"one rank takes little less": {func(j *judge) { j.modelled.Lost.Uneven[1], j.modelled.Lost.Noise[1] = 9e6, 9e6 }, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
 		"nothing would stand out":    {func(j *judge) { j.modelled.Lost.Noise[1] = 130e6 }, delay.Limit{Stage: 1, Known: true}, "forward", answer.Coverage{Hides: 100e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"meets nowhere": {func(j *judge) { j.modelled.Points = nil }, seen, "forward",

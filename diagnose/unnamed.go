@@ -45,6 +45,9 @@ func (v *RunVerdict) healthy() *Healthy {
 		}
 	}
 	slices.SortStableFunc(h.Blind, func(a, b answer.Coverage) int { return cmp.Compare(b.Hides, a.Hides) })
+	if n := slices.IndexFunc(h.Blind, func(c answer.Coverage) bool { return float64(c.Hides) < leastTold*float64(h.Step) }); n > 0 {
+		h.Blind = h.Blind[:n] // what hides little beside the others is in the table of places
+	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		switch {

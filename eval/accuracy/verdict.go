@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // verdict has the scored fields of the JSON of sfstat diagnose, sfstat.verdict/4.
@@ -133,11 +135,11 @@ func (v *verdict) hides(stage string) float64 {
 
 // blind reports whether the limits of a verdict leave room for one rank's delay that is worth acting on.
 func (v *verdict) blind() bool {
-	time, steps := 0.0, 0.0
+	var step []float64 // of each window: one may have a value that is recorded wrong
 	for _, w := range v.Windows {
-		time, steps = time+w.Makespan, steps+w.Steps
+		step = append(step, w.Makespan/max(1, w.Steps))
 	}
-	return v.unseen > 0 && v.unseen*steps >= v.MinGain*time
+	return v.unseen > 0 && len(step) > 0 && v.unseen >= v.MinGain*robust.Median(step)
 }
 
 // accused is a rank that a verdict names: the stages, and what fixing it saves of the

@@ -8,15 +8,8 @@ type moments struct {
 	mean, variance, most float64
 }
 
-// add adds a block of counts, one of each rank.
-func (m *moments) add(n int, count func(rank int) float64) {
-	sum, squares, top := 0.0, 0.0, 0.0
-	for i := range n {
-		x := count(i)
-		sum += x
-		squares += x * x
-		top = max(top, x)
-	}
+// add adds a block in which n ranks have so much together, by their squares, and one of them top.
+func (m *moments) add(n int, sum, squares, top float64) {
 	mean := sum / float64(n)
 	m.mean += mean
 	m.variance += squares/float64(n) - mean*mean
@@ -40,12 +33,27 @@ func (j *judge) bound() {
 	for k, g := range j.groups {
 		n := len(g.ranks)
 		cells[k], shares[k] = make([]moments, len(g.f0)), make([]moments, j.work.Points)
+		sum, squares, top := make([]int64, len(g.f0)), make([]int64, len(g.f0)), make([]int64, len(g.f0))
 		for b := range j.cut.N {
+			clear(sum)
+			clear(squares)
+			clear(top)
+			for _, row := range g.counts[b*n : (b+1)*n] {
+				for i := range sum {
+					x := int64(unpacked(row, i))
+					sum[i], squares[i], top[i] = sum[i]+x, squares[i]+x*x, max(top[i], x)
+				}
+			}
 			for i := range cells[k] {
-				cells[k][i].add(n, func(r int) float64 { return float64(unpacked(g.counts[b*n+r], i)) })
+				cells[k][i].add(n, float64(sum[i]), float64(squares[i]), float64(top[i]))
 			}
 			for p := range shares[k] {
-				shares[k][p].add(n, func(r int) float64 { return float64(g.won[b*n+r][p]) })
+				sum, squares, top := 0.0, 0.0, 0.0
+				for _, row := range g.won[b*n : (b+1)*n] {
+					x := float64(row[p])
+					sum, squares, top = sum+x, squares+x*x, max(top, x)
+				}
+				shares[k][p].add(n, sum, squares, top)
 			}
 		}
 	}

@@ -111,10 +111,28 @@ func places(a []float64, n int) (out [grid]float64) {
 
 // above returns how many of the ascending places x a value exceeds.
 func above(v float64, x *[grid]float64) (n int) {
-	for _, at := range x {
-		if v > at {
-			n++
-		}
+	if v > x[6] {
+		n = 7
+	}
+	for n < grid && v > x[n] {
+		n++
 	}
 	return n
+}
+
+// correlatedRanks bounds the ranks that say how long noise stays correlated.
+const correlatedRanks = 64
+
+// someRanks returns a copy of a, [interval][rank of n], with no more than correlatedRanks of its ranks, evenly apart.
+func someRanks(a []float64, n int) ([]float64, int) {
+	if n <= correlatedRanks {
+		return slices.Clone(a), n
+	}
+	out := make([]float64, 0, len(a)/n*correlatedRanks)
+	for row := range slices.Chunk(a, n) {
+		for k := range correlatedRanks {
+			out = append(out, row[k*n/correlatedRanks])
+		}
+	}
+	return out, correlatedRanks
 }

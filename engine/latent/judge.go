@@ -80,7 +80,7 @@ func newJudge(w *Work, o Options) *judge {
 			g := j.newGroup(set)
 			j.groups = append(j.groups, g)
 			for _, a := range g.a {
-				tau = max(tau, blocks.Tau(slices.Clone(a), len(set)))
+				tau = max(tau, blocks.Tau(someRanks(a, len(set))))
 			}
 		}
 	}
@@ -194,28 +194,34 @@ func (j *judge) countColumn(g *group, c int) {
 			j.quarter = append(j.quarter, uint8(quarterOf(t, cut)))
 		}
 	}
+	shift, here := make([]float64, n), make([][grid + 1]int32, n)
 	for b := range j.cut.N {
 		from := start + b*j.cut.Length
-		for i := range n {
-			mean := 0.0
-			for t := from; t < from+j.cut.Length; t++ {
-				mean += a[t*n+i]
+		clear(shift)
+		clear(here)
+		for t := from; t < from+j.cut.Length; t++ {
+			for i, v := range a[t*n : (t+1)*n] {
+				shift[i] += v
 			}
-			shift := (j.cut.Widen - 1) * mean / float64(j.cut.Length)
-			var here [grid + 1]int32
-			for t := from; t < from+j.cut.Length; t++ {
-				here[above(a[t*n+i]+shift, &x)]++
-			}
-			if more := g.level[c][i] - j.margin; tested[i] {
-				for t := from; t < from+j.cut.Length; t++ {
-					beyond[i][j.quarter[t-start]][above(a[t*n+i]+more, &x)]++
+		}
+		for i := range shift {
+			shift[i] *= (j.cut.Widen - 1) / float64(j.cut.Length)
+		}
+		for t := from; t < from+j.cut.Length; t++ {
+			q := j.quarter[t-start]
+			for i, v := range a[t*n : (t+1)*n] {
+				here[i][above(v+shift[i], &x)]++
+				if tested[i] {
+					beyond[i][q][above(v+g.level[c][i]-j.margin, &x)]++
 				}
 			}
-			cumulate(&here)
-			for k, m := range here[1:] {
+		}
+		for i := range here {
+			cumulate(&here[i])
+			for k, m := range here[i][1:] {
 				pack(g.counts[b*n+i], c*grid+k, m)
 			}
-			for k, m := range here {
+			for k, m := range here[i] {
 				all[i][k] += m
 			}
 		}

@@ -315,7 +315,7 @@ func TestScreen(t *testing.T) {
 func TestBound(t *testing.T) {
 	var m moments
 	for range 40 {
-		m.add(2, func(rank int) float64 { return float64(rank) })
+		m.add(2, 1, 1, 1)
 	}
 	exact, term := 0.0, math.Pow(0.5, 40) // of 40 heads
 	for heads := 40; heads > 20; heads-- {

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -119,5 +121,30 @@ func TestWallInPart(t *testing.T) {
 	v := s.Verdict()
 	if len(v.Findings) == 0 || v.Findings[0].Confidence != evidence.Supported {
 		t.Errorf("%+v, expected a supported finding", v.Findings)
+	}
+}
+
+// TestRecentBesideBaseline: of a run that goes on the steps that are kept are compared with the healthy ones, enough of them whenever some are forgotten.
+func TestRecentBesideBaseline(t *testing.T) {
+	all := goingOn(t, 90, 0, -1)
+	var sample frontier.Sample
+	for _, w := range all {
+		if err := sample.Add(w, []string{simulate.StageBackward}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New(Options{Brief: true, Recent: 1024, Baseline: &sample})
+	for i, w := range all {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		r := s.runs[0]
+		if kept := r.sample.Steps(); r.earlier != nil && (kept < 256 || kept > 3*512+48) {
+			t.Fatalf("after window %d: %d steps to compare of a run that forgot %d windows", i, kept, r.earlier.Windows)
+		}
+	}
+	v := s.Verdict()
+	if v.Earlier == nil || slices.ContainsFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort }) {
+		t.Errorf("forgot %+v, problems %+v", v.Earlier, v.Problems)
 	}
 }

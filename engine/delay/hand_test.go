@@ -297,6 +297,58 @@ func TestStartUpByHand(t *testing.T) {
 	}
 }
 
+// TestLargerPartByHand: of a start-up in two stages the one that takes longer comes first, and so it does of a rank that is late in two; and the
+// ranks of a claim are in order.
+func TestLargerPartByHand(t *testing.T) {
+	j := byHand{ranks: 6, steps: 60, faults: []longer{{[]int{-1}, 0, 100, between(0, 3)}, {[]int{-1}, 1, 500, between(0, 3)}}}
+	c := analyzed(j.run(0, 60), delay.Options{}).Claims[0]
+	if !slices.Equal(c.Parts, []claim.Part{{Stage: 1, Size: 500 * msec, Charged: 1500 * msec}, {Stage: 0, Size: 100 * msec, Charged: 300 * msec}}) || c.Size != 600*msec || c.Length != 725*msec {
+		t.Errorf("%+v", c)
+	}
+	j.faults = []longer{{[]int{3}, 0, 20, nil}, {[]int{3}, 1, 30, nil}}
+	c = analyzed(j.run(0, 60), delay.Options{}).Claims[0]
+	if !slices.Equal(c.Parts, []claim.Part{{Stage: 1, Size: 30 * msec, Charged: 60 * 30 * msec}, {Stage: 0, Size: 20 * msec, Charged: 60 * 20 * msec}}) || c.Size != 50*msec {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestOwnLevelByHand: a rank that is 10 ms faster than its peers, and now and then 90 ms slower, loses 100 ms then, of which the others wait for 90.
+func TestOwnLevelByHand(t *testing.T) {
+	slow := longer{[]int{2}, 1, 100, amongst(2, 3, 9, 16, 17, 28, 36, 45)}
+	j := byHand{ranks: 6, steps: 48, faults: []longer{{[]int{2}, 1, -10, nil}, slow}}
+	r := analyzed(j.run(0, 48), delay.Options{})
+	if len(r.Claims) != 1 {
+		t.Fatalf("%+v", r.Claims)
+	}
+	c, saved := r.Claims[0], 8*90./(48*125+8*90)
+	if c.Size != 100*msec || c.Steps.Count != 8 || math.Abs(c.Saves.After-saved) > 1e-6 || c.Parts[0].Charged != 8*80*msec || c.Length != 215*msec {
+		t.Errorf("%+v, want 100 ms, to save %v", c, saved)
+	}
+}
+
+// TestShortestByHand: of fifteen steps nothing is said of what all ranks share, of sixteen it is.
+func TestShortestByHand(t *testing.T) {
+	for steps, want := range map[int]int{15: 0, 16: 1} {
+		j := byHand{ranks: 6, steps: steps, faults: []longer{{[]int{-1}, 2, 300, amongst(4, 9, 12)}}}
+		if r := analyzed(j.run(0, steps), delay.Options{}); len(r.Claims) != want || r.Steps != steps {
+			t.Errorf("%d steps: %+v, want %d claims", steps, r.Claims, want)
+		}
+	}
+}
+
+// TestNobodyArrives: of no arrival, and of those of one rank, nothing is tested.
+func TestNobodyArrives(t *testing.T) {
+	one := &delay.LastArrivals{Ranks: 1}
+	for range 50 {
+		one.Add([]int64{5, 1}, self)
+	}
+	for name, l := range map[string]*delay.LastArrivals{"none": {Ranks: 8}, "one rank": one} {
+		if got := l.Most(); got != (delay.Latest{Rank: -1, P: 1}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // TestFactorByHand: a rank that is slower by a fifth in all that is seen of it is so in the stage in which all wait, too, where all spend 40 ms.
 func TestFactorByHand(t *testing.T) {
 	j := byHand{ranks: 6, steps: 48, faults: []longer{{[]int{1}, 0, 3, nil}, {[]int{1}, 1, 12, nil}, {[]int{1}, 3, 2, nil}}}

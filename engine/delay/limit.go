@@ -112,7 +112,7 @@ func (s *series) least(k int, cost float64, o Options) (delay float64, tries int
 // larger until it is certain; and how often it was made larger.
 func (s *series) leastOf(k, r int, cost float64, o Options) (delay float64, tries int) {
 	R, p := s.Ranks, s.Pieces[k].Point
-	if R < 2 || len(s.peers[s.of[r]]) < 2 {
+	if len(s.peers[s.of[r]]) < 2 {
 		return math.Inf(1), trials
 	}
 	lack := make([]float64, s.Intervals) // behind the last of the others

@@ -81,7 +81,7 @@ func (s *series) charged() (sum float64) {
 // the terms left of a division: at most Options.Level where Peel would have found it for certain.
 func (p *Peeled) Chance(in, rank, piece int, by float64) float64 {
 	s := p.left[in]
-	if s.Ranks < 2 || len(s.peers[s.of[rank]]) < 2 {
+	if len(s.peers[s.of[rank]]) < 2 {
 		return 1
 	}
 	at := s.plant(piece, rank)

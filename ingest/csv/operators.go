@@ -119,6 +119,10 @@ const operatorCost = 64
 // each operator of a step, with the time that it alone accounts for, and the wall time from the first
 // operator of a step to that of the next.
 func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit) (rows, []string, error) {
+	if stamps, ok := in.(interface{ unitOf(column int) Unit }); ok {
+		at.units[0] = cmp.Or(stamps.unitOf(at.start), at.units[0])
+		at.units[1] = cmp.Or(stamps.unitOf(at.value), at.units[1])
+	}
 	o := &operatorRows{in: in, at: at, unit: unit, ids: make(map[string]int32), known: make(map[string]*cell)}
 	o.stepColumn = slices.IndexFunc(meanings(names), func(c column) bool { return c.kind == step })
 	if err := o.read(len(names), c.lim.Pending); err != nil {

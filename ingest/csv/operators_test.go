@@ -1,6 +1,7 @@
 package csv_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/ingest/csv"
+	own "github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -213,6 +216,25 @@ func TestJSONLines(t *testing.T) {
 		if _, err := csv.NewJSONReader(strings.NewReader(bad+"\n"+bad+"\n"), "t", csv.Options{}); err == nil {
 			t.Errorf("%s is read", bad)
 		}
+	}
+}
+
+// TestParquetOperators: columns of timestamps say when operators began, in their own unit.
+func TestParquetOperators(t *testing.T) {
+	type row struct {
+		Rank  int64   `parquet:"rank"`
+		Step  int32   `parquet:"step"`
+		Op    string  `parquet:"op,dict"`
+		Start int64   `parquet:"start,timestamp(microsecond)"`
+		Took  float64 `parquet:"duration_ms"`
+	}
+	var file bytes.Buffer
+	if err := parquet.Write(&file, []row{{0, 0, "a", 100, 0.01}, {0, 0, "b", 115, 0.02}, {0, 1, "a", 140, 0.0105}, {0, 1, "b", 155, 0.02}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "t"}, csv.Options{})
+	if w := only(t, r, err); !slices.Equal(w.Durations, []int64{10000, 20000, 10500, 20000}) || !slices.Equal(w.Wall, []int64{40000, 35000}) {
+		t.Errorf("%v of %v", w.Durations, w.Wall)
 	}
 }
 

@@ -2,6 +2,7 @@ package csv
 
 import (
 	"io"
+	"math"
 
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
@@ -37,8 +38,10 @@ type parquetRows struct {
 func (p *parquetRows) Header() ([]string, error) {
 	names := p.file.Names()
 	known := meanings(names)
+	operators, timed := operatorColumns(names)
 	for i, leaf := range p.file.Columns() {
-		if leaf.Tick != 0 && known[i].kind != ignored {
+		instant := timed && (i == operators.start || i == operators.value && operators.ends)
+		if leaf.Tick != 0 && known[i].kind != ignored && !instant {
 			return nil, input.At(input.Pos{File: p.name, Inside: "column " + parquet.Printable(leaf.Name)},
 				input.Bad(input.ErrType, "a timestamp, which is no duration: leave the column out"))
 		}
@@ -46,6 +49,17 @@ func (p *parquetRows) Header() ([]string, error) {
 	var err error
 	p.Text, err = p.file.Text(func(column int) bool { return known[column].kind != ignored })
 	return names, err
+}
+
+// unitOf returns the unit of a column of timestamps; Unsaid of any other.
+func (p *parquetRows) unitOf(column int) Unit {
+	tick := p.file.Columns()[column].Tick
+	for unit := Nanoseconds; unit <= Seconds; unit++ {
+		if float64(tick) == math.Pow10(unit.exponent()) {
+			return unit
+		}
+	}
+	return Unsaid
 }
 
 func (p *parquetRows) Next() ([]string, error) {

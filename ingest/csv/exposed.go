@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -26,6 +27,7 @@ type program struct {
 	beside    []bool   // by name: a collective beside computation
 	holds     []bool   // by name: mostly others run inside
 	most      []int32  // by name: instances in a step
+	apart     []bool   // by instance: it is a stage of its own
 	ran, lost int
 	// incomplete: steps lack rows that their ranks usually have.
 	incomplete bool
@@ -39,6 +41,10 @@ type instance struct{ name, seq int32 }
 const (
 	// mostInstances is how many operators of a step are told apart; of more, those of a name count together.
 	mostInstances = 256
+	// mostStages is how many operators of a step are stages by themselves; of more, neighbours are one that take no
+	// more than shortest, a part of the step, together.
+	mostStages = 12
+	shortest   = 1.0 / 8
 	// usually is in which part of its steps a rank runs what it runs in every step: rows may be lost.
 	usually = 0.8
 	// complete is the part of the steps of a rank that have all their rows, at least.
@@ -373,6 +379,7 @@ func (p *program) nameStages() {
 	for i, in := range p.instances {
 		name := p.names[in.name]
 		waits := p.waits(i)
+		p.apart = append(p.apart, waits || p.holds[in.name])
 		p.synchronises = p.synchronises || waits
 		if waits && isCollective(name) && !(p.beside[in.name] && p.incomplete) {
 			name = stagename.WaitStem + name
@@ -382,9 +389,69 @@ func (p *program) nameStages() {
 		}
 		p.stages = append(p.stages, name)
 	}
+	p.joinShort()
 	if !p.synchronises {
 		p.closeGaps()
 	}
+}
+
+// joinShort makes one stage of operators that follow one another, none of which is one in which ranks wait, of steps
+// with many: until they take a part of the step in which a delay shows. A rank that is slower in all of a hundred is late
+// in none of them by much.
+func (p *program) joinShort() {
+	if len(p.stages) <= mostStages {
+		return
+	}
+	usual, step := make([]int64, len(p.stages)), int64(0)
+	for i := range usual {
+		var all []int64
+		for _, c := range p.cells {
+			all = append(all, c.times[i])
+		}
+		usual[i] = middle(all)
+		step += usual[i]
+	}
+	var joined []string
+	var from []int // the first operator of each
+	taken := int64(0)
+	for i := range p.stages {
+		short := float64(taken+usual[i]) <= shortest*float64(step)
+		if i == 0 || p.apart[i] || p.apart[i-1] || !short {
+			from, taken = append(from, i), 0
+		}
+		taken += usual[i]
+	}
+	for k, first := range from {
+		last := len(p.stages) - 1
+		if k+1 < len(from) {
+			last = from[k+1] - 1
+		}
+		joined = append(joined, p.between(first, last))
+		for _, c := range p.cells {
+			sum := int64(0)
+			for _, t := range c.times[first : last+1] {
+				sum += t
+			}
+			c.times[k] = sum
+		}
+	}
+	for _, c := range p.cells {
+		c.times = c.times[:len(from)]
+	}
+	p.stages = joined
+}
+
+// between returns the name of the operators from one to another.
+func (p *program) between(first, last int) string {
+	a, b := p.instances[first], p.instances[last]
+	switch {
+	case first == last:
+		return p.stages[first]
+	case a.name == b.name:
+		return fmt.Sprintf("%s@%d…%d", p.names[a.name], a.seq, b.seq)
+	}
+	name := func(i int) string { return strings.ReplaceAll(p.stages[i], "@", "#") }
+	return name(first) + "…" + name(last)
 }
 
 // closeGaps takes the time outside operators for what it may be where no operator shows that ranks wait in it: in the

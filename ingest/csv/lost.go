@@ -97,19 +97,19 @@ func (p *program) fill(c *cell, u *usual) {
 			}
 		}
 		p.lost += len(missing)
-		begin, end, holder := p.between(c, from, i)
-		room := max(0, end-begin)
+		begin, end, holder := p.room(c, from, i)
+		free := max(0, end-begin)
 		if holder >= 0 {
-			room = min(room, c.times[holder])
+			free = min(free, c.times[holder])
 		} else {
-			room = min(room, c.wall-c.covered())
+			free = min(free, c.wall-c.covered())
 		}
 		if holder < 0 && i == len(u.times) {
 			total += u.gap
 		}
 		for _, n := range missing {
 			if total > 0 {
-				c.times[n] = int64(float64(room) * float64(u.times[n]) / float64(total))
+				c.times[n] = int64(float64(free) * float64(u.times[n]) / float64(total))
 			}
 			if holder >= 0 {
 				c.times[holder] -= c.times[n]
@@ -126,9 +126,9 @@ func (c *cell) covered() (sum int64) {
 	return sum
 }
 
-// between returns when the last instance before from ends and instance to begins in a step, and the instance that
+// room returns when the last instance before from ends and instance to begins in a step, and the instance that
 // holds both, −1 for none.
-func (p *program) between(c *cell, from, to int) (begin, end int64, holder int) {
+func (p *program) room(c *cell, from, to int) (begin, end int64, holder int) {
 	begin, end, holder = c.begin, c.begin+c.wall, -1
 	for _, op := range c.ops {
 		switch {

@@ -159,6 +159,54 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestManyOperators: of many short operators neighbours are one stage, up to where ranks wait; a long one stays by
+// itself. The times of a step stay what they are.
+func TestManyOperators(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("rank,step,op,start,duration\n")
+	rng := rand.New(rand.NewPCG(7, 8))
+	begin := [2]int{1000, 90000}
+	for step := range 12 {
+		var came [2]int
+		for rank := range 2 {
+			for k := range 24 {
+				name, took := fmt.Sprintf("op%d", k), 100+rng.IntN(10)
+				switch {
+				case k == 20:
+					took *= 10
+				case k > 20:
+					name = "same"
+				}
+				fmt.Fprintf(&b, "%d,%d,%s,%d,%d\n", rank, step, name, begin[rank]+came[rank], took)
+				came[rank] += took
+			}
+		}
+		for rank := range 2 {
+			end := max(came[0], came[1]) + 50
+			fmt.Fprintf(&b, "%d,%d,barrier,%d,%d\n", rank, step, begin[rank]+came[rank], end-came[rank])
+			begin[rank] += end
+		}
+	}
+	r, err := csv.NewReader(strings.NewReader(b.String()), "t", csv.Options{Unit: csv.Nanoseconds})
+	w := only(t, r, err)
+	// A step takes 20 · 104 + 1040 + 3 · 104 + 50 ns, of which an eighth is four operators.
+	want := "op0…op3 op4…op7 op8…op11 op12…op15 op16…op19 op20 same@0…2 wait.barrier"
+	if got := strings.Join(w.Schema.Stages, " "); got != want {
+		t.Errorf("stages %s, want %s", got, want)
+	}
+	for step := range w.Steps() - 1 {
+		sum := int64(0)
+		for i, d := range w.Step(step) {
+			if i%2 == 0 {
+				sum += d
+			}
+		}
+		if sum != w.WallOf(step)[0] {
+			t.Errorf("step %d: operators take %d ns of %d", step, sum, w.WallOf(step)[0])
+		}
+	}
+}
+
 // TestConstantOperators: an operator that always takes as long is no column that may hold something else.
 func TestConstantOperators(t *testing.T) {
 	var b strings.Builder

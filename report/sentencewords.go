@@ -208,7 +208,7 @@ func blindTo(h *diagnose.Healthy) string {
 		text = append(text, fmt.Sprintf("No two ranks do the same work in %s: one may lose up to %s of a %s step there unseen.", fewOf(alone), length(float64(single)), length(float64(h.Step))))
 	}
 	if len(drowned) > 0 {
-		text = append(text, fmt.Sprintf("In %s what one rank takes longer than its peers costs up to %s of a %s step, and may be chance.", fewOf(drowned), length(float64(noise)), length(float64(h.Step))))
+		text = append(text, fmt.Sprintf("In %s what one rank takes longer than its peers costs up to %s of a %s step; no delay there is certain.", fewOf(drowned), length(float64(noise)), length(float64(h.Step))))
 	}
 	return strings.Join(text, " ")
 }

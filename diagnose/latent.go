@@ -71,7 +71,7 @@ func (j *judge) latent(claims []Finding) *answer.Latent {
 // difference returns a claim of the second stage as an answer.
 func (j *judge) difference(c *claim.Claim, claims []Finding) answer.Difference {
 	d, rank := c.Difference, j.placed.ranks[c.Rank()]
-	out := answer.Difference{Rank: rank, Host: j.placed.hostOf(c.Rank()), Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level,
+	out := answer.Difference{Rank: rank, Host: j.placed.hostOf(c.Rank()), Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
 		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of, Named: slices.ContainsFunc(claims, func(f Finding) bool { return f.names(rank) })}
 	if len(j.placed.ranks) == 2 {
 		out.Peer = &j.placed.ranks[1-c.Rank()]

@@ -116,6 +116,7 @@ type LatentDifference struct {
 	Confidence Name[evidence.Confidence] `json:"confidence" doc:"supported or strong: distribution and waits agree; ambiguous: the distribution alone shows it"`
 	Slower     bool                      `json:"slower" doc:"by more than the margin; false: it varies more"`
 	Level      int64                     `json:"level_ns" doc:"own work beyond the median of its peers, ns a step, mean of the middle half of the steps"`
+	Total      int64                     `json:"total_ns" doc:"the same over all stages before the same synchronisation point"`
 	Share      *float64                  `json:"level_share" doc:"level_ns as a part of a step"`
 	D          *float64                  `json:"d" doc:"largest weighted departure of the distributions beyond the margin (K-S)"`
 	P          *float64                  `json:"p" doc:"chance that distribution and waits of any rank of a healthy run differ so, held against a sixth of 0.05"`
@@ -300,7 +301,7 @@ func latentOf(l *answer.Latent) []LatentDifference {
 	}
 	return each(l.Differences, func(d answer.Difference) LatentDifference {
 		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: each(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
-			Confidence: named(d.Confidence), Slower: d.Slower, Level: d.Level, Share: number(float64(d.Level) / float64(max(1, l.Step))),
+			Confidence: named(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
 			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named}
 		if d.Of > 0 {
 			out.Blame = number(d.Blame)

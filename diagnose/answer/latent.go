@@ -27,6 +27,7 @@ type Difference struct {
 	Confidence evidence.Confidence
 	Slower     bool    // by more than the margin; else it varies more
 	Level      int64   // own work beyond the median of the peers, ns a step
+	Total      int64   // the same over all stages before the same synchronisation point
 	D          float64 // largest weighted departure of the distributions beyond the margin
 	P          float64 // of distribution and waits
 	Alone      float64 // of the distribution

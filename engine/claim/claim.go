@@ -141,6 +141,7 @@ type Bandwidth struct {
 // Its Certainty is Event where the distribution alone shows it and nobody is seen to wait.
 type Difference struct {
 	Level  int64   // own work beyond the median of the peers, ns of a step; up to Margin: it varies more, and is not slower
+	Total  int64   // the same of all pieces that lead to the point, ns of a step
 	Margin int64   // that it is tested beyond, ns
 	D      float64 // largest weighted departure of the distributions, no unit
 	Alone  float64 // P by the distribution alone

@@ -203,7 +203,12 @@ func (r *Result) claim(rank, point int) (c claim.Claim, differs bool) {
 		Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
 	c = claim.Claim{Kind: claim.Rank, Cause: claim.Latent, Ranks: []int{rank}, Host: -1, Length: r.Step, P: least, Certainty: claim.Event,
 		Steps: claim.Struck{Count: r.Blocks.Steps, Of: r.Blocks.Steps, Last: r.Blocks.Steps - 1, Pattern: claim.Constant}}
-	c.Size = max(0, d.Level)
+	c.Size, d.Total = max(0, d.Level), d.Level
+	for k, column := range r.Columns {
+		if column.Sum() && column.Point == point {
+			d.Total = int64(math.Round(r.Score(rank, k).Level))
+		}
+	}
 	c.Parts = r.parts(rank, named)
 	if len(r.Blame) > 0 {
 		b := r.Blame[rank*(len(r.Blame)/r.Ranks)+point]

@@ -148,6 +148,15 @@ func TestClaim(t *testing.T) {
 		t.Errorf("%+v, want 2 ms of 100 beyond 1 ms, last in twice its turns of 120 by 40 blocks of 3", d)
 	}
 	w := slow(2e6).work()
+	for i := range w.Own[2] { // half as much again in a stage in which that is below the margin
+		if i%8 == 3 {
+			w.Own[2][i] += 9e5
+		}
+	}
+	if d := test(t, w).Claims()[0].Difference; d.Sum || math.Abs(float64(d.Total-d.Level)-9e5) > 2e5 {
+		t.Errorf("%+v, want 2 ms in one piece and 0.9 ms beside", d)
+	}
+	w = slow(2e6).work()
 	w.Points = 0
 	if free := test(t, w).Claims(); len(free) != 1 || free[0].Certainty != claim.Event || free[0].Difference.Of != 0 {
 		t.Errorf("%+v, want an event where nobody waits", free)

@@ -125,6 +125,7 @@ class Difference:
     confidence: str
     slower: bool
     level_ns: int
+    total_ns: int
     level_share: Optional[float]
     d: Optional[float]
     p: Optional[float]

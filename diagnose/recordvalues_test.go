@@ -219,7 +219,7 @@ func TestToolsOfRuns(t *testing.T) {
 func TestToolsConclude(t *testing.T) {
 	s := New(Options{Frontier: frontier.Options{SyncAfter: handStages[2]}})
 	all := handJob(40, longer{[]int{2}, 1, 40, nil})
-	all = append(all, &health.Record{Path: "tool", Events: []health.Event{{Kind: health.ToolReport, Ranks: []int{1, 2}, Text: "rank 2 is slow"}, {Kind: health.ToolReport, Host: "host0", Ranks: []int{3}, Text: "rank 3 is slow"}}})
+	all = append(all, &health.Record{Path: "tool", Events: []health.Event{{Kind: health.ToolReport, Ranks: []int{1, 2}, Text: "rank 2 is slow"}}}, &health.Record{Path: "another", Events: []health.Event{{Kind: health.ToolReport, Host: "host0", Ranks: []int{3}, Text: "rank 3 is slow"}}})
 	for _, r := range all {
 		if err := s.Add(r); err != nil {
 			t.Fatal(err)
@@ -325,5 +325,85 @@ func TestReportedEvents(t *testing.T) {
 		if diff := gocmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+// TestTimesOfWindow: a window lasts from the first epoch to the last end, by wall times, else by its stages; ranks without an epoch say nothing.
+func TestTimesOfWindow(t *testing.T) {
+	w := &trace.Window{Ranks: make([]trace.Rank, 3), Epochs: []int64{1000, 900, 0}, Schema: trace.Schema{Stages: []string{"a", "b"}},
+		Durations: []int64{1, 2, 900, 3, 4, 900, 5, 6, 900, 7, 8, 900}, Wall: []int64{100, 400, 900, 200, 300, 900}}
+	if got := timesOfWindow(w); got.From != 900 || got.To != 900+700 {
+		t.Errorf("%+v, want 900 to 1600", got)
+	}
+	w.Wall[0] = 700
+	if got := timesOfWindow(w); got.To != 1000+900 {
+		t.Errorf("%+v, want until 1900", got)
+	}
+	if w.Wall = nil; timesOfWindow(w).To != 1000+16 {
+		t.Errorf("%+v, want until 1016", timesOfWindow(w))
+	}
+	if w.Epochs = nil; timesOfWindow(w).From != 0 || timesOfWindow(w).To != 0 {
+		t.Error("times without epochs")
+	}
+}
+
+// TestMonitoredByHand: of a late rank on the first GPU of a host that GPU counts; a small claim of a run that is not seen through decides nothing, so
+// that what differs is looked at once, for the run.
+func TestMonitoredByHand(t *testing.T) {
+	const began = 1795351500e9
+	judge := func(ms int64, slow int, quantity health.Quantity) *RunVerdict {
+		all := handJob(40, longer{[]int{2}, 1, ms, nil})
+		for _, r := range all {
+			r.(*trace.Window).Epochs = []int64{began, began, began, began}
+		}
+		for i, host := range []string{"host0", "host1"} {
+			c := clocks(host, host, -1, began)
+			for gpu := range c.Series {
+				s := &c.Series[gpu]
+				s.Quantity = quantity
+				for k := range s.Readings {
+					if s.Readings[k].Value = 1755; quantity == health.ThermalTime {
+						s.Readings[k].Value = 0
+					}
+					if i == 1 && gpu == slow {
+						if s.Readings[k].Value = 1005; quantity == health.ThermalTime {
+							s.Readings[k].Value = 0.4 * float64(k)
+						}
+					}
+				}
+			}
+			all = append(all, c)
+		}
+		return judged(t, Options{Frontier: frontier.Options{SyncAfter: handStages[2]}}, all...)
+	}
+	differs := func(list []evidence.Observation) *evidence.Monitored {
+		m, ok := evidence.FindIf(list, func(m evidence.Monitored) bool { return m.Alike == nil })
+		if !ok {
+			return nil
+		}
+		return &m
+	}
+	for slow, want := range map[int]bool{0: true, 1: false} {
+		v := judge(40, slow, health.SMClock)
+		if m := differs(v.Findings[0].Evidence); (m != nil) != want || want && *m.Device != 0 {
+			t.Errorf("GPU %d of the host is slow: %+v", slow, m)
+		}
+	}
+	v := judge(8, 0, health.SMClock)
+	var checks []answer.Action
+	for _, a := range v.Next {
+		if a.Action == answer.CheckMonitored {
+			checks = append(checks, a)
+		}
+	}
+	if v.Status != answer.Unseen || differs(v.Findings[0].Evidence) == nil || differs(v.Observed) == nil || len(checks) != 1 || checks[0].Ranks != nil {
+		t.Errorf("%v: %+v, next %+v", v.Status, v.Observed, v.Next)
+	}
+	v = judge(8, 0, health.ThermalTime)
+	if m := differs(v.Observed); m == nil || m.Step != 0 || m.Slowed != 0 {
+		t.Errorf("time with a lowered clock, of the run: %+v", m)
+	}
+	if m := differs(v.Findings[0].Evidence); m == nil || m.Step != v.Findings[0].Step || m.Slowed != int64(m.Own*float64(m.Step)) {
+		t.Errorf("of the claim: %+v", m)
 	}
 }

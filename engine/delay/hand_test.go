@@ -358,3 +358,32 @@ func TestFactorByHand(t *testing.T) {
 		t.Errorf("%+v, want to save %v, and up to a fifth of 40 ms more", c, saved)
 	}
 }
+
+// TestStretchesOfSteps: steps that follow one another are one stretch, from the first step on too.
+func TestStretchesOfSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		at   []int
+		want int
+	}{"none": {nil, 0}, "the first two": {[]int{0, 1}, 1}, "the first and the third": {[]int{0, 2}, 2}, "one": {[]int{7}, 1}, "two and three": {[]int{3, 4, 8, 9, 10}, 2}} {
+		struck := make([]bool, 20)
+		for _, step := range c.at {
+			struck[step] = true
+		}
+		if got := delay.Describe(struck); got.Incidents != c.want || got.Count != len(c.at) {
+			t.Errorf("%s: %+v, want %d stretches", name, got, c.want)
+		}
+	}
+}
+
+// TestRenumberedByHand: a stretch with other numbers of its ranks leaves the one that it is of as it was.
+func TestRenumberedByHand(t *testing.T) {
+	j := byHand{ranks: 4, steps: 40, faults: []longer{{[]int{2}, 1, 40, nil}}}
+	run := j.run(0, 40)
+	s := delay.LookAt(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{})
+	other := s.Renumbered([]int{10, 11, 12, 13}, nil)
+	for want, x := range map[int]*delay.Stretch{2: s, 12: other} {
+		if r := delay.Join([]*delay.Stretch{x}, delay.Options{}); r.Claims[0].Rank() != want || r.Latest.Rank != want {
+			t.Errorf("rank %d, last is %d, want %d", r.Claims[0].Rank(), r.Latest.Rank, want)
+		}
+	}
+}

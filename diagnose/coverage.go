@@ -64,6 +64,9 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		}
 		out = append(out, c)
 	}
+	if j.worthActing(lost.Spread) && len(entered) == 0 && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Reason == answer.TooNoisy }) {
+		out = append(out, answer.Coverage{Hides: min(lost.Spread, j.modelled.Step), Reason: answer.Spread, Needs: answer.SourceArrivals})
+	}
 	if part := j.partWithoutRanks(); part >= j.minGain && len(entered) == 0 {
 		out = append(out, answer.Coverage{Hides: int64(part * float64(j.modelled.Step)), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
 	}

@@ -39,6 +39,8 @@ func TestCoverageOfStages(t *testing.T) {
 		"noisy":      {func(j *judge) { j.modelled.Lost.Noise[1] = 22e6 }, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"seen, but what one rank takes longer is worth acting on": {func(j *judge) { j.modelled.Lost.Noise[1] = 11e6 }, seen, "forward",
 			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"little in each of several stages": {func(j *judge) { j.modelled.Lost.Spread = 11e6 }, seen, "",
+			answer.Coverage{Hides: 11e6, Reason: answer.Spread, Needs: answer.SourceArrivals}},
 		"one rank takes less": {func(j *judge) { j.modelled.Lost.Uneven[1] = 11e6 }, seen, "forward",
 			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.Uneven, Needs: answer.SourceBaseline}},
 		"one rank takes less, and another one more, now and then": {func(j *judge) { j.modelled.Lost.Uneven[1], j.modelled.Lost.Noise[1] = 11e6, 12e6 }, seen, "forward",

@@ -187,6 +187,8 @@ func blindTo(h *diagnose.Healthy) string {
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		case answer.NoPeers:
 			alone, single = append(alone, c.Stage), max(single, c.Hides)
+		case answer.Spread:
+			text = append(text, fmt.Sprintf("Over all stages together one rank is up to %s of a %s step behind, in none of them for certain.", length(float64(c.Hides)), length(float64(h.Step))))
 		case answer.Uneven:
 			text = append(text, fmt.Sprintf("In %s other ranks take %s longer than the fastest one, by design or not.", stageWord(c.Stage), length(float64(c.Hides))))
 		case answer.NotRecorded:

@@ -10,6 +10,7 @@ import (
 // do not tell from chance.
 type Lost struct {
 	Noise    []int64 // [stage] the most that the times of one rank cost where they are longer than its peers'
+	Spread   int64   // the most that one rank costs by entering points later than its peers, over all stages before them
 	Uneven   []int64 // [stage] by how much one rank, of three or more, takes less than its peers: the others may all be late
 	Unclosed int64   // the most that one rank enters points later than its stages say, where time in no stage was not recorded
 }
@@ -44,12 +45,7 @@ func (s *series) lost() Lost {
 				}
 			}
 		}
-		for r, n := range times {
-			if n > mostOnce {
-				late[r] += once[r]
-			}
-		}
-		out.Noise[piece.Stage] += slices.Max(late)
+		out.Noise[piece.Stage] += repeatedly(late, once, times)
 		for r, x := range less {
 			if len(s.peers[s.of[r]]) < 3 {
 				less[r] = 0
@@ -59,10 +55,40 @@ func (s *series) lost() Lost {
 		}
 		out.Uneven[piece.Stage] += slices.Max(less)
 	}
+	clear(late)
+	clear(once)
+	clear(times)
+	for p := range s.Points {
+		for n, t := range s.Head {
+			if t < 0 {
+				continue
+			}
+			for r, x := range s.lead[p][n*R : (n+1)*R] {
+				if x > event {
+					once[r] += x
+					times[r]++
+				} else if x > 0 {
+					late[r] += x
+				}
+			}
+		}
+	}
+	out.Spread = repeatedly(late, once, times)
 	if !slices.ContainsFunc(s.Stages, func(stage points.Stage) bool { return stage.Role == points.Rest }) {
 		out.Unclosed = s.unclosed()
 	}
 	return out
+}
+
+// repeatedly returns the most that a rank costs, of what it does all along and of what happens more than a few times.
+func repeatedly(along, once []int64, times []int) (most int64) {
+	for r, x := range along {
+		if times[r] > mostOnce {
+			x += once[r]
+		}
+		most = max(most, x)
+	}
+	return most
 }
 
 // unclosed returns the most that a rank enters points later than its stages say, ns of the stretch: all leave a point
@@ -106,6 +132,7 @@ func (l *Lost) join(next *Lost) {
 		return a
 	}
 	l.Noise, l.Uneven, l.Unclosed = add(l.Noise, next.Noise), add(l.Uneven, next.Uneven), l.Unclosed+next.Unclosed
+	l.Spread += next.Spread
 }
 
 // perStep divides by a number of steps.
@@ -114,5 +141,6 @@ func (l *Lost) perStep(steps int) {
 	for i := range l.Noise {
 		l.Noise[i], l.Uneven[i] = l.Noise[i]/n, l.Uneven[i]/n
 	}
+	l.Spread /= n
 	l.Unclosed /= n
 }

@@ -26,6 +26,14 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestSpread: a rank that is late a little in each of several stages is late by their sum where the ranks synchronise.
+func TestSpread(t *testing.T) {
+	stage := repeated(10, 100, 100, 103, 100)
+	if got := newSeries(division(0, stage, stage, stage, stage), nil).lost(); got.Spread != 120 || got.Noise[1] != 30 {
+		t.Errorf("%+v, want 4 · 3 in each of 10 steps", got)
+	}
+}
+
 // TestLostOnce: what happens a few times is told as that, and hides nothing.
 func TestLostOnce(t *testing.T) {
 	for times, want := range map[int]int64{mostOnce: 0, mostOnce + 1: (mostOnce + 1) * 3000} {

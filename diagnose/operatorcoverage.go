@@ -58,7 +58,7 @@ func (j *opJudge) coverage() (out []answer.Coverage) {
 // idle returns by how much a step would be shorter were the own work of a stage's workers done in no time, ns: no
 // delay of theirs costs more.
 func (j *opJudge) idle(stage int) int64 {
-	return int64(j.now - j.step(func(cost []int64) {
+	return int64(j.withoutFound() - j.withoutFound(func(cost []int64) {
 		for n, node := range j.v.Model.Nodes() {
 			if node.Stage == stage && j.local(n) {
 				clear(j.row(cost, n))
@@ -106,8 +106,9 @@ func (j *opJudge) plantIn(stage int, c *answer.Coverage) {
 // peers, were all of it a delay, ns a step. O(replicas) replays.
 func (j *opJudge) mayCost(stage int) (most int64) {
 	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
+	now := j.withoutFound()
 	for r := range j.Replicas {
-		most = max(most, int64(j.now-j.step(func(cost []int64) {
+		most = max(most, int64(now-j.withoutFound(func(cost []int64) {
 			for n, node := range j.v.Model.Nodes() {
 				if node.Stage != stage || !j.local(n) {
 					continue
@@ -126,16 +127,17 @@ func (j *opJudge) mayCost(stage int) (most int64) {
 // steps to be longer by what is worth acting on, ns. Found by halving between none and the least power of two that is
 // enough.
 func (j *opJudge) worthActing(l *ledger, piece, rank int) float64 {
-	want := j.now * j.minGain / (1 - j.minGain)
+	now := j.withoutFound()
+	want := now * j.minGain / (1 - j.minGain)
 	longer := func(by float64) float64 {
-		return j.step(func(cost []int64) {
+		return j.withoutFound(func(cost []int64) {
 			for n := range l.Intervals {
 				nodes := l.pieces[piece].nodes[n%l.slots]
 				for _, node := range nodes {
 					j.row(cost, node)[n/l.slots*l.Ranks+rank] += int64(by / float64(l.present(piece)*len(nodes)))
 				}
 			}
-		}) - j.now
+		}) - now
 	}
 	low, high := 0.0, want*float64(len(j.Steps))
 	for i := 0; i < mostSized/2 && longer(high) < want; i++ {
@@ -149,6 +151,11 @@ func (j *opJudge) worthActing(l *ledger, piece, rank int) float64 {
 		}
 	}
 	return high
+}
+
+// withoutFound returns the mean step, ns, with what was found for certain at one place fixed, and more fixes after these.
+func (j *opJudge) withoutFound(more ...fix) float64 {
+	return j.step(append(fixes(j.localTheories(gates.Supported)), more...)...)
 }
 
 // present returns in how many intervals a piece was recorded, at least 1.

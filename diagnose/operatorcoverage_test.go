@@ -54,6 +54,19 @@ func TestCoverageWithoutWorker(t *testing.T) {
 	}
 }
 
+// TestCoverageBesideFault: what would have been found on the other stages is what would be without the fault.
+func TestCoverageBesideFault(t *testing.T) {
+	healthy := operatorVerdict(t, made(t, job(nil))).Coverage
+	faulty := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(0), PP: at(0)}, Size: pipeline.Size{Factor: 2.5}}}
+	}))).Coverage
+	for i := 1; i < len(healthy); i++ {
+		if ratio := float64(faulty[i].Least) / float64(healthy[i].Least); !faulty[i].Seen || ratio < 0.85 || ratio > 1.15 {
+			t.Errorf("%+v, without the fault %+v", faulty[i], healthy[i])
+		}
+	}
+}
+
 // TestLeastOfOperators: a worker slower by 1.3 times the least delay that its stage shows is found and acted on; slower by half
 // of it, it is no reason to act.
 func TestLeastOfOperators(t *testing.T) {

@@ -41,6 +41,14 @@ func TestOperatorCoverage(t *testing.T) {
 	}
 }
 
+// TestNoiseOfOperators: of two replicas in five steps no delay between passes is certain, and what one takes longer bounds what hides.
+func TestNoiseOfOperators(t *testing.T) {
+	status, cover := coveredAs(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Steps.Count = 2, leastSteps })))
+	if status != answer.NoStraggler || cover.Seen || cover.Reason != answer.TooNoisy || cover.Needs != answer.SourceMoreSteps || cover.Hides == 0 {
+		t.Errorf("%v, %+v", status, cover)
+	}
+}
+
 // TestCoverageWithoutWorker: the replica of a worker without a record is left out, and the others may have waited for it.
 func TestCoverageWithoutWorker(t *testing.T) {
 	o := made(t, job(nil))

@@ -41,7 +41,7 @@ func TestLostOnce(t *testing.T) {
 		for i := range times {
 			rows[7*i+3][1] += 3000
 		}
-		if got := newSeries(division(0, rows), nil).lost(); got.Noise[0] != want {
+		if got := newSeries(division(0, rows), nil).lost(); got.Noise[0] != want || got.Spread != want {
 			t.Errorf("%d times: %+v, want %d", times, got, want)
 		}
 	}

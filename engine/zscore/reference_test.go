@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/internal/student"
 )
 
@@ -328,5 +329,19 @@ func TestWords(t *testing.T) {
 	}
 	if a, b, c := Wait.String(), LeaveOneOut.String(), Masks.String(); a != "wait" || b != "leave-one-out" || c != "masks_two" {
 		t.Errorf("%q, %q, %q", a, b, c)
+	}
+}
+
+// TestLoosen: squares grow by what levels from the same steps took off them, (τ − 1)/T, and at most twofold.
+func TestLoosen(t *testing.T) {
+	for _, c := range []struct {
+		tau   float64
+		steps int
+		want  float64
+	}{{1, 40, 6}, {11, 40, 8}, {31, 40, 12}} {
+		f := &fit{square: []float64{6, 6}}
+		if f.loosen(blocks.Blocks{Tau: c.tau, Steps: c.steps}); math.Abs(f.square[0]-c.want) > 1e-12 || math.Abs(f.square[1]-c.want) > 1e-12 {
+			t.Errorf("τ %v of %d steps: %v, want %v", c.tau, c.steps, f.square, c.want)
+		}
 	}
 }

@@ -20,7 +20,7 @@ const mostSampled = 4096
 func columnsOf(w *Work) (out []Column, own [][]int64) {
 	for k, p := range w.Pieces {
 		if slices.ContainsFunc(w.Own[k], func(x int64) bool { return x > 0 }) {
-			out, own = append(out, Column{p.Stage, p.Point}), append(own, w.Own[k])
+			out, own = append(out, Column(p)), append(own, w.Own[k])
 		}
 	}
 	pieces := len(out)

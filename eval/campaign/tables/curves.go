@@ -30,10 +30,14 @@ const (
 	// Misrouted: something that may be called names a stage or a rank that
 	// hides nothing. A small delay should be missed rather than misrouted.
 	misrouted
+	foundKS // K-S of the second stage names hidden ranks only
+	foundHybrid
+	misroutedKS // … names a rank that hides nothing
+	misroutedHybrid
 	findingCount
 )
 
-var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted"}
+var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted", "K-S", "hybrid", "K-S misrouted", "hybrid misrouted"}
 
 func (f finding) String() string { return enum.Name(findingNames[:], f) }
 
@@ -122,6 +126,14 @@ func (r *scoredRun) had(f finding) bool {
 		return v.Answer == rankRight
 	case foundBoth:
 		return v.Named
+	case foundKS:
+		return r.Second.KS.Answer == rankRight
+	case foundHybrid:
+		return r.Second.Hybrid.Answer == rankRight
+	case misroutedKS:
+		return r.Second.KS.Answer == rankWrong
+	case misroutedHybrid:
+		return r.Second.Hybrid.Answer == rankWrong
 	}
 	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == rankWrong)
 }

@@ -125,9 +125,9 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 }
 
 // detectability draws the curves of all families that are like one in size and
-// pattern, a panel for each: how often the seeded stage is among the first two by
-// its times, and how often the verdict calls stage and rank, without arrivals and
-// with them. Lines down mark where half and nine of ten runs are called, by the
+// pattern, a panel for each with a line per method: how often the frontier has the
+// seeded stage among its first two, the verdict calls stage and rank, without
+// arrivals and with them, and K-S, alone and with blame, names the rank. Lines down mark where half and nine of ten runs are called, by the
 // curve that needs the least, where there are runs enough to bound that.
 func detectability(curves []curve, like *curve) plots.Chart {
 	chart := plots.Chart{Columns: 2}
@@ -161,13 +161,11 @@ func (c *curve) delays() []float64 {
 
 // addTo draws the curve into the panel of its family.
 func (c *curve) addTo(panel *plots.Panel) {
-	name := "called, by stage times"
 	if c.Arrivals {
-		name = "called, with arrivals"
+		panel.Lines = append(panel.Lines, c.line("verdict, with arrivals", foundBoth))
 	} else {
-		panel.Lines = append(panel.Lines, c.line("top-2, by stage times", foundTop2))
+		panel.Lines = append(panel.Lines, c.line("frontier, top-2", foundTop2), c.line("K-S", foundKS), c.line("hybrid", foundHybrid), c.line("verdict", foundBoth))
 	}
-	panel.Lines = append(panel.Lines, c.line(name, foundBoth))
 	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
 	bounded := !math.IsNaN(half.Lower) && !math.IsNaN(most.Upper)
 	if !bounded || math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {

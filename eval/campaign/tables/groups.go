@@ -198,7 +198,7 @@ func rateAtMost(k, n int) table.Cell {
 	return table.RealCell(rate.AtMost)
 }
 
-// healthyTable counts alarms where nothing is wrong, and bounds their rate, as if windows
+// healthyTable counts alarms where nothing is wrong, and ranks that the second stage names in runs that it judges, and bounds their rate, as if windows
 // were independent, which those of different runs are.
 func (s *Score) healthyTable() *table.Table {
 	rows := s.parts(
@@ -221,6 +221,14 @@ func (s *Score) healthyTable() *table.Table {
 		verdicts(confidence, func(v *verdict) bool { return v.Kind != "" && v.Confidence == confidence })
 	}
 	verdicts("innocent called", func(v *verdict) bool { return v.Innocent > 0 })
+	second := func(head string, of func(*secondStage) *differing) {
+		columns = append(columns, measure{head, table.Part, func(r *row) table.Cell {
+			judged := r.only(func(x *scoredRun) bool { return of(&x.Second).Answer != rankNotJudged })
+			return table.PartCell(judged.count(func(x *scoredRun) bool { return len(of(&x.Second).Ranks) > 0 }), len(judged.Runs))
+		}}.where(func(r *row) bool { return r.like().healthy() }))
+	}
+	second("K-S", func(s *secondStage) *differing { return &s.KS })
+	second("hybrid", func(s *secondStage) *differing { return &s.Hybrid })
 	return tabulate("Windows without a fault, and the 95 % bound of the rate of strong labels", []string{"runs"}, rows, columns...)
 }
 

@@ -62,7 +62,7 @@ func (s *Scorer) Score() *Score {
 	}
 	for _, r := range s.runs {
 		v := verdicts[r.Run]
-		r.Verdict = rate(&r.runCase, &v)
+		r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent)
 		for i := range r.Windows {
 			r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
 		}
@@ -89,6 +89,7 @@ func (s *Score) only(keep func(*scoredRun) bool) *Score {
 type scoredRun struct {
 	runCase
 	Verdict verdict
+	Second  secondStage
 	Windows []scoredWindow
 
 	task *campaign.Task // of a campaign

@@ -24,10 +24,11 @@ type verdict struct {
 	Innocent int
 }
 
-// rankAnswer is what the first suspect says about the rank.
+// rankAnswer is what a method, such as the first suspect of the verdict, says about the rank.
 type rankAnswer string
 
 const (
+	rankNotJudged   rankAnswer = "not judged"    // too few steps, or nothing to test
 	rankNone        rankAnswer = "none"          // nobody is suspected of anything
 	rankUndecidable rankAnswer = "not decidable" // a suspect, and no rank with it
 	rankWrong       rankAnswer = "wrong"

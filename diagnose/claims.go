@@ -68,6 +68,15 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	return out
 }
 
+// longerBy returns how many times as long as the others a struck step is: these are the middle step, but where most steps
+// are struck.
+func longerBy(f *claim.Claim, step int64) float64 {
+	if others := f.Length - f.Size; 2*f.Steps.Count > f.Steps.Of && others > 0 {
+		step = others
+	}
+	return 1 + float64(f.Size)/float64(max(1, step))
+}
+
 // mainStage returns the stage with most of a claim, all microsteps together, and what is charged to it, ns; "" where the claim has no parts.
 func (j *judge) mainStage(f *claim.Claim) (main string, most int64) {
 	charged := map[string]int64{}
@@ -95,7 +104,7 @@ func modelPattern(p claim.Pattern) Pattern {
 // modelEvidence is what speaks for a finding of the model, and what a higher confidence lacks.
 func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	m := j.modelled
-	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: 1 + float64(f.Size)/float64(max(1, m.Step)), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
+	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: longerBy(f, m.Step), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
 	switch f.Cause {
 	case claim.StartUp:
 		out.Kind, out.Cause = KindStage, CauseStartUp
@@ -114,7 +123,9 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 			out.Cause = CausePeriodic
 		case f.Cause == claim.Regression:
 			out.Cause = CauseRegression
-			out.Evidence = []evidence.Observation{j.changed(f, at), slow}
+			if out.Evidence = []evidence.Observation{j.changed(f, at), slow}; f.Grows { // no steps are as long as others
+				out.Evidence = out.Evidence[:1]
+			}
 		}
 		if out.Stage == "" {
 			out.Kind = KindWorkload

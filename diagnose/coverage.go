@@ -48,7 +48,10 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		case l.MayHide > 0 && kernels:
 			c.Seen = true
 		case l.MayHide > 0:
-			c.Hides, c.Reason, c.Needs = j.notGrown(c.Stage, l.MayHide), answer.RanksWait, j.showsWaits(c.Stage)
+			c.Hides, c.Reason, c.Needs = j.notGrown(c.Stage, l.MayHide), answer.RanksMayWait, j.showsWaits(c.Stage)
+			if slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Stage == l.Stage }) {
+				c.Reason = answer.RanksWait
+			}
 		case len(entered) == 0 && j.tooCoarse():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
@@ -197,7 +200,7 @@ func hiddenTime(coverage []answer.Coverage) int64 {
 	waits, noise, rest := int64(0), int64(0), int64(0)
 	for _, c := range coverage {
 		switch c.Reason {
-		case answer.RanksWait, answer.RanksUnknown:
+		case answer.RanksWait, answer.RanksMayWait, answer.RanksUnknown:
 			waits += c.Hides
 		case answer.TooNoisy:
 			noise += c.Hides

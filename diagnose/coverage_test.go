@@ -1,9 +1,11 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -34,9 +36,10 @@ func TestCoverageOfStages(t *testing.T) {
 		stage  string
 		want   answer.Coverage
 	}{
-		"seen":       {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
-		"ranks wait": {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
-		"noisy":      {func(j *judge) { j.modelled.Lost.Noise[1] = 22e6 }, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
+		"seen":           {nil, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
+		"ranks may wait": {func(j *judge) { j.modelled.Points[0].Stage = 0 }, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksMayWait, Needs: answer.SourceArrivals}},
+		"ranks wait":     {nil, wait, "backward", answer.Coverage{Hides: 40e6, Reason: answer.RanksWait, Needs: answer.SourceArrivals}},
+		"noisy":          {func(j *judge) { j.modelled.Lost.Noise[1] = 22e6 }, noisy, "forward", answer.Coverage{Hides: 22e6, Least: 30e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"seen, but what one rank takes longer is worth acting on": {func(j *judge) { j.modelled.Lost.Noise[1] = 11e6 }, seen, "forward",
 			answer.Coverage{Hides: 11e6, Least: 12e6, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}},
 		"little in each of several stages": {func(j *judge) { j.modelled.Lost.Spread = 11e6 }, seen, "",
@@ -185,6 +188,16 @@ func TestRoundedJobs(t *testing.T) {
 		v := verdictOn(t, w)
 		if c := placeOf(t, v.Coverage, simulate.StageBackward); v.Status != answer.Unseen || c.Reason != want {
 			t.Errorf("in units of %d ns: %v, %+v", unit, v.Status, c)
+		}
+	}
+}
+
+// TestLongerBy: of 100 steps the others are the middle one, until more than half of them are struck: 120 more than 126 are 246.
+func TestLongerBy(t *testing.T) {
+	for count, want := range map[int]float64{30: 1 + 120./150, 65: 246. / 126} {
+		f := &claim.Claim{Size: 120, Length: 246, Steps: claim.Struck{Count: count, Of: 100}}
+		if got := longerBy(f, 150); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d of 100: %v, want %v", count, got, want)
 		}
 	}
 }

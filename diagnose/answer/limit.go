@@ -24,19 +24,20 @@ type Reason string
 
 // The reasons why a recording does not show a delay.
 const (
-	RanksWait     Reason = "ranks_wait"    // all ranks wait there for the last one, and record the same time
-	NoMeeting     Reason = "no_meeting"    // where the ranks wait for each other is not shown by the times
-	TooNoisy      Reason = "too_noisy"     // only a larger delay than is worth acting on stands out of the noise
-	Spread        Reason = "spread"        // a rank is late by a little in each of several stages, and in none for certain
-	Uneven        Reason = "uneven"        // most ranks take longer than another one, perhaps by design
-	TooCoarse     Reason = "too_coarse"    // times are rounded to more than the ranks' arrivals differ by
-	NotRecorded   Reason = "not_recorded"  // time in no stage, without the length of steps
-	RanksUnknown  Reason = "ranks_unknown" // ranks that others wait for left no recording
-	NoPeers       Reason = "no_peers"      // no other rank does the same work
-	MessagesBlind Reason = "messages"      // waits in sends and receives were not recorded
+	RanksWait     Reason = "ranks_wait"     // all ranks wait there for the last one, and record the same time
+	RanksMayWait  Reason = "ranks_may_wait" // the times there neither show that ranks wait nor exclude it
+	NoMeeting     Reason = "no_meeting"     // where the ranks wait for each other is not shown by the times
+	TooNoisy      Reason = "too_noisy"      // only a larger delay than is worth acting on stands out of the noise
+	Spread        Reason = "spread"         // a rank is late by a little in each of several stages, and in none for certain
+	Uneven        Reason = "uneven"         // most ranks take longer than another one, perhaps by design
+	TooCoarse     Reason = "too_coarse"     // times are rounded to more than the ranks' arrivals differ by
+	NotRecorded   Reason = "not_recorded"   // time in no stage, without the length of steps
+	RanksUnknown  Reason = "ranks_unknown"  // ranks that others wait for left no recording
+	NoPeers       Reason = "no_peers"       // no other rank does the same work
+	MessagesBlind Reason = "messages"       // waits in sends and receives were not recorded
 )
 
-var reasons = []Reason{RanksWait, NoMeeting, TooNoisy, Spread, Uneven, TooCoarse, NotRecorded, RanksUnknown, NoPeers, MessagesBlind}
+var reasons = []Reason{RanksWait, RanksMayWait, NoMeeting, TooNoisy, Spread, Uneven, TooCoarse, NotRecorded, RanksUnknown, NoPeers, MessagesBlind}
 
 // Names returns all reasons.
 func (Reason) Names() []string { return namesOf(reasons) }

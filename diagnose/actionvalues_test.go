@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// handOperators are the operators behind the forward stage of a job by hand: four kernels that take 10 ms each on every rank, and longer on rank
+// handOperators returns the operators behind the forward stage of a job by hand: four kernels that take 10 ms each on every rank, and longer on rank
 // 2 by so many ms; and a collective of 20 ms in which the others wait for it.
 func handOperators(by ...int64) *operator.Totals {
 	t := &operator.Totals{Run: "hand", Stages: []string{handStages[1], "comm"}, Names: []string{"all_reduce"}}

@@ -77,6 +77,9 @@ func (j *judge) difference(c *claim.Claim, claims []Finding) answer.Difference {
 		out.Peer = &j.placed.ranks[1-c.Rank()]
 	}
 	for _, p := range c.Parts {
+		if d.Sum && p.Size == 0 { // it has no part in the sum
+			continue
+		}
 		out.Stages = append(out.Stages, answer.Excess{Stage: j.stageName(p.Stage), Time: p.Size})
 	}
 	return out

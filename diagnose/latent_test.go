@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// slower is a job of 8 ranks with rank 3 slower by a factor in all stages outside backward, of some steps.
+// slower returns a job of 8 ranks with rank 3 slower by a factor in all stages outside backward, of some steps.
 func slower(seed uint64, factor float64, steps int) simulate.Spec {
 	s := spec(8, steps, seed)
 	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: factor,

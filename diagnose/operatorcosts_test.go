@@ -46,7 +46,7 @@ func sumOver(steps []int64, struck func(step int) bool) (sum float64) {
 	return sum
 }
 
-// slowWorker and its like are faults of one place.
+// slowWorker and its like return faults of one place.
 func slowWorker(dp, pp int, factor float64) pipeline.Fault {
 	return pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(dp), PP: at(pp)}, Size: pipeline.Size{Factor: factor}}
 }

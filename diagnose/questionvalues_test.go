@@ -376,7 +376,7 @@ func TestWindowQuestions(t *testing.T) {
 	j := stepsOf()
 	j.modelled.Points = nil
 	if got := j.stepQuestions(); !gocmp.Equal(got, []answer.Undecided{{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: 50}}) {
-		t.Errorf("where ranks meet nowhere %+v", got)
+		t.Errorf("without a synchronisation point %+v", got)
 	}
 }
 

@@ -61,22 +61,22 @@ func latentBlocks(l *answer.Latent) document {
 	t := tableOf("latent")
 	for i := range l.Differences {
 		d := &l.Differences[i]
-		where := each(d.Stages, func(x answer.Excess) string { return fmt.Sprintf("%s %s", bareStage(x.Stage), length(float64(x.Time))) })
-		if d.Sum {
-			where = append([]string{"the sum"}, where...)
+		where := table.Counted(len(d.Stages), "stage")
+		if !d.Sum && len(d.Stages) > 0 {
+			where = bareStage(d.Stages[0].Stage)
 		}
 		shown := d.Confidence.String()
 		if d.Confidence < evidence.Supported {
-			shown = "distribution alone"
+			shown = "K-S alone"
 		}
 		waits := table.Cell{}
 		if d.Of > 0 {
 			waits = table.TextCell(bareP(d.Blame))
 		}
-		t.Row(fmt.Sprintf("rank %d", d.Rank), strings.Join(where, ", "), table.RealCell(float64(d.Level)), float64(d.Level)/float64(max(1, l.Step)), d.D, bareP(d.Alone), waits, shown)
+		t.Row(fmt.Sprintf("rank %d", d.Rank), where, table.RealCell(float64(d.Level)), float64(d.Level)/float64(max(1, l.Step)), d.D, bareP(d.Alone), waits, shown)
 	}
 	return section("Latent differences", prose(say("latent test", l)), t.Tidy())
 }
 
-// bareP is a p-value under a heading that says so.
+// bareP returns a p-value under a heading that says so.
 func bareP(p float64) string { return strings.TrimPrefix(strings.TrimPrefix(pValue(p), "p "), "= ") }

@@ -182,7 +182,7 @@ func blindTo(h *diagnose.Healthy) string {
 			return "The times are too coarse to show where the ranks wait for each other, so a late one cannot be told from the others."
 		case answer.RanksUnknown:
 			if c.Stage == "" {
-				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", percentOf(float64(c.Hides)/float64(max(1, h.Step))))
+				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", about(float64(c.Hides)/float64(max(1, h.Step))))
 			}
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		case answer.NoPeers:

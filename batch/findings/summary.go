@@ -46,7 +46,7 @@ type Run struct {
 // Step is the mean exposed time of a step, ns; 0 without any.
 func (r *Run) Step() int64 { return r.Time / max(1, r.Steps) }
 
-// Lost is the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
+// Lost returns the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
 func (r *Run) Lost() int64 {
 	if r.Worst == nil {
 		return 0

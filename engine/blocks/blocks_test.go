@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// ar is correlated noise, [step][rank].
+// ar returns correlated noise, [step][rank].
 func ar(seed uint64, steps, ranks int, phi float64) []float64 {
 	g := rand.New(rand.NewPCG(seed, 7))
 	u := make([]float64, steps*ranks)

@@ -39,7 +39,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// days are n values of which each depends on the one before it, with standard deviation 1.
+// days returns n values of which each depends on the one before it, with standard deviation 1.
 func days(rng *rand.Rand, n int, phi float64) []float64 {
 	out, x := make([]float64, n), rng.NormFloat64()
 	for i := range out {

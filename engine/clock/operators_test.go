@@ -15,7 +15,7 @@ func clockJob(t *testing.T, ahead, clip int64) (*operator.Trace, *operator.Grid)
 	return clockJobOf(t, 2, func(rank, _ int) int64 { return int64(rank) * ahead }, clip)
 }
 
-// clockJobOf is the same of so many ranks, each of which is ahead by a time in each step.
+// clockJobOf returns the same of so many ranks, each of which is ahead by a time in each step.
 func clockJobOf(t *testing.T, ranks int, ahead func(rank, step int) int64, clip int64) (*operator.Trace, *operator.Grid) {
 	t.Helper()
 	o := &operator.Trace{Layout: operator.Layout{DP: ranks, PP: 1}, Steps: []int64{0, 1, 2, 3}, Names: []string{"params-all-gather", "optimizer-clip-main-grad"}}

@@ -34,17 +34,18 @@ func lineThrough(x []float64) (l line, left []float64, squares float64) {
 		l.start = mean - l.slope*middle
 		left = left[:0]
 		for i, v := range x {
-			left = append(left, v-l.at(i))
+			left = append(left, v-l.value(i))
 		}
 		squares = clip98(left)
 		for i := range values {
-			values[i] = l.at(i) + left[i]
+			values[i] = l.value(i) + left[i]
 		}
 	}
 	return l, left, squares
 }
 
-func (l line) at(i int) float64 { return l.start + l.slope*float64(i) }
+// value returns the line at value i.
+func (l line) value(i int) float64 { return l.start + l.slope*float64(i) }
 
 // clip98 clips values to their central 98 %, and returns the sum of their squares.
 func clip98(x []float64) (squares float64) {
@@ -101,6 +102,6 @@ func (s *trend) growth(c shared, o Options) (f claim.Claim, level shared, ok boo
 	}
 	f = s.commonFinding(c, claim.Regression, slices.Repeat([]bool{true}, n), cost)
 	f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = claim.Span, 0, nil, p, claim.Supported
-	f.Before, f.From, f.Grows = int64(l.start), int64(l.at(n-1)), true
+	f.Before, f.From, f.Grows = int64(l.start), int64(l.value(n-1)), true
 	return f, level, true
 }

@@ -90,7 +90,7 @@ func (j byHand) length(on func(step int) bool) (sum float64) {
 func (j byHand) with(faults ...longer) byHand { j.faults = faults; return j }
 
 func every(n, at int) func(int) bool  { return func(step int) bool { return step%n == at } }
-func between(a, b int) func(int) bool { return func(step int) bool { return step >= a && step < b } }
+func inSteps(a, b int) func(int) bool { return func(step int) bool { return step >= a && step < b } }
 func amongst(list ...int) func(int) bool {
 	return func(step int) bool { return slices.Contains(list, step) }
 }
@@ -117,16 +117,16 @@ func TestClaimsByHand(t *testing.T) {
 		"a rank in two stages":       {[]longer{{[]int{2}, 1, 40, nil}, {[]int{2}, 0, 25, nil}}, nil, nil, []want{{claim.Rank, claim.Late, []int{2}, []int{0, 1}, claim.Constant, 0}}},
 		"two ranks":                  {[]longer{{[]int{4}, 1, 40, nil}, {[]int{1}, 0, 30, nil}}, nil, nil, []want{{claim.Rank, claim.Late, []int{4}, []int{0}, claim.Constant, 0}, {claim.Rank, claim.Late, []int{1}, []int{1}, claim.Constant, 0}}},
 		"at every sixth step":        {[]longer{{[]int{0}, 1, 200, every(6, 4)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{0}, []int{0}, claim.Periodic, 6}}},
-		"in a stretch":               {[]longer{{[]int{5}, 0, 100, between(12, 30)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{5}, []int{0}, claim.Span, 0}}},
-		"from a step on":             {[]longer{{[]int{5}, 0, 100, between(30, 48)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{5}, []int{0}, claim.Span, 0}}},
+		"in a stretch":               {[]longer{{[]int{5}, 0, 100, inSteps(12, 30)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{5}, []int{0}, claim.Span, 0}}},
+		"from a step on":             {[]longer{{[]int{5}, 0, 100, inSteps(30, 48)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{5}, []int{0}, claim.Span, 0}}},
 		"now and then":               {[]longer{{[]int{3}, 1, 90, amongst(2, 3, 9, 16, 17, 28, 36, 45)}}, nil, nil, []want{{claim.Rank, claim.Late, []int{3}, []int{0}, claim.Irregular, 0}}},
 		"a host":                     {[]longer{{[]int{2, 3}, 1, 60, nil}}, []int{0, 0, 1, 1, 2, 2}, nil, []want{{claim.Host, claim.Late, []int{2, 3}, []int{0}, claim.Constant, 0}}},
 		"three ranks":                {[]longer{{[]int{0, 2, 4}, 1, 60, nil}}, []int{0, 0, 1, 1, 2, 2}, nil, []want{{claim.Ranks, claim.Late, []int{0, 2, 4}, []int{0}, claim.Constant, 0}}},
 		"all, in some steps":         {[]longer{{[]int{-1}, 2, 300, amongst(5, 16, 23, 40, 41)}}, nil, nil, []want{{claim.Everyone, claim.SlowSteps, nil, []int{0}, claim.Irregular, 0}}},
 		"all, at every seventh step": {[]longer{{[]int{-1}, 2, 300, every(7, 3)}}, nil, nil, []want{{claim.Everyone, claim.SlowSteps, nil, []int{0}, claim.Periodic, 7}}},
 		"all, in forward":            {[]longer{{[]int{-1}, 1, 200, every(7, 3)}}, nil, nil, []want{{claim.Everyone, claim.SlowSteps, nil, []int{0}, claim.Periodic, 7}}},
-		"all, from a step on":        {[]longer{{[]int{-1}, 2, 60, between(24, 48)}}, nil, nil, []want{{claim.Everyone, claim.Regression, nil, []int{0}, claim.Span, 0}}},
-		"all, in a stretch":          {[]longer{{[]int{-1}, 2, 60, between(16, 32)}}, nil, nil, []want{{claim.Everyone, claim.SlowSteps, nil, []int{0}, claim.Span, 0}}},
+		"all, from a step on":        {[]longer{{[]int{-1}, 2, 60, inSteps(24, 48)}}, nil, nil, []want{{claim.Everyone, claim.Regression, nil, []int{0}, claim.Span, 0}}},
+		"all, in a stretch":          {[]longer{{[]int{-1}, 2, 60, inSteps(16, 32)}}, nil, nil, []want{{claim.Everyone, claim.SlowSteps, nil, []int{0}, claim.Span, 0}}},
 		"nobody":                     {nil, nil, nil, nil},
 	} {
 		job := j.with(c.faults...)
@@ -281,7 +281,7 @@ func TestTurnsByHand(t *testing.T) {
 // TestStartUpByHand: three first steps that take 500 ms longer on all ranks, or on one, in forward.
 func TestStartUpByHand(t *testing.T) {
 	for _, ranks := range [][]int{{-1}, {3}} {
-		j := byHand{ranks: 6, steps: 60, faults: []longer{{ranks, 1, 500, between(0, 3)}}}
+		j := byHand{ranks: 6, steps: 60, faults: []longer{{ranks, 1, 500, inSteps(0, 3)}}}
 		r := analyzed(j.run(0, 60), delay.Options{})
 		if len(r.Claims) != 1 || r.StartUp != 3 || r.Steps != 60 || r.Whole != (57*125+10)*msec || r.Step != 125*msec {
 			t.Fatalf("%v: %+v", ranks, r)
@@ -300,7 +300,7 @@ func TestStartUpByHand(t *testing.T) {
 // TestLargerPartByHand: of a start-up in two stages the one that takes longer comes first, and so it does of a rank that is late in two; and the
 // ranks of a claim are in order.
 func TestLargerPartByHand(t *testing.T) {
-	j := byHand{ranks: 6, steps: 60, faults: []longer{{[]int{-1}, 0, 100, between(0, 3)}, {[]int{-1}, 1, 500, between(0, 3)}}}
+	j := byHand{ranks: 6, steps: 60, faults: []longer{{[]int{-1}, 0, 100, inSteps(0, 3)}, {[]int{-1}, 1, 500, inSteps(0, 3)}}}
 	c := analyzed(j.run(0, 60), delay.Options{}).Claims[0]
 	if !slices.Equal(c.Parts, []claim.Part{{Stage: 1, Size: 500 * msec, Charged: 1500 * msec}, {Stage: 0, Size: 100 * msec, Charged: 300 * msec}}) || c.Size != 600*msec || c.Length != 725*msec {
 		t.Errorf("%+v", c)

@@ -113,7 +113,7 @@ func (s *series) own(c cell) []float64 {
 	return out
 }
 
-// candidates are the ranks and pieces with the largest charges. Nobody is late because of a collective: who is there for
+// candidates returns the ranks and pieces with the largest charges. Nobody is late because of a collective: who is there for
 // longer waits.
 func (s *series) candidates() []cell {
 	type candidate struct {

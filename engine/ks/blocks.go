@@ -45,17 +45,10 @@ func (s *sample) recordLength(group []int, steps int) int {
 	return length
 }
 
-// times are the folded completion times of a worker in a step, ns, in the order given.
+// times returns the folded completion times of a worker in a step, ns, in the order given.
 func (s *sample) times(w, t int) []int64 {
-	ends := s.stepEnd[w]
-	if t >= len(ends) {
-		return nil
-	}
-	from := s.first[w]
-	if t > 0 {
-		from = ends[t-1]
-	}
-	return s.folded[from:ends[t]]
+	from, to := s.span(w, t)
+	return s.folded[from:to]
 }
 
 // offsets returns a figure of each record less the median of the peers' and less the worker's level, [step][worker]; 0 where a worker
@@ -135,7 +128,7 @@ func (s *sample) widen(p *permuter, cuts []int32) [][]uint8 {
 	return out
 }
 
-// floorDiv is x ÷ by rounded down.
+// floorDiv returns x ÷ by rounded down.
 func floorDiv(x, by int64) int64 {
 	q := x / by
 	if x%by < 0 {

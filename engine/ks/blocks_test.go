@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/blocks"
 )
 
-// correlatedJob is workers whose completions in a step are late together, by noise with an autocorrelation from step to step of
+// correlatedJob returns workers whose completions in a step are late together, by noise with an autocorrelation from step to step of
 // phi; worker 3 later by some ns.
 func correlatedJob(seed uint64, workers, steps int, phi, late float64) []Worker {
 	g := rand.New(rand.NewPCG(seed, 9))

@@ -34,17 +34,22 @@ type sample struct {
 func (s *sample) ops(w int) int      { return s.first[w+1] - s.first[w] }
 func (s *sample) done(w int) []int32 { return s.at[s.first[w]:s.first[w+1]] }
 
-// record is what worker w completed in step t.
+// record returns what worker w completed in step t.
 func (s *sample) record(w, t int) []int32 {
+	from, to := s.span(w, t)
+	return s.at[from:to]
+}
+
+// span returns where the operators of worker w in step t lie; 0, 0: it recorded no such step.
+func (s *sample) span(w, t int) (from, to int) {
 	ends := s.stepEnd[w]
 	if t >= len(ends) {
-		return nil
+		return 0, 0
 	}
-	from := s.first[w]
-	if t > 0 {
+	if from = s.first[w]; t > 0 {
 		from = ends[t-1]
 	}
-	return s.at[from:ends[t]]
+	return from, ends[t]
 }
 
 // newSample folds the times, cuts them into windows and numbers the windows

@@ -16,7 +16,7 @@ const grid = len(quantiles)
 // mostSampled bounds the values that quantiles are taken of.
 const mostSampled = 4096
 
-// columnsOf are the pieces that anybody works in, and for each point that several of these lead to their sum.
+// columnsOf returns the pieces that anybody works in, and for each point that several of these lead to their sum.
 func columnsOf(w *Work) (out []Column, own [][]int64) {
 	for k, p := range w.Pieces {
 		if slices.ContainsFunc(w.Own[k], func(x int64) bool { return x > 0 }) {

@@ -11,7 +11,7 @@ func (g *lcg) next() int64 {
 	return int64(*g >> 33)
 }
 
-// noise is roughly normal: the sum of six uniform values, of mean 0 and deviation √(1/2)·2¹⁶.
+// noise returns a roughly normal value: the sum of six uniform values, of mean 0 and deviation √(1/2)·2¹⁶.
 func (g *lcg) noise() (sum int64) {
 	for range 6 {
 		sum += g.next()>>14 - 1<<16
@@ -33,7 +33,7 @@ type job struct {
 
 var base = [4]int64{10e6, 30e6, 50e6, 10e6}
 
-// own is what the ranks work, [piece][step · ranks + rank].
+// own returns what the ranks work, [piece][step · ranks + rank].
 func (j job) own() [][]int64 {
 	g := lcg(j.Seed)
 	out := make([][]int64, len(base))

@@ -415,7 +415,7 @@ func (j *judge) draw() {
 		if len(tops) == j.o.Draws && !j.found(tops, last) {
 			break
 		}
-		d, n := memory.of(len(tops))
+		d, n := memory.maxima(len(tops))
 		tops, last = append(tops, d), append(last, n)
 		if d >= largest-rounding {
 			reached++
@@ -489,8 +489,8 @@ func (j *judge) newDrawn() *drawn {
 	return d
 }
 
-// of returns the largest departure and the most intervals in which one rank is last, blocks handed to ranks at random.
-func (d *drawn) of(draw int) (top float64, last int32) {
+// maxima returns the largest departure and the most intervals in which one rank is last, blocks handed to ranks at random.
+func (d *drawn) maxima(draw int) (top float64, last int32) {
 	top = math.Inf(-1)
 	for k, g := range d.j.groups {
 		random := rand.New(rand.NewPCG(d.j.o.Seed, uint64(draw)<<32|uint64(k)))

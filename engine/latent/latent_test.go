@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 )
 
-// slow is a job with rank 3 slower in forward.
+// slow returns a job with rank 3 slower in forward.
 func slow(by int64) job {
 	return job{Seed: 6, Steps: 120, Ranks: 8, Noise: 160, Late: 3, By: by, Piece: 1}
 }
@@ -24,7 +24,7 @@ func test(t *testing.T, w *Work) *Result {
 	return r
 }
 
-// certain are the ranks that differ for certain.
+// certain returns the ranks that differ for certain.
 func certain(r *Result) (out []int) {
 	for _, c := range r.Claims() {
 		if c.Certainty > claim.Event {

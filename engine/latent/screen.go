@@ -66,7 +66,7 @@ func screened(w *Work, o Options) bool {
 	return true
 }
 
-// addends are the pieces, and for each point those that lead to it.
+// addends returns the pieces, and for each point those that lead to it.
 func addends(w *Work) (out [][]int) {
 	for k := range w.Pieces {
 		out = append(out, []int{k})

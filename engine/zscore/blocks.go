@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/engine/blocks"
 )
 
-// width is the spread that a level has, as of a single step: the mean of values with correlation ρ from step to step varies
+// width returns the spread that a level has, as of a single step: the mean of values with correlation ρ from step to step varies
 // as if there were (1−ρ)/(1+ρ) as many.
 func (f *fit) width() float64 {
 	const mostCorrelated = 0.95

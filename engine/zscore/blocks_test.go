@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// correlatedSeries is a duration on peers, by noise with an autocorrelation from step to step of phi; peer 2 longer by some ns.
+// correlatedSeries returns a duration on peers, by noise with an autocorrelation from step to step of phi; peer 2 longer by some ns.
 func correlatedSeries(seed uint64, peers, steps int, phi, longer float64) Series {
 	g := rand.New(rand.NewPCG(seed, 4))
 	s := Series{Quantity: Start, X: make([]int64, steps*peers)}

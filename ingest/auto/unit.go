@@ -324,7 +324,7 @@ func (u *unit) csv(give func(Item) bool) error {
 	return u.tableOf(c, give)
 }
 
-// jsonTable is csv for a table of JSON objects.
+// jsonTable does what csv does, for a table of JSON objects.
 func (u *unit) jsonTable(give func(Item) bool) error {
 	src, err := u.r.open(u.inputs[0])
 	if err != nil {

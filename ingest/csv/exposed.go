@@ -310,15 +310,15 @@ func (p *program) findBeside() {
 	for name, n := range outlasts {
 		p.beside[name] = float64(n) > outlasting*float64(of[name])
 		if collective[name] && !p.beside[name] {
-			slope, _ := slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.within(int32(name), collective) })
+			slope, _ := slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.enclosure(int32(name), collective) })
 			p.beside[name] = slope > independent
 		}
 	}
 }
 
-// within returns when the first operator of a name begins in a step that runs inside a computation, and when that
+// enclosure returns when the first operator of a name begins in a step that runs inside a computation, and when that
 // computation ends.
-func (c *cell) within(name int32, collective []bool) (begin, end int64, ok bool) {
+func (c *cell) enclosure(name int32, collective []bool) (begin, end int64, ok bool) {
 	for i, op := range c.ops {
 		if op.name != name {
 			continue
@@ -426,7 +426,7 @@ func (p *program) joinShort() {
 		if k+1 < len(from) {
 			last = from[k+1] - 1
 		}
-		joined = append(joined, p.between(first, last))
+		joined = append(joined, p.rangeName(first, last))
 		for _, c := range p.cells {
 			sum := int64(0)
 			for _, t := range c.times[first : last+1] {
@@ -441,8 +441,8 @@ func (p *program) joinShort() {
 	p.stages = joined
 }
 
-// between returns the name of the operators from one to another.
-func (p *program) between(first, last int) string {
+// rangeName returns the name of the operators from one to another.
+func (p *program) rangeName(first, last int) string {
 	a, b := p.instances[first], p.instances[last]
 	switch {
 	case first == last:

@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// NewJSONReader is NewReader for a table of one JSON object per line, whose keys are the columns: those of the
+// NewJSONReader returns what NewReader does, for a table of one JSON object per line, whose keys are the columns: those of the
 // first line. It has a row for each stage or operator of a step (IsLong).
 func NewJSONReader(r io.Reader, file string, o Options) (*Reader, error) {
 	c, err := newReader(&jsonRows{in: ingest.NewLines(r, file, o.Limits, nil), file: file}, file, o)

@@ -69,7 +69,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// table is a table of operators of two ranks: a, allreduce, b in each of n steps of 100 ns; late reports by how much
+// table returns a table of operators of two ranks: a, allreduce, b in each of n steps of 100 ns; late reports by how much
 // longer a takes, lost whether a row is missing.
 func table(n int, late func(rank, step int) int, lost func(rank, step int, op string) bool) string {
 	var b strings.Builder

@@ -52,27 +52,50 @@ func differing(list []*looked, at placed) *latent.Result {
 	return latent.Join(of)
 }
 
-// latent returns what the second stage shows beside claims; nil where it had nothing to test.
+// latent returns what the second stage shows beside claims: of the steps, or of a run without windows of its operators. nil
+// where it had nothing to test.
 func (j *judge) latent(claims []Finding) *answer.Latent {
-	r := j.differs
-	if r == nil {
+	var out *answer.Latent
+	switch {
+	case j.differs != nil:
+		out = latentOf(j.differs)
+		for _, c := range j.differs.Claims() {
+			out.Differences = append(out.Differences, j.difference(&c))
+		}
+	case len(j.windows) > 0 || j.operators == nil || j.operators.Latent == nil:
 		return nil
+	default:
+		operators := *j.operators.Latent
+		out = &operators
+		out.Differences = slices.Clone(out.Differences)
 	}
-	out := &answer.Latent{Screened: r.Screened, Steps: r.Blocks.Steps, Step: r.Step, Margin: r.Margin, Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
-	if r.Blocks.Refused != blocks.Judged {
-		out.Refused = answer.Refusal(r.Blocks.Refused.String())
-	}
-	for _, c := range r.Claims() {
-		out.Differences = append(out.Differences, j.difference(&c, claims))
+	for i := range out.Differences {
+		d := &out.Differences[i]
+		d.Named = slices.ContainsFunc(claims, func(f Finding) bool { return f.names(d.Rank) })
 	}
 	return out
 }
 
+// latentOf returns how a result was tested.
+func latentOf(r *latent.Result) *answer.Latent {
+	out := &answer.Latent{Screened: r.Screened, Steps: r.Blocks.Steps, Step: r.Step, Margin: r.Margin, Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
+	if r.Blocks.Refused != blocks.Judged {
+		out.Refused = answer.Refusal(r.Blocks.Refused.String())
+	}
+	return out
+}
+
+// differenceOf returns by how much a claim's rank differs, and how surely.
+func differenceOf(c *claim.Claim) answer.Difference {
+	d := c.Difference
+	return answer.Difference{Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
+		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of}
+}
+
 // difference returns a claim of the second stage as an answer.
-func (j *judge) difference(c *claim.Claim, claims []Finding) answer.Difference {
-	d, rank := c.Difference, j.placed.ranks[c.Rank()]
-	out := answer.Difference{Rank: rank, Host: j.placed.hostOf(c.Rank()), Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
-		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of, Named: slices.ContainsFunc(claims, func(f Finding) bool { return f.names(rank) })}
+func (j *judge) difference(c *claim.Claim) answer.Difference {
+	d, out := c.Difference, differenceOf(c)
+	out.Rank, out.Host = j.placed.ranks[c.Rank()], j.placed.hostOf(c.Rank())
 	if len(j.placed.ranks) == 2 {
 		out.Peer = &j.placed.ranks[1-c.Rank()]
 	}
@@ -87,7 +110,7 @@ func (j *judge) difference(c *claim.Claim, claims []Finding) answer.Difference {
 
 // names reports whether a finding says that a rank is late, however certain.
 func (f *Finding) names(rank int) bool {
-	return f.Cause == CauseLate && slices.Contains(f.lateRanks(), rank)
+	return (f.Cause == CauseLate || f.Cause == CauseCompute || f.Cause == CauseLaunch) && slices.Contains(f.lateRanks(), rank)
 }
 
 // heedLatent holds the second stage against claims of the same steps: where it names their rank it is evidence, with the
@@ -98,10 +121,13 @@ func (j *judge) heedLatent(claims []Finding) []Finding {
 	if r == nil || len(r.Differences) == 0 {
 		return claims
 	}
-	out := slices.Clone(claims)
+	out, of := slices.Clone(claims), evidence.Source("")
+	if j.differs == nil {
+		of = evidence.FromOperators
+	}
 	for i := range out {
 		f := &out[i]
-		if f.Cause != CauseLate || f.source != "" || f.Rank == nil {
+		if f.Rank == nil || !f.names(*f.Rank) || f.source != of {
 			continue
 		}
 		own := slices.IndexFunc(r.Differences, func(d answer.Difference) bool { return f.names(d.Rank) })
@@ -111,7 +137,7 @@ func (j *judge) heedLatent(claims []Finding) []Finding {
 		switch {
 		case own >= 0 && r.Differences[own].Confidence >= evidence.Supported:
 			d := &r.Differences[own]
-			e := evidence.Distribution{Rank: d.Rank, Level: d.Level, Margin: r.Margin, D: d.D, P: d.P, Last: d.Last, Of: d.Of, Several: d.Sum}
+			e := evidence.Distribution{Rank: d.Rank, Level: d.Level, Margin: r.Margin, D: d.D, P: d.P, Last: d.Last, Of: d.Of, Workers: d.StandsFor != nil, Walks: d.Walks, Symptoms: d.Symptoms, Several: d.Sum}
 			if !d.Sum && d.Stages[0].Stage != stagename.Residual {
 				e.Stage = d.Stages[0].Stage
 			}

@@ -55,5 +55,8 @@ func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 
 // blamed reports whether a third of the walks or more ends at a worker.
 func (j *opJudge) blamed(w int) bool {
-	return j.Signs.Symptoms > 0 && 3*j.Signs.Ranks[w].Walks >= j.Signs.Symptoms
+	return aThird(j.Signs.Ranks[w].Walks, j.Signs.Symptoms)
 }
+
+// aThird reports whether so many walks are a third of all, or more.
+func aThird(walks, all int) bool { return all > 0 && 3*walks >= all }

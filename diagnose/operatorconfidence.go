@@ -23,7 +23,7 @@ func (j *opJudge) verdict() *RunVerdict {
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
-	v := &RunVerdict{Operators: j.Operators, Undecided: j.undecided(), Coverage: j.coverage(), Next: j.next()}
+	v := &RunVerdict{Operators: j.Operators, Undecided: j.undecided(), Coverage: j.coverage(), Latent: j.differ(), Next: j.next()}
 	for _, t := range j.theories {
 		v.Findings = append(v.Findings, *findings[t])
 	}

@@ -39,15 +39,7 @@ func (j *opJudge) launches() {
 // starts one late makes others start the next late. Frameworks post transfers early or late without anyone
 // waiting for that.
 func (j *opJudge) starts() (out []*ledger) {
-	starts, ended := j.v.Model.Recorded().Delay, j.endedLate()
-	for n, node := range j.v.Model.Nodes() {
-		if len(node.After) == 0 {
-			row := j.row(starts, n)
-			for l := range row {
-				row[l] -= ended[node.Stage*j.Replicas+l%j.Replicas]
-			}
-		}
-	}
+	starts := j.startDelays()
 	for stage := range j.v.Grid.Stages {
 		seen := map[string]bool{}
 		for n, node := range j.v.Model.Nodes() {
@@ -60,6 +52,21 @@ func (j *opJudge) starts() (out []*ledger) {
 		}
 	}
 	return out
+}
+
+// startDelays returns how late operators start after all that they wait for, [node][lane], ns. Where they wait for nothing,
+// without what their worker ended the step before later than its peers.
+func (j *opJudge) startDelays() []int64 {
+	starts, ended := j.v.Model.Recorded().Delay, j.endedLate()
+	for n, node := range j.v.Model.Nodes() {
+		if len(node.After) == 0 {
+			row := j.row(starts, n)
+			for l := range row {
+				row[l] -= ended[node.Stage*j.Replicas+l%j.Replicas]
+			}
+		}
+	}
+	return starts
 }
 
 // lateStart makes a theory of operators that start later than those of the peers.

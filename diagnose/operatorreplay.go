@@ -38,7 +38,12 @@ func (j *opJudge) delayed(delay []int64, fixes ...fix) whatif.StepTimes {
 	for _, change := range fixes {
 		change(j.scratch)
 	}
-	r, err := j.v.Model.Replay(whatif.Timeline{Cost: j.scratch, Delay: delay})
+	return j.replay(whatif.Timeline{Cost: j.scratch, Delay: delay})
+}
+
+// replay returns the step times of a timeline, ns.
+func (j *opJudge) replay(t whatif.Timeline) whatif.StepTimes {
+	r, err := j.v.Model.Replay(t)
 	j.err = cmp.Or(j.err, err)
 	return r
 }

@@ -446,7 +446,7 @@ func latentOf(v *diagnose.RunVerdict) *Latent {
 	for _, d := range v.Latent.Differences {
 		one := Difference{Rank: d.Rank, Level: d.Level, Sum: d.Sum, D: d.D, Waits: d.Confidence >= evidence.Supported, P: d.P}
 		for _, s := range d.Stages {
-			one.Stages = append(one.Stages, glyph.Visible(s.Stage))
+			one.Stages = append(one.Stages, glyph.Visible(report.DiffersIn(s)))
 		}
 		out.Ranks = append(out.Ranks, one)
 	}

@@ -113,7 +113,7 @@ type LatentDifference struct {
 	Peer       *int                      `json:"peer" doc:"the only other rank, which may as well be the one that differs; null: there are several"`
 	Stages     []LatentExcess            `json:"stages" doc:"where, the largest first"`
 	Sum        bool                      `json:"sum" doc:"it differs in the sum of these stages, and in none by itself"`
-	Confidence Name[evidence.Confidence] `json:"confidence" doc:"supported or strong: distribution and waits agree; ambiguous: the distribution alone shows it"`
+	Confidence Name[evidence.Confidence] `json:"confidence" doc:"supported or strong: distribution and waits, or walks of blame, agree; ambiguous: the distribution alone shows it"`
 	Slower     bool                      `json:"slower" doc:"by more than the margin; false: it varies more"`
 	Level      int64                     `json:"level_ns" doc:"own work beyond the median of its peers, ns a step, mean of the middle half of the steps"`
 	Total      int64                     `json:"total_ns" doc:"the same over all stages before the same synchronisation point"`
@@ -124,12 +124,16 @@ type LatentDifference struct {
 	Blame      *float64                  `json:"p_waits" doc:"chance that waits lead to any rank so often; null: nobody waits"`
 	Last       int                       `json:"last" doc:"steps in which it is last even less the margin, ranks compared with levels taken off"`
 	Of         int                       `json:"of" doc:"steps in which that was looked at; 0: nobody waits"`
+	Walks      *int                      `json:"walks" doc:"of an operator trace: walks of blame that end there; null: of no such trace"`
+	Symptoms   *int                      `json:"symptoms" doc:"likewise: walks in all"`
+	Saves      *float64                  `json:"saves" doc:"likewise: part of a step that a replay saves in which the worker is as fast as its peers"`
 	Named      bool                      `json:"named" doc:"a finding says that the rank is late, and has this as evidence"`
 }
 
 // LatentExcess is what a rank takes in a stage beyond its peers.
 type LatentExcess struct {
-	Stage string `json:"stage" doc:"the stage"`
+	Stage string `json:"stage" doc:"the stage; of an operator trace the kind of operators, empty: those that are short"`
+	Late  bool   `json:"late" doc:"these operators start so much later than the peers' once all that they wait for has ended"`
 	Time  int64  `json:"excess_ns" doc:"beyond the median of its peers, ns a step"`
 }
 
@@ -305,6 +309,9 @@ func latentOf(l *answer.Latent) []LatentDifference {
 			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named}
 		if d.Of > 0 {
 			out.Blame = number(d.Blame)
+		}
+		if l.Walked {
+			out.Walks, out.Symptoms, out.Saves = &d.Walks, &d.Symptoms, number(d.Saves)
 		}
 		return out
 	})

@@ -41,16 +41,30 @@ func latentLine(l *answer.Latent) string {
 
 // latentWords says how a rank differs.
 func latentWords(l *answer.Latent, d *answer.Difference) string {
-	peers := "its peers"
+	peers, late := "its peers", ""
 	if d.Peer != nil {
-		peers = fmt.Sprintf("rank %d", *d.Peer)
+		peers = fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), *d.Peer)
+	}
+	if !d.Sum && len(d.Stages) > 0 && d.Stages[0].Late {
+		late = d.Stages[0].Stage
 	}
 	return say("latent", struct {
 		*answer.Difference
-		Step  int64
-		Where []string
-		Peers string
-	}{d, l.Step, each(d.Stages, func(x answer.Excess) string { return x.Stage }), peers})
+		Step             int64
+		Where            []string
+		Who, Late, Peers string
+	}{d, l.Step, each(d.Stages, DiffersIn), workerName(d.Rank, d.Role, d.StandsFor), late, peers})
+}
+
+// DiffersIn returns where a rank differs: a stage, or a kind of operators and whether they start late.
+func DiffersIn(x answer.Excess) string {
+	switch {
+	case x.Late:
+		return "late starts of " + x.Stage
+	case x.Stage == "":
+		return "other operators"
+	}
+	return x.Stage
 }
 
 // latentBlocks returns all who differ, and how that was tested.
@@ -63,17 +77,20 @@ func latentBlocks(l *answer.Latent) document {
 		d := &l.Differences[i]
 		where := table.Counted(len(d.Stages), "stage")
 		if !d.Sum && len(d.Stages) > 0 {
-			where = bareStage(d.Stages[0].Stage)
+			where = bareStage(DiffersIn(d.Stages[0]))
 		}
 		shown := d.Confidence.String()
 		if d.Confidence < evidence.Supported {
 			shown = "K-S alone"
 		}
-		waits := table.Cell{}
+		waits, walks, saves := table.Cell{}, table.Cell{}, table.Cell{}
 		if d.Of > 0 {
 			waits = table.TextCell(bareP(d.Blame))
 		}
-		t.Row(fmt.Sprintf("rank %d", d.Rank), where, table.RealCell(float64(d.Level)), float64(d.Level)/float64(max(1, l.Step)), d.D, bareP(d.Alone), waits, shown)
+		if l.Walked {
+			walks, saves = table.RealCell(float64(d.Walks)/float64(max(1, d.Symptoms))), table.RealCell(d.Saves)
+		}
+		t.Row(fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), d.Rank), where, table.RealCell(float64(d.Level)), float64(d.Level)/float64(max(1, l.Step)), d.D, bareP(d.Alone), waits, walks, saves, shown)
 	}
 	return section("Latent differences", prose(say("latent test", l)), t.Tidy())
 }

@@ -27,7 +27,7 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 		}
 		return append(d, hint("-v for evidence, operators and walks"))
 	}
-	return put(d, whyBlocks(v), coverageBlocks(v), kindBlocks(o), walkBlocks(v), nextBlocks(v), noteBlocks(o.Notes))
+	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), noteBlocks(o.Notes))
 }
 
 // noteBlocks are what is incomplete, and what was made of it.

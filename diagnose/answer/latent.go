@@ -13,16 +13,19 @@ type Latent struct {
 	Tau         float64 // steps that count as one independent step
 	Block       int     // length of a block, steps
 	Blocks      int
+	Walked      bool         // walks of blame say who is waited for, and replay what that costs: of operator traces
 	Differences []Difference // the surest first
 }
 
 // Difference is how one rank differs.
 type Difference struct {
-	Rank   int
-	Host   string // "": not known
-	Peer   *int   // the only other rank, which may as well be the one that differs; nil: there are several
-	Stages []Excess
-	Sum    bool // in the sum of these stages, and in none by itself
+	Rank      int
+	StandsFor []int  // ranks that a worker of an operator trace stands for, which Rank names; empty: that rank alone
+	Role      string // likewise its place in the layout
+	Host      string // "": not known
+	Peer      *int   // the only other rank, which may as well be the one that differs; nil: there are several
+	Stages    []Excess
+	Sum       bool // in the sum of these stages, and in none by itself
 	// Confidence is Ambiguous where the distribution alone shows it, and nobody is seen to wait.
 	Confidence evidence.Confidence
 	Slower     bool    // by more than the margin; else it varies more
@@ -34,7 +37,11 @@ type Difference struct {
 	Blame      float64 // of the waits; 1: nobody waits
 	Last       int     // steps in which it is last even less the margin
 	Of         int
-	Named      bool // a finding says that the rank is late, so that this is evidence for it
+	// Of a worker of an operator trace walks of blame say who is waited for, and a replay what that costs.
+	Walks    int     // that end there
+	Symptoms int     // walks in all
+	Saves    float64 // part of a step that a replay saves in which it takes Level less
+	Named    bool    // a finding says that the rank is late, so that this is evidence for it
 }
 
 // Refusal is why the second stage tests nothing.
@@ -51,7 +58,8 @@ func (Refusal) Names() []string { return namesOf([]Refusal{TooFewSteps, TooFewBl
 
 // Excess is what a rank takes in a stage beyond the median of its peers, ns a step.
 type Excess struct {
-	Stage string
+	Stage string // of an operator trace the kind of operators; "": several that are short
+	Late  bool   // they start so much later after all that they wait for
 	Time  int64
 }
 

@@ -156,6 +156,10 @@ type Distribution struct {
 	P       float64 `json:"p" doc:"chance that any rank of the run differs so in distribution and waits, were all alike"`
 	Last    int     `json:"last" doc:"steps in which it is last even less the margin, ranks compared with levels taken off"`
 	Of      int     `json:"of" doc:"steps that were compared"`
+	// Of a worker of an operator trace.
+	Workers  bool `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
+	Walks    int  `json:"walks,omitempty" doc:"walks of blame that end there"`
+	Symptoms int  `json:"symptoms,omitempty" doc:"walks in all"`
 }
 
 // DeviceShares: how the device of the only rank spends its steps.

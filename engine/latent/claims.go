@@ -216,12 +216,21 @@ func (r *Result) claim(rank, point int) (c claim.Claim, differs bool) {
 		if b.Waits && b.P <= r.o.Blame {
 			c.Certainty, c.P = claim.Supported, max(least, b.P*r.o.Level/r.o.Blame)
 		}
-		if c.Certainty == claim.Supported && c.P <= strongPart*r.o.Level {
-			c.Certainty = claim.Strong
+		if c.Certainty == claim.Supported {
+			c = r.Confirm(c)
 		}
 	}
 	c.Difference = &d
 	return c, true
+}
+
+// Confirm returns a claim of this result with the certainty that it has where others are seen to wait for the rank, be it
+// by [Result.Blame] or by walks over the dependencies of operators.
+func (r *Result) Confirm(c claim.Claim) claim.Claim {
+	if c.Certainty = claim.Supported; c.P <= strongPart*r.o.Level {
+		c.Certainty = claim.Strong
+	}
+	return c
 }
 
 // parts returns what the pieces of a column take beyond the peers, the largest first.

@@ -63,7 +63,7 @@ type group struct {
 func newJudge(w *Work, o Options) *judge {
 	j := &judge{work: w, Result: &Result{Ranks: w.Ranks, Step: w.Step, o: o}}
 	j.Columns, j.own = columnsOf(w)
-	j.margin = max(o.Margin*float64(w.Step), inResolutions*float64(w.Resolution))
+	j.margin = marginOf(w, o)
 	j.Margin = int64(math.Round(j.margin))
 	j.Workers = make([]Score, w.Ranks*len(j.Columns))
 	for i := range j.Workers {

@@ -56,6 +56,13 @@ type Piece struct {
 	Point int // synchronisation point that it leads to; 0 where nobody waits
 }
 
+// Margin returns δ of the default options, ns: work that never takes as much shows no difference by itself.
+func (w *Work) Margin() int64 { return int64(marginOf(w, Options{}.orDefault())) }
+
+func marginOf(w *Work, o Options) float64 {
+	return max(o.Margin*float64(w.Step), inResolutions*float64(w.Resolution))
+}
+
 // Intervals returns the number of intervals.
 func (w *Work) Intervals() int {
 	if len(w.Own) == 0 || w.Ranks == 0 {

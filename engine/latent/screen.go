@@ -24,7 +24,7 @@ func screened(w *Work, o Options) bool {
 		return false // to be refused
 	}
 	every := (steps + mostLooked - 1) / mostLooked
-	margin := max(o.Margin*float64(w.Step), inResolutions*float64(w.Resolution))
+	margin := marginOf(w, o)
 	peers := w.Peers
 	if peers == nil {
 		peers = make([]int, w.Ranks)

@@ -229,7 +229,7 @@ func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
 // large a part of the run it explains is left to its source.
 func costOf(c *claim.Claim, whole, first, last int64) Cost {
 	return Cost{Excess: c.Size, Step: c.Length, Explained: c.Charged(), Gain: c.StruckGain(whole),
-		RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: c.Saves.Most(), After: c.Saves.After,
+		RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: max(c.Saves.Most(), c.Saves.High), After: c.Saves.After,
 		Struck: Struck{Count: c.Steps.Count, Of: c.Steps.Of, First: first, Last: last, Pattern: modelPattern(c.Steps.Pattern), Period: c.Steps.Period}}
 }
 

@@ -104,7 +104,7 @@ type Cost struct {
 	Gain      float64 // part of the steps that it struck that fixing it alone saves
 	RunGain   float64 // part of the run that fixing it alone saves
 	RunLow    float64 // RunGain lies above it, at 90 %
-	RunAtMost float64 // upper bound of RunGain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before
+	RunAtMost float64 // RunGain lies below it, at 90 %; with what a stage in which ranks synchronise may hide, or with the other findings fixed before
 	After     float64 // part of the run that it saves with the other findings fixed before
 	Struck    Struck  // which steps it struck
 	Step      int64   // length of a step that it struck
@@ -116,7 +116,8 @@ type Cost struct {
 // times is a part of a cost, in the same steps.
 func (c Cost) times(part float64) Cost {
 	c.Excess, c.Explained = int64(part*float64(c.Excess)), int64(part*float64(c.Explained))
-	c.Score, c.Gain, c.RunGain, c.RunAtMost, c.After = part*c.Score, part*c.Gain, part*c.RunGain, part*c.RunAtMost, part*c.After
+	c.Score, c.Gain, c.RunGain, c.After = part*c.Score, part*c.Gain, part*c.RunGain, part*c.After
+	c.RunLow, c.RunAtMost = part*c.RunLow, part*c.RunAtMost
 	return c
 }
 

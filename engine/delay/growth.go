@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -70,19 +71,35 @@ func besideCut(x []float64, at int) float64 {
 	return clip98(left)
 }
 
+// rise returns the line through values that go along it rather than from one level to another, and the chance of as steep
+// a one either way: Student's t of the slope, of as many values as are independent. The autocorrelation time that
+// counts them is that of what is left beside the line, and counts twice, since less is left than there was. p is 1 of other values.
+func rise(x []float64) (l line, p float64) {
+	n := len(x)
+	if n < 2*shortest {
+		return l, 1
+	}
+	l, rest, left := lineThrough(x)
+	if at, _ := bestCut(x); besideCut(x, at) <= left {
+		return l, 1
+	}
+	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)
+	if values < leastOfGrowth {
+		return l, 1
+	}
+	explained := l.slope * l.slope * float64(n) * (float64(n)*float64(n) - 1) / 12
+	t := math.Sqrt((values - 2) * explained / max(left, math.SmallestNonzeroFloat64))
+	return l, min(1, 2*distuv.StudentsT{Sigma: 1, Nu: values - 2}.Survival(t))
+}
+
 // growth returns what all ranks have in common where it grows along a line from the first step to the last, better than
-// from one level to another: Student's t of the slope, of as many values as are independent. The autocorrelation time
-// that counts them is that of what is left beside the line, and counts twice, since less is left than there was.
-// Corrected for the stages. level is the row without the growth.
+// from one level to another, corrected for the stages. level is the row without the growth.
 func (s *trend) growth(c shared, o Options) (f claim.Claim, level shared, ok bool) {
-	l, rest, left := lineThrough(c.x)
 	n := len(c.x)
-	if l.slope*float64(n-1) < leastShift*s.step {
+	if l, _, _ := lineThrough(c.x); l.slope*float64(n-1) < leastShift*s.step {
 		return f, c, false
 	}
-	if at, _ := bestCut(c.x); besideCut(c.x, at) <= left {
-		return f, c, false
-	}
+	l, p := rise(c.x)
 	cost := 0.0
 	level = c
 	level.x = slices.Clone(c.x)
@@ -90,18 +107,41 @@ func (s *trend) growth(c shared, o Options) (f claim.Claim, level shared, ok boo
 		cost += x - l.start
 		level.x[i] -= l.slope * float64(i)
 	}
-	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)
-	if values < leastOfGrowth || cost < leastCommon*s.whole {
-		return f, c, false
-	}
-	explained := l.slope * l.slope * float64(n) * (float64(n)*float64(n) - 1) / 12
-	t := math.Sqrt((values - 2) * explained / max(left, math.SmallestNonzeroFloat64))
-	p := min(1, 2*distuv.StudentsT{Sigma: 1, Nu: values - 2}.Survival(t)*float64(len(s.rows)))
-	if p > o.Strong {
+	if p = min(1, p*float64(len(s.rows))); p > o.Strong || cost < leastCommon*s.whole {
 		return f, c, false
 	}
 	f = s.commonFinding(c, claim.Regression, slices.Repeat([]bool{true}, n), cost)
 	f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = claim.Span, 0, nil, p, claim.Supported
 	f.Before, f.From, f.Grows = int64(l.start), int64(l.value(n-1)), true
 	return f, level, true
+}
+
+// ramp returns the form of a delay that grows or falls along a line, of which e is a rank's excess in recorded intervals,
+// 0 in others; false where a level is as likely. at are the intervals.
+func (s *series) ramp(e []float64, at []int) (shape, bool) {
+	x := make([]float64, len(at))
+	for i, n := range at {
+		x[i] = e[n]
+	}
+	l, p := rise(x)
+	last := len(x) - 1
+	if last < 0 || math.Abs(l.slope)*float64(last) < leastShift*s.step || p > gates.Strong || max(l.start, l.value(last)) <= 0 {
+		return shape{}, false
+	}
+	out := shape{d: make([]float64, len(e)), pattern: claim.Constant}
+	var sizes []float64
+	for i, n := range at {
+		if d := l.value(i); d > leastOfStep*s.step {
+			out.d[n] = d
+			sizes = append(sizes, d)
+		}
+	}
+	if float64(len(sizes)) < mostStruck*float64(len(at)) {
+		out.pattern = claim.Span
+	}
+	if len(sizes) == 0 {
+		return shape{}, false
+	}
+	out.claim, out.grows = robust.Median(sizes), &[2]float64{max(0, l.start), max(0, l.value(last))}
+	return out, true
 }

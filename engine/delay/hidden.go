@@ -69,15 +69,17 @@ func (s *series) visible(p int) int {
 	return best
 }
 
-// mayHide is how much of the run all ranks spend at points after the last arrived, where one may
-// be at work.
-func (s *series) mayHide() (sum float64) {
+// mayHide returns how long all ranks stay at points after the last arrived, where one may be at work, in the intervals
+// struck, ns.
+func (s *series) mayHide(struck []bool) (sum float64) {
 	for p, after := range s.After {
 		if s.Stages[s.Points[p].Stage].Role == points.Wait {
 			continue
 		}
-		for _, x := range after {
-			sum += float64(x)
+		for n, x := range after {
+			if struck[n] {
+				sum += float64(x)
+			}
 		}
 	}
 	return sum
@@ -91,7 +93,7 @@ func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one f
 	for _, t := range c.terms {
 		se = max(se, s.sizeError(t))
 	}
-	high = 1 - s.length(without(before, s, c.terms, -se))/s.whole
+	high = max(1-s.length(without(before, s, c.terms, -se))/s.whole, 1-s.length(s.atPeers(before, c.terms))/s.whole)
 	less := without(before, s, c.terms, se)
 	low = 1 - s.length(less)/s.whole
 	mid = one
@@ -108,6 +110,25 @@ func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one f
 	low = min(low, slices.Min(lows))
 	mid = (mids[0] + mids[1]) / 2
 	return max(0, low), max(high, mid), max(0, mid)
+}
+
+// atPeers returns arrivals where the pieces that terms lengthen take as long as the peers' at most, in the intervals struck and others:
+// sizes vary from step to step, and what is left of them beside a term is the rank's all the same.
+func (s *series) atPeers(arrive [][]int64, terms []*term) [][]int64 {
+	out := slices.Clone(without(arrive, s, terms, 0))
+	seen := map[cell]bool{}
+	for _, t := range terms {
+		if seen[cell{t.rank, t.piece}] {
+			continue
+		}
+		seen[cell{t.rank, t.piece}] = true
+		p := s.Pieces[t.piece].Point
+		for n := range s.Intervals {
+			i := n*s.Ranks + t.rank
+			out[p][i] -= max(0, s.excess[t.piece][i])
+		}
+	}
+	return out
 }
 
 // sampled is about how many intervals of a long run stand for all in what is a mean or a median over
@@ -176,15 +197,16 @@ const (
 	factorPart = 0.01
 )
 
-// factor is by how much a rank is slower than its peers in all its stages alike; 0: it is not.
-func (s *series) factor(r int) float64 {
+// factor returns by how much a rank is slower than its peers in all its stages alike, in the intervals of a cause that
+// strikes not too few of them; 0: it is not.
+func (s *series) factor(r int, struck []bool) float64 {
 	var ratios []float64
 	own, usual := 0.0, 0.0
 	for k, piece := range s.Pieces {
 		if s.Stages[piece.Stage].Role == points.Rest {
 			continue
 		}
-		x, m := s.typical(k, r)
+		x, m := s.typical(k, r, struck)
 		if m < factorPart*s.step {
 			continue
 		}
@@ -201,12 +223,12 @@ func (s *series) factor(r int) float64 {
 	return 0
 }
 
-// typical is the median of a rank's piece as recorded, and that of its peers'.
-func (s *series) typical(k, r int) (own, peers float64) {
+// typical returns the median of a rank's piece as recorded in the intervals struck, and that of its peers', ns.
+func (s *series) typical(k, r int, struck []bool) (own, peers float64) {
 	by, peersOf := 1+4*s.Intervals/sampled, s.peers[s.of[r]] // steps of each rank
 	a, b := make([]float64, 0, s.Intervals/by+1), make([]float64, 0, (s.Intervals/by+1)*len(peersOf))
 	for n := 0; n < s.Intervals; n += by {
-		if s.Step(n, k) < 0 {
+		if s.Step(n, k) < 0 || !struck[n] {
 			continue
 		}
 		a = append(a, float64(s.Work[k][n*s.Ranks+r]))

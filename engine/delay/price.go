@@ -36,9 +36,10 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) 
 		f.Saves.Alone, f.Saves.Low, f.Saves.High = mid, low, high
 		f.Saves.AtMost = f.Saves.Alone
 		if c.kind == claim.Rank {
-			f.Factor = s.factor(c.ranks[0])
+			struck := c.struck(s.Intervals)
+			f.Factor = s.factor(c.ranks[0], struck)
 			if f.Factor > 0 {
-				f.Saves.AtMost = min(0.95, max(one, mid)+(f.Factor-1)*s.mayHide()/s.whole)
+				f.Saves.AtMost = min(0.95, max(one, high, s.atPace(before, c.ranks[0], f.Factor, struck))+(1-1/f.Factor)*s.mayHide(struck)/s.whole)
 				f.Saves.High = max(f.Saves.High, f.Saves.AtMost)
 			}
 		}
@@ -193,6 +194,20 @@ func (c *cause) main() *term {
 	return slices.MaxFunc(c.terms, func(a, b *term) int { return cmp.Compare(a.charged, b.charged) })
 }
 
+// struck reports in which intervals a cause strikes, by the piece that most is charged to.
+func (c *cause) struck(intervals int) []bool {
+	out, main := make([]bool, intervals), c.main()
+	for _, t := range c.terms {
+		if t.piece != main.piece {
+			continue
+		}
+		for n, x := range t.d {
+			out[n] = out[n] || x > 0
+		}
+	}
+	return out
+}
+
 // alikeTerms reports whether two ranks are late in the same piece, by less than twice as
 // much, in mostly the same intervals.
 func alikeTerms(a, b *term) bool {
@@ -275,17 +290,12 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 	parts := map[int]*claim.Part{}
 	var stages []int
 	charged := map[int]float64{} // [piece] in the intervals struck, over ranks
-	struck := make([]bool, s.Intervals)
+	struck := c.struck(s.Intervals)
 	for _, t := range c.terms {
 		stage := s.Pieces[t.piece].Stage
 		if parts[stage] == nil {
 			parts[stage] = &claim.Part{Stage: stage}
 			stages = append(stages, stage)
-		}
-		for n, x := range t.d {
-			if x > 0 && t.piece == main.piece {
-				struck[n] = true
-			}
 		}
 		f.P = min(f.P, t.p)
 		parts[stage].Charged += int64(t.charged)
@@ -442,6 +452,21 @@ func without(arrive [][]int64, s *series, terms []*term, se float64) [][]int64 {
 // with are arrivals with terms put back.
 func with(arrive [][]int64, s *series, terms []*term) [][]int64 {
 	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return x })
+}
+
+// atPace returns the part of the run that goes if all that is visible of a rank takes 1/factor of its time in the intervals
+// struck: pieces that are too short to be claimed of have their part in it.
+func (s *series) atPace(arrive [][]int64, rank int, factor float64, struck []bool) float64 {
+	out := make([][]int64, len(arrive))
+	for p, a := range arrive {
+		out[p] = slices.Clone(a)
+		for n, hit := range struck {
+			if x := &out[p][n*s.Ranks+rank]; hit {
+				*x = int64(float64(*x) / factor)
+			}
+		}
+	}
+	return 1 - s.length(out)/s.whole
 }
 
 func shifted(arrive [][]int64, s *series, terms []*term, by func(*term, float64) float64) [][]int64 {

@@ -18,6 +18,7 @@ type term struct {
 	charged     float64   // what was charged to it and is explained
 	pattern     claim.Pattern
 	period      int
+	grows       *[2]float64 // size in the first and the last interval of a delay that goes along a line; nil: it does not
 	chance
 }
 
@@ -27,6 +28,7 @@ type shape struct {
 	d       []float64
 	pattern claim.Pattern
 	period  int
+	grows   *[2]float64
 }
 
 const (
@@ -92,7 +94,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 				left[n] = v - form.d[n]
 			}
 			if p := s.test(c.piece, c.rank, form.claim, own, left); p.p <= level {
-				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, pattern: form.pattern, period: form.period, chance: p}
+				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, pattern: form.pattern, period: form.period, grows: form.grows, chance: p}
 			}
 		}
 		if best != nil {
@@ -141,7 +143,7 @@ func (s *series) candidates() []cell {
 
 // shapes are the forms that a candidate may have, of which x is charged and own is what is charged
 // noise and all: what strikes some intervals far beyond the noise; what strikes some by half as much as
-// the upper tenth of them or more; and a level, which half of the intervals show.
+// the upper tenth of them or more; a level, which half of the intervals show; and a line.
 func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	before := -1
 	strikes := func(v []float64, least float64) {
@@ -167,11 +169,14 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	least := leastOfStep * s.step
 	strikes(x, max(slackOfNoise*s.noise[c.piece], least))
 	strikes(own, max(upperTenth(own)/2, least))
-	recorded := make([]float64, 0, len(e))
+	recorded, at := make([]float64, 0, len(e)), make([]int, 0, len(e))
 	for n, v := range e {
 		if s.Step(n, c.piece) >= 0 {
-			recorded = append(recorded, v)
+			recorded, at = append(recorded, v), append(at, n)
 		}
+	}
+	if form, ok := s.ramp(e, at); ok {
+		out = append(out, form)
 	}
 	if m := trimmed(recorded); m > 0 {
 		d := make([]float64, len(e))

@@ -370,6 +370,9 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 			out.Breaks = append(out.Breaks, n)
 		}
 		w.set(out, n, order, members)
+		if len(w.ranks) < len(members) {
+			out.Missing = w.mark(out.Missing, n, steps, members)
+		}
 		for t := range w.steps {
 			at.numbers, at.window = append(at.numbers, w.first+int64(t)), append(at.window, w.at)
 		}
@@ -441,6 +444,22 @@ func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace
 		}
 		run.Set(n+t, durations[t*S*all:(t+1)*S*all], took, place)
 	}
+}
+
+// mark returns which of all steps members did not record, with those of a window that begins at step n.
+func (w *recordedWindow) mark(missing []bool, n, steps int, members []trace.Rank) []bool {
+	if missing == nil {
+		missing = make([]bool, steps*len(members))
+	}
+	for i, m := range members {
+		if slices.ContainsFunc(w.ranks, func(r trace.Rank) bool { return r.ID == m.ID }) {
+			continue
+		}
+		for t := range w.steps {
+			missing[(n+t)*len(members)+i] = true
+		}
+	}
+	return missing
 }
 
 // completed are rows, [row][rank], with those of all members.

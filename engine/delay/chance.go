@@ -18,7 +18,7 @@ const (
 	// them. Three ranks could not do with less at any level.
 	fewestBlocks, fewestStruck = 6, 3
 	// forms is how many forms a candidate is tested in, each of which may succeed.
-	forms = 4
+	forms = 3
 	// alike is the part of a rank's own excursions from which on another rank's are
 	// thought to have the same cause, and are no measure of how long chance lasts.
 	alike = 0.8

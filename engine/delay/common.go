@@ -82,9 +82,18 @@ func (s *series) trend() *trend {
 		}
 		t.rows = append(t.rows, c)
 	}
-	for p, point := range s.Points {
-		c := shared{stage: point.Stage, point: true, places: heads, x: make([]float64, len(heads.at))}
+	all := heads
+	if s.Missing != nil { // who was not recorded may be waited for there
+		all = &places{}
 		for i, n := range heads.at {
+			if s.Whole(int(n)) {
+				all.at, all.step = append(all.at, n), append(all.step, heads.step[i])
+			}
+		}
+	}
+	for p, point := range s.Points {
+		c := shared{stage: point.Stage, point: true, places: all, x: make([]float64, len(all.at))}
+		for i, n := range all.at {
 			c.x[i] = float64(s.After[p][n])
 		}
 		t.rows = append(t.rows, c)

@@ -186,6 +186,9 @@ func TestClaimsByHand(t *testing.T) {
 			x.Length = int64(job.length(first.struck)) / n
 			saved, clean := (whole-job.with(rest...).length(nil))/whole, j.length(nil)
 			x.Saves = claim.Exact(saved)
+			if x.Cause == claim.Late { // no replay is better
+				x.Saves.Low, x.Saves.High = saved*(1-0.005), saved*(1+0.005)
+			}
 			if w.cause == claim.Late {
 				x.Saves.After = 1 - clean/j.with(only...).length(nil)
 				x.Waited = 1
@@ -349,13 +352,13 @@ func TestNobodyArrives(t *testing.T) {
 	}
 }
 
-// TestFactorByHand: a rank that is slower by a fifth in all that is seen of it is so in the stage in which all wait, too, where all spend 40 ms.
+// TestFactorByHand: a rank that is slower by a fifth in all that is seen of it is so in the stage in which all wait, too, where all spend 40 ms: a sixth of these may be its delay.
 func TestFactorByHand(t *testing.T) {
 	j := byHand{ranks: 6, steps: 48, faults: []longer{{[]int{1}, 0, 3, nil}, {[]int{1}, 1, 12, nil}, {[]int{1}, 3, 2, nil}}}
 	c := analyzed(j.run(0, 48), delay.Options{}).Claims[0]
 	saved := 17. / (125 + 17)
-	if math.Abs(c.Factor-1.2) > 1e-9 || len(c.Parts) != 3 || c.Parts[0].Stage != 1 || c.Size < 16.9*msec || c.Size > 17*msec || c.Length != 142*msec || math.Abs(c.Saves.After-saved) > 0.001 || c.Saves.AtMost < c.Saves.Alone+0.2*40/142*0.9 || c.Saves.AtMost > c.Saves.Alone+0.2*40/142*1.1 {
-		t.Errorf("%+v, want to save %v, and up to a fifth of 40 ms more", c, saved)
+	if math.Abs(c.Factor-1.2) > 1e-9 || len(c.Parts) != 3 || c.Parts[0].Stage != 1 || c.Size < 16.9*msec || c.Size > 17*msec || c.Length != 142*msec || math.Abs(c.Saves.After-saved) > 0.001 || c.Saves.AtMost < c.Saves.Alone+40./6/142*0.9 || c.Saves.AtMost > c.Saves.Alone+40./6/142*1.1+0.005*c.Saves.Alone {
+		t.Errorf("%+v, want to save %v, and up to a sixth of 40 ms more", c, saved)
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	hiddenNoise = 1.5
 	// errors is how many standard errors of a size an interval spans on either side.
 	errors = 2.0
+	// replayError is the part of a saving that no replay is better than: ranks leave a point some microseconds apart, and
+	// work differs there by as much.
+	replayError = 0.005
 	// ofMiddle turns the standard error of a mean into that of a mean between quartiles.
 	ofMiddle = 1.25
 )
@@ -109,7 +112,7 @@ func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one f
 	}
 	low = min(low, slices.Min(lows))
 	mid = (mids[0] + mids[1]) / 2
-	return max(0, low), max(high, mid), max(0, mid)
+	return max(0, low-replayError*max(0, mid)), max(high, mid) + replayError*max(0, mid), max(0, mid)
 }
 
 // atPeers returns arrivals where the pieces that terms lengthen take as long as the peers' at most, in the intervals struck and others:

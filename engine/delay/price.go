@@ -43,9 +43,35 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) 
 				f.Saves.High = max(f.Saves.High, f.Saves.AtMost)
 			}
 		}
+		s.unrecorded(&f.Saves, c)
 		out = append(out, f)
 	}
 	return out
+}
+
+// unrecorded adds to what a cause saves what it may cost in steps that its ranks did not record, and the others did: as
+// much in each as in those recorded, for certain where it is recorded again afterwards, and at most where its record ends.
+func (s *series) unrecorded(saves *claim.Saving, c cause) {
+	if s.Missing == nil {
+		return
+	}
+	lost, again := 0.0, true
+	for n, took := range s.took {
+		if s.Head[n] >= 0 && !s.Recorded(n, c.main().piece, c.main().rank) {
+			lost, again = lost+took, false
+		} else if s.Head[n] >= 0 {
+			again = true
+		}
+	}
+	if lost == 0 || lost >= s.whole {
+		return
+	}
+	by := s.whole / (s.whole - lost)
+	most := by * max(saves.Most(), saves.High)
+	if again {
+		saves.Alone, saves.After = by*saves.Alone, by*saves.After
+	}
+	saves.High, saves.AtMost = most, max(by*saves.AtMost, saves.Alone)
 }
 
 // mostTimes is the part of the steps in which a rank must be late to be late in every step.
@@ -116,7 +142,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: claim.Constant, chance: chance{p: 1, block: 1}}
 		times, seen := 0, 0
 		for n, x := range e {
-			if s.Step(n, c.piece) < 0 {
+			if !s.Recorded(n, c.piece, c.rank) {
 				continue
 			}
 			seen++
@@ -342,10 +368,10 @@ func (s *series) steps(struck []bool, main *term) claim.Struck {
 	apart := max(1, main.block)
 	last, lastSeen := -1, -1
 	for n, hit := range struck {
-		t := s.Step(n, main.piece)
-		if t < 0 {
+		if !s.Recorded(n, main.piece, main.rank) {
 			continue
 		}
+		t := s.Step(n, main.piece)
 		out.Of++
 		lastSeen = n
 		if !hit {

@@ -143,7 +143,7 @@ func (s *series) candidates() []cell {
 
 // shapes are the forms that a candidate may have, of which x is charged and own is what is charged
 // noise and all: what strikes some intervals far beyond the noise; what strikes some by half as much as
-// the upper tenth of them or more; a level, which half of the intervals show; and a line.
+// the upper tenth of them or more; and a level, which half of the intervals show, or a line, where it grows or falls.
 func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	before := -1
 	strikes := func(v []float64, least float64) {
@@ -151,7 +151,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 		var sizes, usual []float64
 		seen := 0
 		for n, v := range v {
-			if s.Step(n, c.piece) < 0 {
+			if !s.Recorded(n, c.piece, c.rank) {
 				continue
 			}
 			seen++
@@ -171,17 +171,17 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	strikes(own, max(upperTenth(own)/2, least))
 	recorded, at := make([]float64, 0, len(e)), make([]int, 0, len(e))
 	for n, v := range e {
-		if s.Step(n, c.piece) >= 0 {
+		if s.Recorded(n, c.piece, c.rank) {
 			recorded, at = append(recorded, v), append(at, n)
 		}
 	}
 	if form, ok := s.ramp(e, at); ok {
-		out = append(out, form)
+		return append(out, form)
 	}
 	if m := trimmed(recorded); m > 0 {
 		d := make([]float64, len(e))
 		for n := range d {
-			if s.Step(n, c.piece) >= 0 {
+			if s.Recorded(n, c.piece, c.rank) {
 				d[n] = m
 			}
 		}

@@ -55,7 +55,8 @@ func TestSampledSteps(t *testing.T) {
 		for n := 1; n < steps; n += 2 {
 			rows[n][0] = 1500
 		}
-		if own, peers := newSeries(division(0, rows), nil).typical(0, 0); own != want || peers != 1000 {
+		all := newSeries(division(0, rows), nil)
+		if own, peers := all.typical(0, 0, everywhere(all)); own != want || peers != 1000 {
 			t.Errorf("%d steps: %v, peers %v, want %v and 1000", steps, own, peers, want)
 		}
 	}
@@ -138,8 +139,8 @@ func TestSetsOfRanks(t *testing.T) {
 
 // TestFactorSavesAtMost: what a factor may hide makes a saving 95 % at most.
 func TestFactorSavesAtMost(t *testing.T) {
-	s := newSeries(division(10_000, repeated(20, 5000, 1000, 1000), repeated(20, 5000, 1000, 1000)), nil)
-	f := s.priced([]*term{{rank: 0, d: columnOf(20, 4000, always), claim: 4000, charged: 80_000, chance: chance{block: 1}}}, &Run{}, Options{}.orDefault())
+	s := newSeries(division(45_000, repeated(20, 25_000, 1000, 1000), repeated(20, 25_000, 1000, 1000)), nil)
+	f := s.priced([]*term{{rank: 0, d: columnOf(20, 24_000, always), claim: 24_000, charged: 480_000, chance: chance{block: 1}}}, &Run{}, Options{}.orDefault())
 	if len(f) != 1 || f[0].Saves.AtMost != 0.95 {
 		t.Errorf("%+v, want 0.95 at most", f)
 	}

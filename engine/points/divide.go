@@ -39,7 +39,9 @@ type Division struct {
 	// Absent are, of each piece, the intervals in which nothing of it was recorded. nil: there are none
 	// but those without a head or a tail.
 	Absent [][]bool
-	Errors []Error
+	// Missing are the steps that a rank did not record, [step · Ranks + rank]; nil: all recorded all.
+	Missing []bool
+	Errors  []Error
 	// Perhaps are the stages in which ranks may synchronise as well: what their times do not exclude.
 	Perhaps []int
 	// Within are the stages in which sets of ranks synchronise on the way; what they wait there is
@@ -97,6 +99,28 @@ func (d *Division) Step(interval, piece int) int {
 	return d.Head[interval]
 }
 
+// Recorded reports whether a rank recorded a piece in an interval.
+func (d *Division) Recorded(interval, piece, rank int) bool {
+	t := d.Step(interval, piece)
+	return t >= 0 && (d.Missing == nil || !d.Missing[t*d.Ranks+rank])
+}
+
+// lacks reports whether a rank did not record the step of an interval's head.
+func (d *Division) lacks(interval, rank int) bool {
+	t := d.Head[interval]
+	return t >= 0 && d.Missing != nil && d.Missing[t*d.Ranks+rank]
+}
+
+// Whole reports whether all ranks recorded the step of an interval's head.
+func (d *Division) Whole(interval int) bool {
+	for r := range d.Ranks {
+		if d.lacks(interval, r) {
+			return false
+		}
+	}
+	return true
+}
+
 // Steps is the number of steps.
 func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1}, d.Head...))) }
 
@@ -135,7 +159,7 @@ func Divide(s *Steps, g Gates) *Division {
 
 // divide lays out the pieces.
 func divide(c *Steps, points []Point) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Memory: c.Memory}
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory}
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -157,7 +181,7 @@ func divide(c *Steps, points []Point) *Division {
 		}
 	}
 	tails := slices.ContainsFunc(d.Pieces, func(p Piece) bool { return p.Tail })
-	for _, at := range c.stretches() {
+	for _, at := range c.chained() {
 		for t := at[0]; t < at[1]; t++ {
 			d.Head = append(d.Head, t)
 			if t == at[0] || !tails {
@@ -171,7 +195,7 @@ func divide(c *Steps, points []Point) *Division {
 		}
 	}
 	d.Intervals = len(d.Head)
-	whole := len(c.stretches()) == 1
+	whole := len(c.chained()) == 1
 	take := func(stage int, steps []int, tail bool) []int64 {
 		if c.columns != nil && whole {
 			return c.columns.shifted(stage, tail, d.Intervals, d.Ranks)

@@ -62,6 +62,9 @@ type Steps struct {
 	// Breaks are the steps, ascending, that do not follow the step before them. The
 	// first step of all needs no mention.
 	Breaks []int
+	// Missing are the steps that a rank did not record, [step · Ranks + rank]: its times there are the median of the others'.
+	// nil: all ranks recorded all steps.
+	Missing []bool
 	// Named is the stage in which all ranks are said to synchronise; "": it is found.
 	Named string
 	// Splits are the ways in which ranks may synchronise in sets, [way][set] positions of ranks. nil:
@@ -124,6 +127,19 @@ func (s *Steps) stretches() (out [][2]int) {
 	return out
 }
 
+// sampled reports whether most steps were recorded without those beside them, as by a recorder that looks at every tenth.
+func (s *Steps) sampled() bool { return 2*len(s.stretches()) > s.Len()+1 }
+
+// chained returns the stretches in which what a step leaves to be done and what the next one recorded begins with are one
+// interval: steps that follow one another; of steps that are recorded alone all of them, each of which stands for others
+// like it.
+func (s *Steps) chained() [][2]int {
+	if s.sampled() {
+		return [][2]int{{0, s.Len()}}
+	}
+	return s.stretches()
+}
+
 // closedStages are the stages with what none of them covers as the last, where wall time was recorded.
 func (s *Steps) closedStages() []Stage {
 	if !s.walled() {
@@ -149,18 +165,41 @@ func (s *Steps) copyAt(dst []int64, t, stage int) {
 	}
 }
 
-// head is the first steps, as many as are looked at, with what no stage covers as their last
-// stage, where wall time was recorded.
+// head returns the first steps, as many as are looked at, with what no stage covers as their last stage, where wall time
+// was recorded. Where some lack ranks, those are taken that lack none, if they are enough: with the median in a rank's place
+// the others' waits for it would belong to nobody.
 func (s *Steps) head() *Steps {
-	R, T := s.Ranks, min(s.Len(), Looked)
-	out := &Steps{Stages: s.closedStages(), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits}
-	out.Durations = make([]int64, T*len(out.Stages)*R)
-	for t := range T {
+	R, steps := s.Ranks, s.complete()
+	if s.Missing == nil || len(steps) < fewestComplete {
+		steps = steps[:0]
+		for t := range min(s.Len(), Looked) {
+			steps = append(steps, t)
+		}
+	}
+	out := &Steps{Stages: s.closedStages(), Ranks: R, Named: s.Named, Splits: s.Splits}
+	out.Durations = make([]int64, len(steps)*len(out.Stages)*R)
+	for i, t := range steps {
+		if i > 0 && (t != steps[i-1]+1 || slices.Contains(s.Breaks, t)) {
+			out.Breaks = append(out.Breaks, i)
+		}
 		for k := range out.Stages {
-			s.copyAt(out.At(t, k), t, k)
+			s.copyAt(out.At(i, k), t, k)
 		}
 	}
 	return out
+}
+
+// fewestComplete is how many steps that lack no rank show by themselves where ranks synchronise.
+const fewestComplete = 16
+
+// complete returns the first steps that all ranks recorded, at most as many as are looked at; none where all steps are.
+func (s *Steps) complete() (steps []int) {
+	for t := 0; s.Missing != nil && t < s.Len() && len(steps) < Looked; t++ {
+		if !slices.Contains(s.Missing[t*s.Ranks:(t+1)*s.Ranks], true) {
+			steps = append(steps, t)
+		}
+	}
+	return steps
 }
 
 // Evidence is how it is known that ranks synchronise somewhere.

@@ -92,7 +92,8 @@ func TestHandOperators(t *testing.T) {
 			op := v.Findings[1]
 			near := gocmp.Comparer(func(a, b float64) bool { return max(a-b, b-a) < 1e-12 })
 			want := rank.Cost
-			want.Gain, want.RunGain, want.RunAtMost, want.After, want.Score = c.chief*want.Gain, c.chief*want.RunGain, c.chief*want.RunAtMost, c.chief*want.After, c.chief*want.Score
+			want.Gain, want.RunGain, want.After, want.Score = c.chief*want.Gain, c.chief*want.RunGain, c.chief*want.After, c.chief*want.Score
+			want.RunLow, want.RunAtMost = c.chief*want.RunLow, c.chief*want.RunAtMost
 			want.Excess, want.Explained = int64(c.chief*float64(want.Excess)), int64(c.chief*float64(want.Explained))
 			if diff := gocmp.Diff(want, op.Cost, near); diff != "" || *op.Rank != 2 || op.Stage != rank.Stage || op.Confidence != rank.Confidence || op.Kind != KindOp || v.Inside(&rank) != op.Op || !slices.Equal(op.Windows, rank.Windows) {
 				t.Errorf("%s: %s %s", name, findingInShort(&op), diff)

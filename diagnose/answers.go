@@ -174,6 +174,7 @@ const (
 	SavesSteps       SavingKind = "steps"        // those that it struck are shorter
 	SavesEveryStep   SavingKind = "every_step"   // all steps are
 	SavesUpTo        SavingKind = "up_to"        // and more where the rank is slow too where ranks synchronise
+	SavesUntilEnd    SavingKind = "until_end"    // and more if it stayed as slow where it was not recorded
 	SavesByEvening   SavingKind = "by_evening"   // the work, among ranks
 	SavesLittleAlone SavingKind = "little_alone" // others are late too
 	SavesAtMost      SavingKind = "at_most"      // at the device's pace
@@ -194,6 +195,8 @@ func (f *Finding) Saving() Saving {
 		s.Kind = SavesNothing
 	case f.Cause == CauseLate && !s.All && (f.Stage == "" || f.onDevice()) && s.UpTo >= s.Run+slowerInside:
 		s.Kind = SavesUpTo
+	case s.UpTo >= s.Run+slowerInside && f.recordEnds():
+		s.Kind = SavesUntilEnd
 	case f.Cause == CauseMoreWork || f.Cause == CauseTurns:
 		s.Kind = SavesByEvening
 	case f.Kind == KindRank && !s.All && s.Steps < float64(f.Excess)/float64(max(1, f.Step))/2:
@@ -208,6 +211,12 @@ func (f *Finding) Saving() Saving {
 		s.Kind = SavesSteps
 	}
 	return s
+}
+
+// recordEnds reports whether the rank of a finding recorded none of the last steps that others did.
+func (f *Finding) recordEnds() bool {
+	e, ok := evidence.Find[evidence.LastToArrive](f.Evidence)
+	return ok && e.Ends
 }
 
 // Why is what speaks for a finding in a line.

@@ -161,7 +161,10 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	if out.Stage == "" && len(f.Parts) > 0 {
 		mainly, _ = j.mainStage(f)
 	}
-	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P}
+	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P, Ends: f.Ends}
+	if f.Grows {
+		last.Line = &evidence.Line{Steps: [2]int64{at.numbers[f.Steps.First], at.numbers[f.Steps.Last]}, From: f.Before, To: f.From}
+	}
 	if len(f.Ranks) > 1 {
 		last.Ranks = at.ids(f.Ranks)
 	}

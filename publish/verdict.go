@@ -68,7 +68,7 @@ type Finding struct {
 	Gain      *float64 `json:"gain" doc:"part of the steps that it struck that fixing it alone saves"`
 	RunGain   *float64 `json:"run_gain" doc:"part of the run that fixing it alone saves"`
 	RunLow    *float64 `json:"run_gain_low" doc:"run_gain lies above it, at 90 %"`
-	RunAtMost *float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before"`
+	RunAtMost *float64 `json:"run_gain_at_most" doc:"run_gain lies below it, at 90 %: with what a stage in which ranks synchronise may hide, or with the other findings fixed before"`
 	Struck    Struck   `json:"steps_struck" doc:"which steps it struck"`
 	Step      int64    `json:"step_ns" doc:"length of a step that it struck"`
 	Excess    int64    `json:"excess_ns" doc:"how much longer a step that it struck is than one without it"`

@@ -15,7 +15,19 @@ type LastToArrive struct {
 	Of     int     `json:"of" doc:"synchronisation points at which it was late"`
 	Excess int64   `json:"excess_ns" doc:"how much longer than its peers' median it took where it was late, mean"`
 	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
+	Line   *Line   `json:"line,omitempty" doc:"it is later and later, or less and less; absent: not so"`
+	Ends   bool    `json:"ends,omitempty" doc:"it recorded none of the last steps that others did"`
 }
+
+// Line is by how much a rank is late where that grows or falls evenly.
+type Line struct {
+	Steps [2]int64 `json:"steps" doc:"first and last step that it strikes"`
+	From  int64    `json:"from_ns" doc:"by how much it is late in the first"`
+	To    int64    `json:"to_ns" doc:"and in the last"`
+}
+
+// Grows reports whether it is later and later.
+func (l Line) Grows() bool { return l.To > l.From }
 
 // Replay is the steps with ranks brought to their peers' median.
 type Replay struct {

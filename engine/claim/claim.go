@@ -87,6 +87,7 @@ type Arrival struct {
 	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
 	Last   int     // struck steps in which one of the ranks arrived last
 	Waited float64 // part of the delay that the other ranks' waits at the same points show
+	Ends   bool    // the ranks have no record of the last steps that others recorded: what they cost there is not known
 }
 
 // Entered is how a late rank enters the calls that others wait in, at the place where it costs most.
@@ -161,7 +162,7 @@ func (d *Difference) Slower() bool { return d.Level > d.Margin }
 type Change struct {
 	Before int64 // in the steps before it, ns
 	From   int64 // in those from there on, ns
-	Grows  bool  // evenly: Before is at the first step, From at the last
+	Grows  bool  // evenly, or falls: Before is at the first step, From at the last; of a rank by how much it is late
 }
 
 // Rotation is how often each of the ranks is late that are late by turns.

@@ -251,6 +251,10 @@ func add(f, next *claim.Claim) {
 	if f.Factor == 0 || next.Factor == 0 {
 		f.Factor = 0
 	}
+	f.Ends = next.Ends
+	if f.From = next.From; !f.Grows || !next.Grows {
+		f.Change = claim.Change{}
+	}
 	if alike := a.Pattern == b.Pattern && a.Period == b.Period; !alike || a.Pattern == claim.Span && !(a.Ongoing && b.First <= a.Last+besides) {
 		a.Pattern, a.Period, a.List = claim.Irregular, 0, a.Steps()
 		b.List = b.Steps()

@@ -7,12 +7,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/engine/claim"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // leastOfGrowth is how many independent values a growth must go through.
 const leastOfGrowth = 3
+
+// rampChance is the chance of a slope up to which a rank's delay is taken to go along a line: below that of a claim, since
+// slow noise of a rank looks like one.
+const rampChance = 0.001
 
 // line is a straight line through values.
 type line struct{ start, slope float64 }
@@ -125,7 +128,7 @@ func (s *series) ramp(e []float64, at []int) (shape, bool) {
 	}
 	l, p := rise(x)
 	last := len(x) - 1
-	if last < 0 || math.Abs(l.slope)*float64(last) < leastShift*s.step || p > gates.Strong || max(l.start, l.value(last)) <= 0 {
+	if last < 0 || math.Abs(l.slope)*float64(last) < leastShift*s.step || p > rampChance || max(l.start, l.value(last)) <= 0 {
 		return shape{}, false
 	}
 	out := shape{d: make([]float64, len(e)), pattern: claim.Constant}

@@ -35,12 +35,33 @@ var usual = []float64{15, 60, 120, 10} // ms
 
 const usualStep = 205.0
 
-// fault makes a stage of some ranks longer in some steps, ms.
+// fault makes a stage of some ranks longer in some steps, by ms, by a size of each step, or all their stages by a factor.
 type fault struct {
-	ranks []int
-	stage int
-	ms    float64
-	on    func(step int) bool
+	ranks  []int
+	stage  int
+	ms     float64
+	on     func(step int) bool
+	size   func(step int) float64 // in place of ms
+	factor float64                // 0: none
+}
+
+// lengthen adds a fault to what its ranks do in a step.
+func (f *fault) lengthen(step int, own [][4]float64) {
+	if f.on != nil && !f.on(step) {
+		return
+	}
+	for _, r := range f.ranks {
+		switch {
+		case f.factor > 0:
+			for k := range own[r] {
+				own[r][k] *= f.factor
+			}
+		case f.size != nil:
+			own[r][f.stage] += f.size(step)
+		default:
+			own[r][f.stage] += f.ms
+		}
+	}
 }
 
 // play is the job with its faults, as recorded, and how long it takes.
@@ -88,11 +109,7 @@ func (j job) play(faults ...fault) (*delay.Run, float64) {
 			}
 		}
 		for _, f := range faults {
-			if f.on == nil || f.on(t) {
-				for _, r := range f.ranks {
-					own[r][f.stage] += f.ms
-				}
-			}
+			f.lengthen(t, own)
 		}
 		transfer := comm * math.Exp(j.noise*rng.NormFloat64())
 		last, ends := 0.0, make([]float64, j.ranks)

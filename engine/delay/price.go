@@ -43,35 +43,36 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) 
 				f.Saves.High = max(f.Saves.High, f.Saves.AtMost)
 			}
 		}
-		s.unrecorded(&f.Saves, c)
+		f.Ends = s.unrecorded(&f.Saves, c)
 		out = append(out, f)
 	}
 	return out
 }
 
-// unrecorded adds to what a cause saves what it may cost in steps that its ranks did not record, and the others did: as
-// much in each as in those recorded, for certain where it is recorded again afterwards, and at most where its record ends.
-func (s *series) unrecorded(saves *claim.Saving, c cause) {
+// unrecorded adds to what a cause saves what it may cost in steps that its ranks did not record, and others did: as much as
+// in those recorded, and where its record ends no more than that, which it reports.
+func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
 	if s.Missing == nil {
-		return
+		return false
 	}
-	lost, again := 0.0, true
+	lost, main := 0.0, c.main()
 	for n, took := range s.took {
-		if s.Head[n] >= 0 && !s.Recorded(n, c.main().piece, c.main().rank) {
-			lost, again = lost+took, false
-		} else if s.Head[n] >= 0 {
-			again = true
+		if s.Head[n] < 0 {
+			continue
+		}
+		if ends = s.Lacks(n, main.rank); ends {
+			lost += took
 		}
 	}
 	if lost == 0 || lost >= s.whole {
-		return
+		return false
 	}
 	by := s.whole / (s.whole - lost)
-	most := by * max(saves.Most(), saves.High)
-	if again {
+	saves.High, saves.AtMost = by*max(saves.Most(), saves.High), by*saves.AtMost
+	if !ends {
 		saves.Alone, saves.After = by*saves.Alone, by*saves.After
 	}
-	saves.High, saves.AtMost = most, max(by*saves.AtMost, saves.Alone)
+	return ends
 }
 
 // mostTimes is the part of the steps in which a rank must be late to be late in every step.
@@ -347,6 +348,9 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 	})
 	f.Length = lengthOf(s.took, struck)
 	f.Waited, f.Last = s.waited(c, struck), s.last(c, struck)
+	if main.grows != nil {
+		f.Before, f.From, f.Grows = int64(main.grows[0]), int64(main.grows[1]), true
+	}
 	f.Certainty = claim.Supported
 	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
 	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {

@@ -105,8 +105,8 @@ func (d *Division) Recorded(interval, piece, rank int) bool {
 	return t >= 0 && (d.Missing == nil || !d.Missing[t*d.Ranks+rank])
 }
 
-// lacks reports whether a rank did not record the step of an interval's head.
-func (d *Division) lacks(interval, rank int) bool {
+// Lacks reports whether a rank did not record the step of an interval's head.
+func (d *Division) Lacks(interval, rank int) bool {
 	t := d.Head[interval]
 	return t >= 0 && d.Missing != nil && d.Missing[t*d.Ranks+rank]
 }
@@ -114,7 +114,7 @@ func (d *Division) lacks(interval, rank int) bool {
 // Whole reports whether all ranks recorded the step of an interval's head.
 func (d *Division) Whole(interval int) bool {
 	for r := range d.Ranks {
-		if d.lacks(interval, r) {
+		if d.Lacks(interval, r) {
 			return false
 		}
 	}

@@ -34,10 +34,15 @@ const (
 	foundHybrid
 	misroutedKS // … names a rank that hides nothing
 	misroutedHybrid
+	foundOutliers // z-scores name hidden ranks only
+	foundBlame
+	misroutedOutliers
+	misroutedBlame
 	findingCount
 )
 
-var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted", "K-S", "hybrid", "K-S misrouted", "hybrid misrouted"}
+var findingNames = [...]string{"top-1", "top-2", "candidate hit", "stage right", "rank right", "called", "misrouted", "K-S", "hybrid", "K-S misrouted", "hybrid misrouted",
+	"z-scores", "blame", "z-scores misrouted", "blame misrouted"}
 
 func (f finding) String() string { return enum.Name(findingNames[:], f) }
 
@@ -134,6 +139,14 @@ func (r *scoredRun) had(f finding) bool {
 		return r.Second.KS.Answer == rankWrong
 	case misroutedHybrid:
 		return r.Second.Hybrid.Answer == rankWrong
+	case foundOutliers:
+		return r.Second.Outliers.Answer == rankRight
+	case foundBlame:
+		return r.Second.Blame.Answer == rankRight
+	case misroutedOutliers:
+		return r.Second.Outliers.Answer == rankWrong
+	case misroutedBlame:
+		return r.Second.Blame.Answer == rankWrong
 	}
 	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == rankWrong)
 }

@@ -127,7 +127,7 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 // detectability draws the curves of all families that are like one in size and
 // pattern, a panel for each with a line per method: how often the frontier has the
 // seeded stage among its first two, the verdict calls stage and rank, without
-// arrivals and with them, and K-S, alone and with blame, names the rank. Lines down mark where half and nine of ten runs are called, by the
+// arrivals and with them, and z-scores, blame, K-S, alone and with blame, name the rank. Lines down mark where half and nine of ten runs are called, by the
 // curve that needs the least, where there are runs enough to bound that.
 func detectability(curves []curve, like *curve) plots.Chart {
 	chart := plots.Chart{Columns: 2}
@@ -164,7 +164,8 @@ func (c *curve) addTo(panel *plots.Panel) {
 	if c.Arrivals {
 		panel.Lines = append(panel.Lines, c.line("verdict, with arrivals", foundBoth))
 	} else {
-		panel.Lines = append(panel.Lines, c.line("frontier, top-2", foundTop2), c.line("K-S", foundKS), c.line("hybrid", foundHybrid), c.line("verdict", foundBoth))
+		panel.Lines = append(panel.Lines, c.line("frontier, top-2", foundTop2), c.line("z-scores", foundOutliers), c.line("blame", foundBlame),
+			c.line("K-S", foundKS), c.line("hybrid", foundHybrid), c.line("verdict", foundBoth))
 	}
 	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
 	bounded := !math.IsNaN(half.Lower) && !math.IsNaN(most.Upper)

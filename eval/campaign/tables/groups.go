@@ -198,7 +198,7 @@ func rateAtMost(k, n int) table.Cell {
 	return table.RealCell(rate.AtMost)
 }
 
-// healthyTable counts alarms where nothing is wrong, and ranks that the second stage names in runs that it judges, and bounds their rate, as if windows
+// healthyTable counts alarms where nothing is wrong, and ranks that the second stage, z-scores and blame name in runs that they judge, and bounds their rate, as if windows
 // were independent, which those of different runs are.
 func (s *Score) healthyTable() *table.Table {
 	rows := s.parts(
@@ -229,6 +229,8 @@ func (s *Score) healthyTable() *table.Table {
 	}
 	second("K-S", func(s *secondStage) *differing { return &s.KS })
 	second("hybrid", func(s *secondStage) *differing { return &s.Hybrid })
+	second("z-scores", func(s *secondStage) *differing { return &s.Outliers })
+	second("blame", func(s *secondStage) *differing { return &s.Blame })
 	return tabulate("Windows without a fault, and the 95 % bound of the rate of strong labels", []string{"runs"}, rows, columns...)
 }
 

@@ -32,7 +32,7 @@ func rowHead() []string {
 	return append(head, "seeded_share", "hidden_rank_latest", "labels", "strong", "telescoping_error_ns",
 		"auto_cut", "auto_lead", "auto_leader", "auto_leader_right", "auto_place", "auto_seeded_share", "auto_strong",
 		"suspect", "suspect_rank", "suspect_stage", "suspect_gain", "confidence", "stage_right", "rank_answer", "named", "innocent",
-		"ks_ranks", "ks_answer", "hybrid_ranks", "hybrid_answer")
+		"ks_ranks", "ks_answer", "hybrid_ranks", "hybrid_answer", "zscore_ranks", "zscore_answer", "blame_ranks", "blame_answer")
 }
 
 func (r *scoredRun) rows() (rows [][]string) {
@@ -54,7 +54,7 @@ func (r *scoredRun) values(w *scoredWindow) []any {
 		}
 		return value
 	}
-	a, v, ks, hybrid := &w.Automatic, &r.Verdict, &r.Second.KS, &r.Second.Hybrid
+	a, v := &w.Automatic, &r.Verdict
 	row := []any{r.Run, w.Window, r.Family, r.Ranks, r.Seed, milliseconds(r.Delay), r.Intermittent,
 		r.Accumulation, r.Notes, hiddenList(r.Hidden), w.Fault, w.Steps}
 	for _, ns := range []float64{w.pace.step.Mean, w.pace.step.Median, w.pace.step.P95} {
@@ -73,8 +73,11 @@ func (r *scoredRun) values(w *scoredWindow) []any {
 	if v.Kind == "" { // nobody is suspected
 		gain = nil
 	}
-	return append(row, v.Kind, v.Rank, v.Stage, gain, v.Confidence, v.StageRight, v.Answer, v.Named, v.Innocent,
-		ks.rankList(), ks.Answer, hybrid.rankList(), hybrid.Answer)
+	row = append(row, v.Kind, v.Rank, v.Stage, gain, v.Confidence, v.StageRight, v.Answer, v.Named, v.Innocent)
+	for _, d := range []*differing{&r.Second.KS, &r.Second.Hybrid, &r.Second.Outliers, &r.Second.Blame} {
+		row = append(row, d.rankList(), d.Answer)
+	}
+	return row
 }
 
 // record writes a value; "" where there is none.

@@ -19,6 +19,7 @@ type Scorer struct {
 	gates   gates.Gates
 	session *diagnose.Session
 	runs    []*scoredRun
+	pending []*trace.Window // of the last run, whose stages are not yet judged
 }
 
 // New prepares to score against a truth table by gates, nil: the defaults.
@@ -47,14 +48,29 @@ func (s *Scorer) Add(w *trace.Window) error {
 		s.runs = append(s.runs, &scoredRun{runCase: *c})
 	}
 	r := s.runs[i]
+	if len(s.pending) > 0 && s.pending[0].Run != w.Run {
+		s.settle()
+	}
+	s.pending = append(s.pending, w)
 	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
 	window.pace, window.telemetry = paceOf(c, w), telemetryOf(w)
 	r.Windows = append(r.Windows, window)
 	return nil
 }
 
+// settle judges the stages of the windows of the last run.
+func (s *Scorer) settle() {
+	for _, r := range s.runs {
+		if len(s.pending) > 0 && r.Run == s.pending[0].Run {
+			r.stages.windows(s.pending)
+			s.pending = nil
+		}
+	}
+}
+
 // Score is what was added, in order of arrival.
 func (s *Scorer) Score() *Score {
+	s.settle()
 	out := &Score{Tau: s.gates.Tau, gates: s.gates, Runs: []*scoredRun{}}
 	verdicts := make(map[string]diagnose.RunVerdict)
 	for _, v := range s.session.Verdict().Runs {
@@ -62,7 +78,7 @@ func (s *Scorer) Score() *Score {
 	}
 	for _, r := range s.runs {
 		v := verdicts[r.Run]
-		r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent)
+		r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent, &r.stages)
 		for i := range r.Windows {
 			r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
 		}
@@ -92,5 +108,6 @@ type scoredRun struct {
 	Second  secondStage
 	Windows []scoredWindow
 
-	task *campaign.Task // of a campaign
+	stages stagewise
+	task   *campaign.Task // of a campaign
 }

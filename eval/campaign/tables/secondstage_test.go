@@ -41,7 +41,7 @@ func TestRateSecond(t *testing.T) {
 		{"two ranks", &answer.Latent{Differences: []answer.Difference{ofTwo}}, is(rankUndecidable, 2), is(rankUndecidable, 2)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(secondStage{test.ks, test.hybrid}, rateSecond(c, test.found)); diff != "" {
+			if diff := cmp.Diff(secondStage{test.ks, test.hybrid, is(rankNotJudged), is(rankNotJudged)}, rateSecond(c, test.found, &stagewise{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -51,13 +51,13 @@ func TestRateSecond(t *testing.T) {
 // TestHealthySecondStage: ranks named in healthy runs count among those that were judged.
 func TestHealthySecondStage(t *testing.T) {
 	healthy := func(ks, hybrid differing) *scoredRun {
-		return &scoredRun{Second: secondStage{ks, hybrid}, Windows: []scoredWindow{{}}}
+		return &scoredRun{Second: secondStage{KS: ks, Hybrid: hybrid, Outliers: ks, Blame: hybrid}, Windows: []scoredWindow{{}}}
 	}
 	quiet, refused := differing{Answer: rankNone}, differing{Answer: rankNotJudged}
 	named := differing{[]int{1}, rankWrong}
 	made := (&Score{Runs: []*scoredRun{healthy(quiet, quiet), healthy(named, quiet), healthy(named, named), healthy(refused, refused)}}).healthyTable()
-	if got := lastCells(made, "K-S"); got != "2/3 1/3" {
-		t.Errorf("K-S and hybrid name ranks in %q, expected 2/3 and 1/3", got)
+	if got := lastCells(made, "K-S"); got != "2/3 1/3 2/3 1/3" {
+		t.Errorf("K-S, hybrid, z-scores and blame name ranks in %q, expected 2/3 1/3 2/3 1/3", got)
 	}
 }
 
@@ -65,9 +65,9 @@ func TestHealthySecondStage(t *testing.T) {
 func TestSecondStageInRows(t *testing.T) {
 	r := run(6, 0.1, verdict{}, routing{})
 	r.Windows[0].Methods = make([]routing, len(methodNames())-1)
-	r.Second = secondStage{differing{[]int{3, 1}, rankWrong}, differing{[]int{3}, rankRight}}
+	r.Second = secondStage{differing{[]int{3, 1}, rankWrong}, differing{[]int{3}, rankRight}, differing{nil, rankNone}, differing{[]int{2}, rankWrong}}
 	at := slices.Index(rowHead(), "ks_ranks")
-	if diff := cmp.Diff([]string{"3 1", "wrong", "3", "right"}, r.rows()[0][at:]); diff != "" {
+	if diff := cmp.Diff([]string{"3 1", "wrong", "3", "right", "", "none", "2", "wrong"}, r.rows()[0][at:]); diff != "" {
 		t.Errorf("%v (-want +got):\n%s", rowHead()[at:], diff)
 	}
 }
@@ -101,7 +101,7 @@ func TestLatentSizes(t *testing.T) {
 		if want.listed {
 			ranks = record(r.Hidden[0].Rank)
 		}
-		cells := r.rows()[0][at:]
+		cells := r.rows()[0][at : at+4]
 		if diff := cmp.Diff([]string{ranks, string(want.ks), ranks, string(want.ks)}, cells); diff != "" || r.Verdict.Named {
 			t.Errorf("%s: called %v, second stage (-want +got):\n%s", r.Run, r.Verdict.Named, diff)
 		}
@@ -111,7 +111,7 @@ func TestLatentSizes(t *testing.T) {
 	for _, l := range chart.Panels[0].Lines {
 		got[l.Name] = [2]float64{l.Points[0].Y, l.Points[1].Y}
 	}
-	if diff := cmp.Diff(map[string][2]float64{"frontier, top-2": {0, 0}, "K-S": {0, 1}, "hybrid": {0, 1}, "verdict": {0, 0}}, got); diff != "" {
+	if diff := cmp.Diff(map[string][2]float64{"frontier, top-2": {0, 0}, "z-scores": {1, 1}, "blame": {1. / 3, 1}, "K-S": {0, 1}, "hybrid": {0, 1}, "verdict": {0, 0}}, got); diff != "" {
 		t.Errorf("rates at 1 and 6 ms (-want +got):\n%s", diff)
 	}
 }
@@ -121,11 +121,12 @@ func TestSecondStageOnCurves(t *testing.T) {
 	var s Score
 	for _, answers := range [][2]rankAnswer{{rankRight, rankRight}, {rankRight, rankNone}, {rankWrong, rankNone}, {rankNotJudged, rankNotJudged}} {
 		r := run(6, 0.1, verdict{}, routing{})
-		r.Second = secondStage{differing{Answer: answers[0]}, differing{Answer: answers[1]}}
+		ks, hybrid := differing{Answer: answers[0]}, differing{Answer: answers[1]}
+		r.Second = secondStage{KS: ks, Hybrid: hybrid, Outliers: hybrid, Blame: ks}
 		s.Runs = append(s.Runs, r)
 	}
 	p := s.curves()[0].Points[0]
-	for f, want := range map[finding]int{foundKS: 2, foundHybrid: 1, misroutedKS: 1, misroutedHybrid: 0} {
+	for f, want := range map[finding]int{foundKS: 2, foundHybrid: 1, misroutedKS: 1, misroutedHybrid: 0, foundOutliers: 1, foundBlame: 2, misroutedOutliers: 0, misroutedBlame: 1} {
 		if got := p.Rates[f]; got.K != want || got.N != 4 {
 			t.Errorf("%v: %d of %d, expected %d of 4", f, got.K, got.N, want)
 		}

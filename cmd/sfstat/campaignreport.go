@@ -32,6 +32,11 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if e.runs != nil {
+		for _, what := range e.runs.Unread {
+			p.remark(c, "not read: %s", what)
+		}
+	}
 	made, figures, err := e.artifacts()
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // insides are the families whose delay stage times show on all ranks alike, and the stage
 // that they show it in: where ranks synchronise, also in what a device does before.
-var insides = map[simulate.Family]string{
+var insides = map[fmt.Stringer]string{
 	simulate.Backward: simulate.StageBackward, simulate.BackwardComm: simulate.StageBackward, simulate.ForwardDevice: simulate.StageBackward,
 	simulate.CallbackSync: simulate.StageCallbacks,
 }
@@ -74,7 +74,7 @@ func tableTruth(rows []simulate.TruthRow, path string) (truth, error) {
 	switch {
 	case strings.Contains(first.Notes, "roles"):
 		return truth{kind: uneven}, nil
-	case first.Family == simulate.NoFault:
+	case first.HiddenRank < 0:
 		return truth{kind: healthy}, nil
 	}
 	t := truth{kind: late}

@@ -162,7 +162,12 @@ func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) (err error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.Maker, t, w) }); err != nil {
+	if t.Trace != nil {
+		err = f.makeTrace(t, e)
+	} else {
+		err = e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.Maker, t, w) })
+	}
+	if err != nil {
 		return err
 	}
 	p, err := f.made(t, e.Version)

@@ -93,7 +93,7 @@ func Open(path string) (*Folder, error) {
 	name := filepath.Join(path, specName)
 	s, err := readSpec(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, input.At(input.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one", fs.ErrNotExist))
+		return nil, input.At(input.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one; of recordings of your own, put a truth.csv with columns run,rank,stage beside them", fs.ErrNotExist))
 	}
 	if err != nil {
 		return nil, err
@@ -194,11 +194,11 @@ func (f *Folder) Truth() ([]simulate.TruthRow, error) { return truthOf(f.Tasks) 
 func truthOf(tasks []Task) ([]simulate.TruthRow, error) {
 	var rows []simulate.TruthRow
 	for i := range tasks {
-		g, err := simulate.New(tasks[i].Spec)
+		own, err := tasks[i].truth()
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, g.Truth().Rows()...)
+		rows = append(rows, own...)
 	}
 	return rows, nil
 }

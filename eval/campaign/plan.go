@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -20,13 +21,15 @@ type Task struct {
 	// Published is the published group or field case that it stands for.
 	Published string
 	Spec      simulate.Spec
+	Trace     *pipeline.Spec // of a run whose operators are recorded, in place of Spec; nil: its windows are
 	// Profiler leaves its traces in ProfileFolder.
 	Profiler Profiler
 	// Arms are those under each of which the run carries every window out; empty: windows
 	// are recorded once.
 	Arms     []Arm
-	Realtime bool   // ranks have real-time priority after the warm-up
-	Hash     string // SHA-256 of arms, priority, the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
+	Realtime bool            // ranks have real-time priority after the warm-up
+	delay    simulate.Millis // of a trace's fault, in a step in all
+	Hash     string          // SHA-256 of arms, priority, the profiler and the runner, unless none and the simulator, and of Spec or Trace as JSON, in hexadecimal
 }
 
 // Plan lists the runs of a campaign, in the order in which the specification
@@ -57,13 +60,17 @@ func (s *Spec) Plan() ([]Task, error) {
 		if n := g.size(); n > mostTasks-len(tasks) {
 			return nil, input.Bad(input.ErrTooLarge, "more than %d runs with group %s: make several campaigns", mostTasks, g.Name)
 		}
-		for _, t := range g.tasks() {
+		tasksOf, err := g.tasks()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasksOf {
 			if known[t.ID] {
 				return nil, input.Bad(input.ErrDuplicate, "run %s stands twice: a value repeats in group %s, or the group itself does", t.ID, g.Name)
 			}
 			known[t.ID] = true
 			t.Hash = t.hash(s.Runner)
-			if err := t.Spec.Validate(); err != nil {
+			if err := t.validate(); err != nil {
 				return nil, fmt.Errorf("run %s: %w", t.ID, err)
 			}
 			tasks = append(tasks, t)
@@ -72,7 +79,18 @@ func (s *Spec) Plan() ([]Task, error) {
 	return tasks, nil
 }
 
+// validate refuses windows that cannot be simulated.
+func (t *Task) validate() error {
+	if t.Trace != nil { // is validated where it is made
+		return nil
+	}
+	return t.Spec.Validate()
+}
+
 func (g *Group) size() int {
+	if o := g.Operators; o != nil {
+		return len(o.Faults) * len(o.Layouts) * len(g.Seeds) * max(1, len(g.Delays))
+	}
 	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.withArrivals())
 }
 
@@ -84,7 +102,10 @@ func (g *Group) withArrivals() []bool {
 	return g.Arrivals
 }
 
-func (g *Group) tasks() []Task {
+func (g *Group) tasks() ([]Task, error) {
+	if g.Operators != nil {
+		return g.traces()
+	}
 	var tasks []Task
 	for _, family := range g.Families {
 		delays := g.Delays
@@ -102,7 +123,7 @@ func (g *Group) tasks() []Task {
 			}
 		}
 	}
-	return tasks
+	return tasks, nil
 }
 
 func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
@@ -153,7 +174,11 @@ func (t *Task) ProfileFolder(dir string) string {
 // hash tells runs apart that differ in what is recorded: by specification, or
 // by what makes them.
 func (t *Task) hash(r Runner) string {
-	text, err := json.Marshal(t.Spec)
+	var of any = t.Spec
+	if t.Trace != nil {
+		of = t.Trace
+	}
+	text, err := json.Marshal(of)
 	if err != nil { // only numbers that Validate refuses: NaN and infinities
 		return ""
 	}

@@ -52,8 +52,8 @@ type Cluster struct {
 // other draw.
 type Group struct {
 	Name     string            `yaml:"name"`
-	Families []simulate.Family `yaml:"families"`
-	Ranks    []int             `yaml:"ranks"`
+	Families []simulate.Family `yaml:"families,omitempty"`
+	Ranks    []int             `yaml:"ranks,omitempty"`
 	Seeds    seeds             `yaml:"seeds"`
 	Delays   []simulate.Millis `yaml:"delays_ms"`          // in every step that the fault strikes
 	Arrivals []bool            `yaml:"arrivals,omitempty"` // whether runs record when ranks enter their collectives; empty: they do not
@@ -61,6 +61,9 @@ type Group struct {
 	// Published is the group of the paper's Table 16, or the field case of its
 	// Table 8, that these runs stand for; empty: none.
 	Published string `yaml:"published,omitempty"`
+
+	// Operators make the runs operator traces, in place of windows.
+	Operators *traced `yaml:"operators,omitempty"`
 
 	// What is left out is as in simulate.DefaultSpec.
 	Windows int  `yaml:"windows,omitempty"`
@@ -123,6 +126,9 @@ func (g *Group) validate() error {
 	if err := goodName("name of a group", g.Name); err != nil {
 		return err
 	}
+	if g.Operators != nil {
+		return nil // validateTraced has the rest
+	}
 	for _, axis := range []struct {
 		key string
 		n   int
@@ -157,6 +163,9 @@ const mostSteps = 100_000
 // validateFor refuses what the runner cannot do: real jobs run DDP, and their faults
 // strike at known steps.
 func (g *Group) validateFor(r Runner) error {
+	if g.Operators != nil {
+		return g.validateTraced(r)
+	}
 	for _, x := range []struct {
 		key   string
 		asked bool

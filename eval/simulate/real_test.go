@@ -62,7 +62,7 @@ func imitate(row TruthRow, packets []packet) Spec {
 		s.Work = []WorkFactor{{Where: map[string]int{"pp": 1}, Factor: 1.4, Stages: []string{StageData, StageForward, StageCallbacks, StageOptimizer}}}
 	}
 	if row.Family != NoFault {
-		f := Fault{Family: row.Family, Ranks: []int{row.HiddenRank}, Delay: row.Delay}
+		f := Fault{Family: row.Family.(Family), Ranks: []int{row.HiddenRank}, Delay: row.Delay}
 		if row.Intermittent {
 			f.Every = 10
 		}

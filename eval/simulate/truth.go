@@ -102,7 +102,7 @@ func (s *Spec) defaultRun() string {
 // run without a fault.
 type TruthRow struct {
 	Run          string
-	Family       Family
+	Family       fmt.Stringer // a Family, or what is wrong with a run that is recorded otherwise
 	Ranks        int
 	Seed         uint64
 	Delay        Millis
@@ -118,7 +118,7 @@ var truthHeader = [...]string{"run", "family", "ranks", "seed", "delay_ms", "hid
 
 // Rows flattens the truth for a table: a row for each fault and hidden rank.
 func (t Truth) Rows() []TruthRow {
-	base := TruthRow{Run: t.Run, Ranks: t.Ranks, Seed: t.Seed, HiddenRank: -1, Accumulation: t.Accumulation, Notes: t.Notes}
+	base := TruthRow{Run: t.Run, Family: NoFault, Ranks: t.Ranks, Seed: t.Seed, HiddenRank: -1, Accumulation: t.Accumulation, Notes: t.Notes}
 	if len(t.Faults) == 0 {
 		return []TruthRow{base}
 	}
@@ -166,19 +166,19 @@ func ReadTruth(name string, r io.Reader) (rows []TruthRow, err error) {
 
 // parseTruth reads one row whose cells stand in the order of truthHeader.
 func parseTruth(cells []string) (TruthRow, error) {
-	row, intermittent := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}, 0
+	row, intermittent, family := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}, 0, NoFault
 	number := func(column int, into any) error {
 		if err := json.Unmarshal([]byte(cells[column]), into); err != nil {
 			return input.Bad(input.ErrType, "column %s is %q, expected a number", truthHeader[column], cells[column])
 		}
 		return nil
 	}
-	err := cmp.Or(row.Family.UnmarshalText([]byte(cells[1])), number(2, &row.Ranks), number(3, &row.Seed), number(4, &row.Delay),
+	err := cmp.Or(family.UnmarshalText([]byte(cells[1])), number(2, &row.Ranks), number(3, &row.Seed), number(4, &row.Delay),
 		number(7, &intermittent), number(8, &row.Accumulation))
 	if cells[5] != "" {
 		err = cmp.Or(err, number(5, &row.HiddenRank))
 	}
-	row.Intermittent = intermittent != 0
+	row.Family, row.Intermittent = family, intermittent != 0
 	switch {
 	case err != nil:
 		return row, err

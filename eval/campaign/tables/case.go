@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // runCase is a run and what it hides.
 type runCase struct {
 	Run          string
-	Family       simulate.Family // of the first fault
+	Family       fmt.Stringer // what is wrong, by the first fault: a simulate.Family, a pipeline.Kind or a named; nil: nothing
 	Ranks        int
 	Seed         uint64
 	Delay        simulate.Millis
@@ -19,6 +20,22 @@ type runCase struct {
 	Accumulation int
 	Notes        string
 	Hidden       []hiddenRank // none: a healthy run
+}
+
+// named is a family that somebody calls so, by its place among those of a table.
+type named struct {
+	place int
+	name  string
+}
+
+func (n named) String() string { return n.name }
+
+// family returns the name of what is wrong.
+func (c *runCase) family() string {
+	if c.Family == nil {
+		return simulate.NoFault.String()
+	}
+	return c.Family.String()
 }
 
 // hiddenRank is one rank that is delayed in one stage. Stages are the grouped

@@ -52,7 +52,7 @@ const curveConfidence = 0.95
 // curve is what is found in the runs of one family and size as their delay
 // grows.
 type curve struct {
-	Family       simulate.Family
+	Family       fmt.Stringer
 	Ranks        int
 	Intermittent bool
 	Arrivals     bool         // the runs have them
@@ -95,7 +95,7 @@ func (s *Score) curves() []curve {
 
 // name is what runs of a curve have in common, but for their size.
 func (c *curve) name() string {
-	name := c.Family.String()
+	name := (&runCase{Family: c.Family}).family()
 	if c.Intermittent {
 		name += ", intermittent"
 	}
@@ -109,8 +109,9 @@ func (c *curve) name() string {
 func (s *Score) point() curvePoint {
 	p := curvePoint{Delay: s.like().Delay, Runs: len(s.Runs), Share: meanShare(s.Runs)}
 	for f := range findingCount {
-		// A group has a run, and no more of them find than there are: no error.
-		p.Rates[f], _ = bootstrap.Binomial(s.count(func(r *scoredRun) bool { return r.had(f) }), p.Runs, curveConfidence)
+		// No more runs find than there are: the only error is of none, which have no rate.
+		of := s.only(func(r *scoredRun) bool { return f > foundCandidate || len(r.Windows) > 0 }) // accounts are of windows
+		p.Rates[f], _ = bootstrap.Binomial(of.count(func(r *scoredRun) bool { return r.had(f) }), len(of.Runs), curveConfidence)
 	}
 	return p
 }
@@ -196,7 +197,7 @@ func (s *Score) detectabilityTable() *table.Table {
 		for _, p := range c.Points {
 			row := append(table.Texts(c.name(), strconv.Itoa(c.Ranks), milliseconds(p.Delay)), table.WholeCell(p.Runs))
 			for _, r := range p.Rates {
-				row = append(row, table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), fixed(r.Lower), fixed(r.Upper))))
+				row = append(row, rateCell(r))
 			}
 			t.Add(append(row, table.TextCell(p.Share.String()))...)
 			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
@@ -204,6 +205,14 @@ func (s *Score) detectabilityTable() *table.Table {
 	}
 	t.Notes = []string{says("detectability", table.OutOf(astray, runs))}
 	return t
+}
+
+// rateCell is a count with the exact interval of its rate.
+func rateCell(r bootstrap.Rate) table.Cell {
+	if r.N == 0 {
+		return table.None()
+	}
+	return table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
 }
 
 func milliseconds(d simulate.Millis) string { return strconv.FormatFloat(float64(d), 'f', -1, 64) }

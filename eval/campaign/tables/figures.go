@@ -131,7 +131,7 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 // curve that needs the least, where there are runs enough to bound that.
 func detectability(curves []curve, like *curve) plots.Chart {
 	chart := plots.Chart{Columns: 2}
-	var family simulate.Family
+	var family fmt.Stringer
 	for i := range curves {
 		c := &curves[i]
 		if c.Ranks != like.Ranks || c.Intermittent != like.Intermittent {
@@ -164,7 +164,10 @@ func (c *curve) addTo(panel *plots.Panel) {
 	if c.Arrivals {
 		panel.Lines = append(panel.Lines, c.line("verdict, with arrivals", foundBoth))
 	} else {
-		panel.Lines = append(panel.Lines, c.line("frontier, top-2", foundTop2), c.line("z-scores", foundOutliers), c.line("blame", foundBlame),
+		if c.Points[0].Rates[foundTop2].N > 0 {
+			panel.Lines = append(panel.Lines, c.line("frontier, top-2", foundTop2))
+		}
+		panel.Lines = append(panel.Lines, c.line("z-scores", foundOutliers), c.line("blame", foundBlame),
 			c.line("K-S", foundKS), c.line("hybrid", foundHybrid), c.line("verdict", foundBoth))
 	}
 	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)

@@ -15,7 +15,7 @@ import (
 
 // What runs consist of.
 var (
-	families = text("families", func(r *row) string { return listed(r.distinct(func(x *scoredRun) string { return x.Family.String() })) })
+	families = text("families", func(r *row) string { return listed(r.distinct(func(x *scoredRun) string { return x.family() })) })
 	sizes    = text("ranks", func(r *row) string {
 		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
 	})
@@ -50,6 +50,9 @@ func (r *row) steps() string {
 	var all []int
 	for _, w := range r.recorded() {
 		all = append(all, w.Steps)
+	}
+	if len(all) == 0 {
+		return none
 	}
 	least, most := slices.Min(all), slices.Max(all)
 	if least == most {
@@ -179,7 +182,7 @@ func (s *Score) labelTable() *table.Table {
 	of := text("families", func(r *row) string {
 		return listed(r.only(func(x *scoredRun) bool {
 			return slices.ContainsFunc(x.Windows, func(w scoredWindow) bool { return has(r, &w) })
-		}).distinct(func(x *scoredRun) string { return x.Family.String() }))
+		}).distinct(func(x *scoredRun) string { return x.family() }))
 	})
 	t := tabulate("Labels: windows that carry each, the paper's cut", []string{"label", "strong"}, rows, inFault("windows with a fault", has), without, of)
 	t.Keys, t.Notes = 1, []string{says("labels", silent)}
@@ -202,9 +205,12 @@ func rateAtMost(k, n int) table.Cell {
 // were independent, which those of different runs are.
 func (s *Score) healthyTable() *table.Table {
 	rows := s.parts(
-		part{"healthy", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && !r.withArrivals() }},
+		part{"healthy", func(r *scoredRun) bool {
+			return r.healthy() && !r.noted("roles") && !r.withArrivals() && len(r.Windows) > 0
+		}},
 		part{"healthy, with arrivals", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
 		part{"healthy, roles differ", func(r *scoredRun) bool { return r.healthy() && r.noted("roles") }},
+		part{"healthy, without windows", func(r *scoredRun) bool { return r.healthy() && len(r.Windows) == 0 }},
 		part{"fault removed (A of A/B/A)", func(r *scoredRun) bool { return !r.healthy() }})
 	strong, automatic := func(w *scoredWindow) bool { return w.Strong }, func(w *scoredWindow) bool { return w.Automatic.Strong }
 	bound := func(head string, holds func(*scoredWindow) bool) measure {

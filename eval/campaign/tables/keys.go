@@ -2,10 +2,13 @@ package tables
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -36,7 +39,7 @@ func (k key) column() string {
 func (k key) of(c *runCase) (order float64, value string) {
 	switch k {
 	case byFamily:
-		return float64(c.Family), c.Family.String()
+		return orderOf(c.Family), c.family()
 	case byPattern:
 		if c.Intermittent {
 			return 1, "intermittent"
@@ -51,6 +54,20 @@ func (k key) of(c *runCase) (order float64, value string) {
 		return 0, "without"
 	}
 	return float64(c.Ranks), strconv.Itoa(c.Ranks)
+}
+
+// orderOf orders families: simulated ones of windows, of operators, and others as their table has them.
+func orderOf(f fmt.Stringer) float64 {
+	const many = 1 << 8
+	switch x := f.(type) {
+	case simulate.Family:
+		return float64(x)
+	case pipeline.Kind:
+		return many + float64(x)
+	case named:
+		return 2*many + float64(x.place)
+	}
+	return 0
 }
 
 // like is one of the runs, which stands for what all have in common.

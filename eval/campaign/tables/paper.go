@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // paperTable is a table that a campaign makes of some of its runs, most of them of
@@ -39,7 +40,7 @@ var paperTables = []paperTable{
 	{"table-14", "Table 14. ", areFor(14, isFaulty), (*Score).routingTable},
 	{"table-15", "Table 15. ", areFor(15, isFaulty, isAlone), (*Score).sweepTable},
 	{"healthy", "", func(_ *campaign.Task, r *scoredRun) bool {
-		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault })
+		return slices.ContainsFunc(r.listed(), func(w scoredWindow) bool { return !w.Fault })
 	}, (*Score).healthyTable},
 }
 
@@ -86,13 +87,22 @@ type Artifact struct {
 type Evaluation struct {
 	*campaign.Folder
 	gates *gates.Gates // nil: the defaults
+	cases map[string]*runCase
 	score *Score
 	rows  []campaign.Provenance
+
+	own bool // recordings that no campaign made
+	// Unread is what could not be read of such recordings.
+	Unread []string
 }
 
-// Open scores the archives of a finished campaign with the scoring of [Scorer] by gates, nil: the defaults. An archive
-// that is not the one that its row tells of is an error, and so is a run that is missing.
+// Open scores the archives of a finished campaign, or the recordings beside a truth.csv, with the scoring of [Scorer] by
+// gates, nil: the defaults. An archive that is not the one that its row tells of is an error, and so is a run that is
+// missing.
 func Open(dir string, by *gates.Gates) (*Evaluation, error) {
+	if !campaign.Holds(dir) && there(filepath.Join(dir, campaign.TruthName)) {
+		return openOwn(dir, by)
+	}
 	f, err := campaign.Open(dir)
 	if err != nil {
 		return nil, err
@@ -105,17 +115,20 @@ func Open(dir string, by *gates.Gates) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer := New(truth, by)
+	of := cases(truth)
+	scorer := newScorer(of, by)
 	for i := range f.Tasks {
-		if err := campaign.KeepWindows(context.Background(), f.Archive(&f.Tasks[i]), scorer.Add); err != nil {
+		t := &f.Tasks[i]
+		if err := f.Keep(context.Background(), t, func(x trace.Recording) error { return scorer.Add(t.ID, x) }); err != nil {
 			return nil, err
 		}
+		scorer.close(t.ID)
 	}
 	score := scorer.Score()
 	for i := range f.Tasks {
 		score.Runs[i].task = &f.Tasks[i]
 	}
-	return &Evaluation{f, by, score, rows}, nil
+	return &Evaluation{Folder: f, gates: by, cases: of, score: score, rows: rows}, nil
 }
 
 // Published reports whether groups of the campaign stand for published ones.
@@ -205,10 +218,16 @@ func (e *Evaluation) ofGroups() []Artifact {
 		rows = append(rows, g.row)
 		add := func(kind string, t *table.Table) {
 			t.Title = "Group " + g.name() + ". " + t.Title
-			out = append(out, Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}.Compared(e.score.reason))
+			a := Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}
+			if !e.own {
+				a = a.Compared(e.score.reason)
+			}
+			out = append(out, a)
+		}
+		if g.severalDelays() || e.own && len(g.grouped(byFamily)) > 0 {
+			add("detectability", g.detectabilityTable())
 		}
 		if g.severalDelays() {
-			add("detectability", g.detectabilityTable())
 			add("thresholds", g.thresholdTable())
 		}
 		if back := g.recoveries(); len(back) > 0 {

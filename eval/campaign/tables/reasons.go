@@ -169,7 +169,7 @@ func (s *Score) wideSets(sentence string, more ...any) string {
 	of := s.only(func(r *scoredRun) bool {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.Fault && wide(&w) })
 	})
-	families := of.distinct(func(r *scoredRun) string { return r.Family.String() })
+	families := of.distinct(func(r *scoredRun) string { return r.family() })
 	return says(sentence, append([]any{table.OutOf(k, n), listed(families), two}, more...)...)
 }
 

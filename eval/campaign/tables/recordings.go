@@ -58,11 +58,7 @@ func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) 
 
 // known are the cases of the campaign, and of a table beside the recordings.
 func (e *Evaluation) known(path string) (map[string]*runCase, error) {
-	rows, err := e.Truth()
-	if err != nil {
-		return nil, err
-	}
-	all := cases(rows)
+	all := maps.Clone(e.cases)
 	more, err := ReadTruth(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil

@@ -235,7 +235,7 @@ func (r *row) misses() string {
 		if x.Family == simulate.OptimizerHost || x.had(foundTop1) {
 			return ""
 		}
-		return fmt.Sprintf("%v at %d ranks", x.Family, x.Ranks)
+		return fmt.Sprintf("%v at %d ranks", x.family(), x.Ranks)
 	}))
 }
 

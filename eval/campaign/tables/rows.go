@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,9 +37,10 @@ func rowHead() []string {
 }
 
 func (r *scoredRun) rows() (rows [][]string) {
-	for i := range r.Windows {
+	all := r.listed()
+	for i := range all {
 		var row []string
-		for _, value := range r.values(&r.Windows[i]) {
+		for _, value := range r.values(&all[i]) {
 			row = append(row, record(value))
 		}
 		rows = append(rows, row)
@@ -46,8 +48,27 @@ func (r *scoredRun) rows() (rows [][]string) {
 	return rows
 }
 
-// values are those of a window under rowHead.
+// values are those of a window under rowHead; in a run without windows what is of one is unknown.
 func (r *scoredRun) values(w *scoredWindow) []any {
+	row := r.cells(w)
+	if len(r.Windows) > 0 {
+		return row
+	}
+	for i, head := range rowHead() {
+		if head == "suspect" {
+			break
+		}
+		if i > firstOfWindow || head == "window" {
+			row[i] = nil
+		}
+	}
+	return row
+}
+
+// firstOfWindow is the column of [rowHead] behind which all up to the suspect are of windows.
+var firstOfWindow = slices.Index(rowHead(), "fault")
+
+func (r *scoredRun) cells(w *scoredWindow) []any {
 	fault := func(value any) any { // which means nothing in a window without
 		if !w.Fault {
 			return nil
@@ -55,7 +76,7 @@ func (r *scoredRun) values(w *scoredWindow) []any {
 		return value
 	}
 	a, v := &w.Automatic, &r.Verdict
-	row := []any{r.Run, w.Window, r.Family, r.Ranks, r.Seed, milliseconds(r.Delay), r.Intermittent,
+	row := []any{r.Run, w.Window, r.family(), r.Ranks, r.Seed, milliseconds(r.Delay), r.Intermittent,
 		r.Accumulation, r.Notes, hiddenList(r.Hidden), w.Fault, w.Steps}
 	for _, ns := range []float64{w.pace.step.Mean, w.pace.step.Median, w.pace.step.P95} {
 		row = append(row, ns/1e6)

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -10,78 +11,112 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Scorer takes windows one at a time, a run's windows in order, and keeps
-// their scores only.
+// Scorer takes recordings one at a time, those of a run in order, and keeps the scores of runs that are closed only.
 type Scorer struct {
-	cases   map[string]*runCase
-	gates   gates.Gates
-	session *diagnose.Session
-	runs    []*scoredRun
-	pending []*trace.Window // of the last run, whose stages are not yet judged
+	cases map[string]*runCase
+	gates gates.Gates
+	o     diagnose.Options
+	runs  []*scoredRun
 }
 
 // New prepares to score against a truth table by gates, nil: the defaults.
-func New(truth []simulate.TruthRow, by *gates.Gates) *Scorer {
-	s := &Scorer{cases: cases(truth), gates: by.OrDefault()}
-	s.session = diagnose.New(diagnose.Options{Frontier: frontier.Options{Gates: &s.gates}})
+func New(truth []simulate.TruthRow, by *gates.Gates) *Scorer { return newScorer(cases(truth), by) }
+
+func newScorer(of map[string]*runCase, by *gates.Gates) *Scorer {
+	s := &Scorer{cases: of, gates: by.OrDefault()}
+	s.o.Frontier = frontier.Options{Gates: &s.gates}
 	return s
 }
 
-// Add scores one validated window. One of a run that the truth table does not have is an error. O(T·S·R).
-func (s *Scorer) Add(w *trace.Window) error {
-	c := s.cases[w.Run]
-	if c == nil {
-		return input.Bad(input.ErrMissing, "a window of run %q, which the truth table does not have", w.Run)
-	}
-	paper, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &s.gates})
+// Add scores one recording of a run; windows are validated, and have routing and methods besides. One of a run that the
+// truth table does not have is an error. O(T·S·R) of a window.
+func (s *Scorer) Add(run string, x trace.Recording) error {
+	r, err := s.of(run)
 	if err != nil {
 		return err
 	}
-	if err := s.session.Add(w); err != nil {
-		return err
+	if r.open == nil {
+		r.open = &unscored{session: diagnose.New(s.o)}
 	}
-	i := slices.IndexFunc(s.runs, func(r *scoredRun) bool { return r.Run == w.Run })
-	if i < 0 {
-		i = len(s.runs)
-		s.runs = append(s.runs, &scoredRun{runCase: *c})
+	switch x := x.(type) {
+	case *trace.Window:
+		paper, err := frontier.Analyze(x, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &s.gates})
+		if err != nil {
+			return err
+		}
+		r.Ranks = cmp.Or(r.Ranks, len(x.Ranks))
+		window := ofPaper(&r.runCase, paper.Main, r.faulty(len(r.Windows)))
+		window.pace, window.telemetry = paceOf(&r.runCase, x), telemetryOf(x)
+		r.Windows = append(r.Windows, window)
+		r.open.windows = append(r.open.windows, x)
+	case *operator.Trace:
+		r.Ranks = cmp.Or(r.Ranks, len(x.Ranks))
+		r.open.stages.trace(x)
 	}
-	r := s.runs[i]
-	if len(s.pending) > 0 && s.pending[0].Run != w.Run {
-		s.settle()
-	}
-	s.pending = append(s.pending, w)
-	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
-	window.pace, window.telemetry = paceOf(c, w), telemetryOf(w)
-	r.Windows = append(r.Windows, window)
-	return nil
+	return r.open.session.Add(x)
 }
 
-// settle judges the stages of the windows of the last run.
-func (s *Scorer) settle() {
-	for _, r := range s.runs {
-		if len(s.pending) > 0 && r.Run == s.pending[0].Run {
-			r.stages.windows(s.pending)
-			s.pending = nil
+// of returns the scores of a run.
+func (s *Scorer) of(run string) (*scoredRun, error) {
+	for i := len(s.runs) - 1; i >= 0; i-- { // the last is nearly always the one
+		if s.runs[i].Run == run {
+			return s.runs[i], nil
 		}
 	}
+	c := s.cases[run]
+	if c == nil {
+		return nil, input.Bad(input.ErrMissing, "a window of run %q, which the truth table does not have", run)
+	}
+	s.runs = append(s.runs, &scoredRun{runCase: *c})
+	return s.runs[len(s.runs)-1], nil
+}
+
+// unscored is what of a run is kept until all of it was added.
+type unscored struct {
+	session *diagnose.Session
+	windows []*trace.Window
+	stages  stagewise
+}
+
+// close scores the verdict of a run, of which nothing more comes, and returns the names under which it was recorded.
+func (r *scoredRun) close() (names []string) {
+	if r.open == nil {
+		return nil
+	}
+	all := r.open.session.Verdict().Runs
+	for i := range all {
+		names = append(names, all[i].Run)
+	}
+	v := diagnose.RunVerdict{}
+	if len(all) > 0 {
+		v = all[0]
+	}
+	r.open.stages.windows(r.open.windows)
+	r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent, &r.open.stages)
+	for i := range min(len(r.Windows), len(v.Windows)) {
+		r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
+	}
+	r.open = nil
+	return names
+}
+
+// close scores a run, of which nothing more comes, and returns what its recordings call it.
+func (s *Scorer) close(run string) []string {
+	i := slices.IndexFunc(s.runs, func(r *scoredRun) bool { return r.Run == run })
+	if i < 0 {
+		return nil
+	}
+	return s.runs[i].close()
 }
 
 // Score is what was added, in order of arrival.
 func (s *Scorer) Score() *Score {
-	s.settle()
 	out := &Score{Tau: s.gates.Tau, gates: s.gates, Runs: []*scoredRun{}}
-	verdicts := make(map[string]diagnose.RunVerdict)
-	for _, v := range s.session.Verdict().Runs {
-		verdicts[v.Run] = v
-	}
 	for _, r := range s.runs {
-		v := verdicts[r.Run]
-		r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent, &r.stages)
-		for i := range r.Windows {
-			r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
-		}
+		r.close()
 		out.Runs = append(out.Runs, r)
 	}
 	return out
@@ -106,8 +141,16 @@ type scoredRun struct {
 	runCase
 	Verdict verdict
 	Second  secondStage
-	Windows []scoredWindow
+	Windows []scoredWindow // none: it was recorded otherwise
 
-	stages stagewise
-	task   *campaign.Task // of a campaign
+	open *unscored      // nil: it is closed
+	task *campaign.Task // of a campaign
+}
+
+// listed returns the windows as tables have them: of a run without any, one of which nothing is known.
+func (r *scoredRun) listed() []scoredWindow {
+	if len(r.Windows) == 0 {
+		return []scoredWindow{{Fault: !r.healthy(), Methods: make([]routing, len(methodNames())-1)}}
+	}
+	return r.Windows
 }

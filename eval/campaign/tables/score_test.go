@@ -39,7 +39,7 @@ func scored(t *testing.T, truth []simulate.TruthRow, windows ...*trace.Window) *
 	t.Helper()
 	s := New(truth, nil)
 	for _, w := range windows {
-		if err := s.Add(w); err != nil {
+		if err := s.Add(w.Run, w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRemovedFault(t *testing.T) {
 
 func TestUnknownRun(t *testing.T) {
 	s := New([]simulate.TruthRow{{Run: "x", HiddenRank: -1, Ranks: 2}}, nil)
-	if err := s.Add(byHand("y", 0)); err == nil || !strings.Contains(err.Error(), `run "y", which the truth table does not have`) {
+	if err := s.Add("y", byHand("y", 0)); err == nil || !strings.Contains(err.Error(), `run "y", which the truth table does not have`) {
 		t.Errorf("a run that the truth table does not have: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func simulated(t *testing.T, spec simulate.Spec) *scoredRun {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(w); err != nil {
+		if err := s.Add(w.Run, w); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -87,8 +87,9 @@ func (g *groupRuns) summary() (rows [][]string) {
 func (g *groupRuns) values(measure string) (values []float64) {
 	column := slices.Index(rowHead(), measure)
 	for _, r := range g.Runs {
-		for i := range r.Windows {
-			if value, known := number(r.values(&r.Windows[i])[column]); known && (i == 0 || measure != runMeasure) {
+		all := r.listed()
+		for i := range all {
+			if value, known := number(r.values(&all[i])[column]); known && (i == 0 || measure != runMeasure) {
 				values = append(values, value)
 			}
 		}

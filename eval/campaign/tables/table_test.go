@@ -64,7 +64,7 @@ func TestPublication(t *testing.T) {
 	}
 	var numbers []int
 	for n := range 20 {
-		of, forward := &campaign.Task{Tables: []int{n}}, &scoredRun{runCase: runCase{Family: simulate.ForwardHost}}
+		of, forward := &campaign.Task{Tables: []int{n}}, &scoredRun{runCase: runCase{Family: simulate.ForwardHost, Hidden: []hiddenRank{{0, "x"}}}}
 		counted := func(made paperTable) bool {
 			return made.counts(of, run(120, 0, verdict{}, routing{})) || made.counts(of, forward)
 		}

@@ -35,6 +35,20 @@ const (
 	rankRight       rankAnswer = "right"
 )
 
+// places reports whether a finding is of what is seeded: its stage or operator, or a worker with several of them.
+func (c *runCase) places(f *diagnose.Finding) bool {
+	if c.seeded(f.Stage) || f.Op != "" && c.seeded(f.Op) {
+		return true
+	}
+	own := 0
+	for _, h := range c.Hidden {
+		if f.Rank != nil && h.Rank == *f.Rank {
+			own++
+		}
+	}
+	return f.Op == "" && f.Role != "" && own > 1
+}
+
 // rate compares a verdict with the truth.
 func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 	out := verdict{Confidence: v.Confidence.String(), Answer: rankNone}
@@ -52,7 +66,7 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 	}
 	first := v.Findings[0]
 	out.Kind, out.Rank, out.Stage, out.Gain = first.Kind.String(), first.Rank, first.Stage, first.Gain
-	out.StageRight = c.seeded(first.Stage)
+	out.StageRight = c.places(&first)
 	switch {
 	case first.Rank == nil:
 		out.Answer = rankUndecidable

@@ -54,6 +54,15 @@ type StepRange struct {
 	Count int   `json:"count"` // recorded steps
 }
 
+// Truth returns what a run of the specification hides.
+func (s Spec) Truth() (Truth, error) {
+	made, p, err := s.resolve()
+	if err != nil {
+		return Truth{}, err
+	}
+	return made.truth(p), nil
+}
+
 // truth of a resolved spec.
 func (s *Spec) truth(p *program) Truth {
 	t := Truth{Run: s.Run, Seed: s.Seed, Layout: s.Layout, Faults: []TrueFault{}}

@@ -63,6 +63,8 @@ type Folder struct {
 	Name  string // of the campaign
 	Path  string
 	Tasks []Task // of the plan
+	// Settings are under which the runs are analysed once more.
+	Settings []Setting
 }
 
 func (f *Folder) input(t *Task) string { return runsName + "/" + t.file() }
@@ -99,7 +101,7 @@ func Open(path string) (*Folder, error) {
 		return nil, err
 	}
 	tasks, err := s.Plan()
-	return &Folder{s.Name, path, tasks}, err
+	return &Folder{s.Name, path, tasks, s.Settings}, err
 }
 
 func readSpec(path string) (*Spec, error) {
@@ -118,7 +120,7 @@ func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Folder{s.Name, path, tasks}
+	f := &Folder{s.Name, path, tasks, s.Settings}
 	if err := f.holdsNoOther(s); err != nil {
 		return nil, nil, err
 	}

@@ -41,6 +41,9 @@ func (s *Spec) Plan() ([]Task, error) {
 	if err := s.validateCluster(); err != nil {
 		return nil, err
 	}
+	if err := s.validateSettings(); err != nil {
+		return nil, err
+	}
 	if len(s.Groups) == 0 {
 		return nil, input.Bad(input.ErrMissing, "campaign %s has no groups", s.Name)
 	}

@@ -31,6 +31,8 @@ type Spec struct {
 	Runner Runner  `yaml:"runner"`
 	Slurm  Cluster `yaml:"slurm,omitempty"` // of the runner slurm
 	Groups []Group `yaml:"groups"`
+	// Settings are under which the runs are analysed besides.
+	Settings []Setting `yaml:"settings,omitempty"`
 }
 
 // Cluster is what Slurm is asked for. What is left out is not asked for, except

@@ -90,6 +90,8 @@ type Evaluation struct {
 	cases map[string]*runCase
 	score *Score
 	rows  []campaign.Provenance
+	// settings are under which the same runs were scored once more.
+	settings []settingScore
 
 	own bool // recordings that no campaign made
 	// Unread is what could not be read of such recordings.
@@ -116,19 +118,27 @@ func Open(dir string, by *gates.Gates) (*Evaluation, error) {
 		return nil, err
 	}
 	of := cases(truth)
-	scorer := newScorer(of, by)
+	base := newScorer(of, by)
+	settings, err := underSettings(base, f.Settings)
+	if err != nil {
+		return nil, err
+	}
+	all := append([]*Scorer{base}, settings...)
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		if err := f.Keep(context.Background(), t, func(x trace.Recording) error { return scorer.Add(t.ID, x) }); err != nil {
+		if err := f.Keep(context.Background(), t, func(x trace.Recording) error { return addTo(all, t.ID, x) }); err != nil {
 			return nil, err
 		}
-		scorer.close(t.ID)
+		for _, s := range all {
+			s.close(t.ID)
+		}
 	}
-	score := scorer.Score()
-	for i := range f.Tasks {
-		score.Runs[i].task = &f.Tasks[i]
+	scores := scoresOf(all, f.Tasks)
+	e := &Evaluation{Folder: f, gates: by, cases: of, score: scores[0], rows: rows}
+	for i, s := range scores[1:] {
+		e.settings = append(e.settings, settingScore{f.Settings[i].Name, s})
 	}
-	return &Evaluation{Folder: f, gates: by, cases: of, score: score, rows: rows}, nil
+	return e, nil
 }
 
 // Published reports whether groups of the campaign stand for published ones.
@@ -178,6 +188,7 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 		out = append(out, a.Compared(reason))
 	}
 	out = append(out, e.ofGroups()...)
+	out = append(out, e.settingArtifact()...)
 	recording, err := e.overheads()
 	if err != nil {
 		return nil, err

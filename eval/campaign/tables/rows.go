@@ -13,15 +13,17 @@ import (
 
 // WriteRows writes everything that is known as CSV, one row per window; what belongs to a run
 // is repeated in each of its windows. Empty cells are unknown or do not apply. Behind them
-// stands where the run comes from.
+// stands under which setting that is, empty: none, and where the run comes from.
 func (e *Evaluation) WriteRows(w io.Writer) error {
 	var rows [][]string
-	for i, r := range e.score.Runs {
-		for _, row := range r.rows() {
-			rows = append(rows, append(row, e.rows[i].Cells()[1:]...))
+	for _, s := range append([]settingScore{{"", e.score}}, e.settings...) {
+		for i, r := range s.Runs {
+			for _, row := range r.rows() {
+				rows = append(rows, append(append(row, s.name), e.rows[i].Cells()[1:]...))
+			}
 		}
 	}
-	return table.WriteCSV(w, append(rowHead(), campaign.ProvenanceHead[1:]...), rows)
+	return table.WriteCSV(w, append(append(rowHead(), "setting"), campaign.ProvenanceHead[1:]...), rows)
 }
 
 func rowHead() []string {

@@ -20,6 +20,9 @@ type Scorer struct {
 	gates gates.Gates
 	o     diagnose.Options
 	runs  []*scoredRun
+	// Of a setting: steps of a window at most, 0: all; the account that routes, nil: the paper's.
+	steps   int
+	routing *frontier.Options
 }
 
 // New prepares to score against a truth table by gates, nil: the defaults.
@@ -43,20 +46,32 @@ func (s *Scorer) Add(run string, x trace.Recording) error {
 	}
 	switch x := x.(type) {
 	case *trace.Window:
-		paper, err := frontier.Analyze(x, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &s.gates})
-		if err != nil {
-			return err
-		}
 		r.Ranks = cmp.Or(r.Ranks, len(x.Ranks))
-		window := ofPaper(&r.runCase, paper.Main, r.faulty(len(r.Windows)))
-		window.pace, window.telemetry = paceOf(&r.runCase, x), telemetryOf(x)
-		r.Windows = append(r.Windows, window)
-		r.open.windows = append(r.open.windows, x)
+		for _, part := range divided(x, s.steps) {
+			if err := s.addWindow(r, part); err != nil {
+				return err
+			}
+		}
+		r.open.recorded++
+		return nil
 	case *operator.Trace:
 		r.Ranks = cmp.Or(r.Ranks, len(x.Ranks))
 		r.open.stages.trace(x)
 	}
 	return r.open.session.Add(x)
+}
+
+// addWindow scores a window, or a part of one.
+func (s *Scorer) addWindow(r *scoredRun, w *trace.Window) error {
+	paper, err := frontier.Analyze(w, s.routingOptions())
+	if err != nil {
+		return err
+	}
+	window := ofPaper(&r.runCase, paper.Main, r.faulty(r.open.recorded))
+	window.pace, window.telemetry = paceOf(&r.runCase, w), telemetryOf(w)
+	r.Windows = append(r.Windows, window)
+	r.open.windows = append(r.open.windows, w)
+	return r.open.session.Add(w)
 }
 
 // of returns the scores of a run.
@@ -76,9 +91,10 @@ func (s *Scorer) of(run string) (*scoredRun, error) {
 
 // unscored is what of a run is kept until all of it was added.
 type unscored struct {
-	session *diagnose.Session
-	windows []*trace.Window
-	stages  stagewise
+	session  *diagnose.Session
+	windows  []*trace.Window
+	recorded int // windows, of which those may be parts
+	stages   stagewise
 }
 
 // close scores the verdict of a run, of which nothing more comes, and returns the names under which it was recorded.

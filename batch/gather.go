@@ -107,13 +107,16 @@ func readCSV(r io.Reader, each func(*findings.Row) error) error {
 // shownColumns bounds how many columns of a file an error lists.
 const shownColumns = 50
 
-// places is where the columns of a finding are among those of a table, which may have others.
+// laterColumns begin the names of columns that tables of earlier versions lack; they are null there.
+const laterColumns = "latent_"
+
+// places is where the columns of a finding are among those of a table, which may have others; −1: it lacks it.
 func places(names []string) ([]int, error) {
 	expected := flatrow.Columns[findings.Row]()
 	at := make([]int, len(expected))
 	for i, name := range expected {
 		at[i] = slices.Index(names, name)
-		if at[i] >= 0 {
+		if at[i] >= 0 || strings.HasPrefix(name, laterColumns) {
 			continue
 		}
 		var found []string
@@ -140,7 +143,9 @@ func readCells(next func() ([]string, error), at []int, each func(*findings.Row)
 			return fmt.Errorf("row %d: %w (%w)", n, err, input.ErrFormat)
 		}
 		for i, k := range at {
-			own[i] = cells[k]
+			if own[i] = ""; k >= 0 {
+				own[i] = cells[k]
+			}
 		}
 		var row findings.Row
 		err = flatrow.Set(&row, own)

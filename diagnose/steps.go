@@ -233,9 +233,9 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 	if d.first {
 		s.limits = l.stretch.Limits()
 	}
-	// Of runs side by side findings alone are asked for: what may contradict a strong one.
-	if late := l.stretch.Strong(); in.beside != nil && len(late) > 0 {
-		l.latent = differ(d, unit, latent.Options{Screen: true, Known: late})
+	// Runs side by side are many: whom the first stage names for certain needs no second.
+	if in.beside != nil {
+		l.latent = differ(d, unit, latent.Options{Screen: true, Known: l.stretch.Strong()})
 	}
 }
 

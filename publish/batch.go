@@ -16,7 +16,37 @@ type Batch struct {
 	Weeks    []Week        `json:"weeks" doc:"weeks, of runs that say when they began"`
 	Changes  []BatchChange `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
 	Onsets   []Onset       `json:"onsets" doc:"weeks from which on a host or a GPU delays more or fewer of the runs"`
+	Latent   BatchLatent   `json:"latent" doc:"ranks that differ from their peers by more than a margin, however little that costs"`
 	LeftOut  []Problem     `json:"left_out" doc:"inputs that are not in it, or not whole"`
+}
+
+// BatchLatent is which ranks of which runs differ from their peers by less than a delay is found by.
+type BatchLatent struct {
+	Tested      int               `json:"runs_tested" doc:"runs that were tested"`
+	Correction  string            `json:"correction" doc:"for as many runs: how q follows from p"`
+	Rate        float64           `json:"discovery_rate" doc:"q up to which a difference passes: such a part of those that do is chance, at most on average"`
+	Differences []BatchDifference `json:"differences" doc:"the surest of each run, the least q first"`
+}
+
+// BatchDifference is the surest latent difference of a run.
+type BatchDifference struct {
+	Folder string   `json:"folder" doc:"of the recording"`
+	Run    string   `json:"run" doc:"name of the run"`
+	Rank   int64    `json:"rank" doc:"the rank"`
+	Host   *string  `json:"host" doc:"its host; null: not known"`
+	Stage  *string  `json:"stage" doc:"where; null: in several stages together"`
+	Level  int64    `json:"level_ns" doc:"its own work beyond the median of its peers, of a step"`
+	P      *float64 `json:"p" doc:"chance of it in a run of equal ranks"`
+	Q      *float64 `json:"q" doc:"the same, corrected for the runs that were tested"`
+	Passes bool     `json:"passes" doc:"q is no more than discovery_rate"`
+}
+
+// latentOfRuns returns the latent differences of all runs.
+func latentOfRuns(sum *findings.Summary) BatchLatent {
+	list, tested := sum.Latent()
+	return BatchLatent{tested, "Benjamini–Hochberg over runs", findings.DiscoveryRate, each(list, func(l findings.Latent) BatchDifference {
+		return BatchDifference{l.Run.Folder, l.Run.Name, l.Rank, nonZero(l.Host), nonZero(l.Stage), l.Level, number(l.P), number(l.Q), l.Passes()}
+	})}
 }
 
 // BatchRun is one run: what delays it most.
@@ -94,6 +124,7 @@ func BatchOf(sum *findings.Summary, headline string, changes []findings.Change, 
 		each(onsets, func(o findings.Onset) Onset {
 			return Onset{o.Host, nonNegative(o.LocalRank), o.Week.String(), o.Low.String(), o.High.String(), number(o.Before), number(o.After), number(o.P)}
 		}),
+		latentOfRuns(sum),
 		each(sum.Refused, func(r findings.Refused) Problem { return Problem{r.Path, r.Error} })}
 }
 

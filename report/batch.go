@@ -57,6 +57,7 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 	}
 	return put(headline{batchHeadline(sum, runs), evidence.Insufficient},
 		section("Worst runs", worstRuns(runs[:flagged])),
+		section("Ranks that differ by less than a delay", latentRanks(sum)),
 		section("Hosts that recur", recurring("host", hosts)),
 		section("GPUs that recur", recurring("GPU", gpus)), none,
 		section("Stages", countTable("stage", sum.Stages())),
@@ -100,6 +101,22 @@ func worstRuns(runs []*findings.Run) *table.Table {
 	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
 		t.Row(r.Name, say("who delays", f), f.Stage, f.Host, f.RunGain, r.Lost(), f.Confidence, r.Folder)
+	}
+	return t
+}
+
+// latentRanks is a table of the latent differences that pass the correction for all runs.
+func latentRanks(sum *findings.Summary) *table.Table {
+	t := tableOf("latent ranks")
+	all, tested := sum.Latent()
+	passing := slices.DeleteFunc(all, func(l findings.Latent) bool { return !l.Passes() })
+	t.Caption = fmt.Sprintf("own work: of a step, beyond the median of its peers. q: chance, corrected for %s (Benjamini–Hochberg): of those listed %s is chance, at most on average.",
+		table.Counted(tested, "tested run"), table.Percent(findings.DiscoveryRate))
+	if more := len(passing) - mostRuns; more > 0 {
+		t.Caption += fmt.Sprintf(" %d more in the JSON.", more)
+	}
+	for _, l := range passing[:min(len(passing), mostRuns)] {
+		t.Row(l.Run.Name, l.Rank, cmp.Or(l.Stage, "several"), l.Host, l.Level, pValue(l.Q), l.Run.Folder)
 	}
 	return t
 }

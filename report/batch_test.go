@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,5 +44,32 @@ func renderedBatches(t *testing.T, format Format, s Style, f func(name string, o
 			t.Fatalf("batch %s: %v", name, err)
 		}
 		f("batch-"+name, out.Bytes())
+	}
+}
+
+// TestBatchLatent: ranks that pass the correction for all runs are listed with it, others are not.
+func TestBatchLatent(t *testing.T) {
+	sum := findings.NewSummary()
+	for i := range 40 {
+		p, rank, stage, level := 1.0, int64(i), "data", int64(2e6)
+		row := &findings.Row{Run: fmt.Sprintf("job-%d", i), Steps: 10, Step: 2e8, Ranks: 8, Status: "no_straggler", Stages: "{}", LatentP: &p}
+		if i == 7 || i == 9 {
+			p = map[int]float64{7: 1e-5, 9: 0.008}[i]
+			row.LatentRank, row.LatentStage, row.Latent = &rank, &stage, &level
+		}
+		sum.Add(row)
+	}
+	var b bytes.Buffer
+	if err := to(&b, Text, Style{Width: 100}).Batch(sum); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{"Ranks that differ by less than a delay", "job-7", "corrected for 40 tested runs (Benjamini–Hochberg): of those listed 5.0 % is chance"} {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "job-9") {
+		t.Errorf("job-9 has q of 0.16, and is listed:\n%s", got)
 	}
 }

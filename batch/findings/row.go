@@ -59,6 +59,13 @@ type Row struct {
 	Last      *int64   `json:"last_struck" parquet:"last_struck"`
 	Pattern   *string  `json:"pattern" parquet:"pattern,dict"`
 	P         *float64 `json:"p" parquet:"p"`
+
+	// Of the run: who differs by less than a delay is found by, the surest. Null without one, and LatentP where nothing was tested.
+	LatentRank  *int64   `json:"latent_rank" parquet:"latent_rank"`
+	LatentHost  *string  `json:"latent_host" parquet:"latent_host,dict"`
+	LatentStage *string  `json:"latent_stage" parquet:"latent_stage,dict"` // "" is several
+	Latent      *int64   `json:"latent_ns" parquet:"latent_ns"`            // own work beyond the peers', of a step
+	LatentP     *float64 `json:"latent_p" parquet:"latent_p"`              // 1 without one
 }
 
 // Window is one window of a run, and which of the run's findings show in it.
@@ -220,6 +227,7 @@ func hostsOf(m *frontier.Result) int64 {
 
 func runRow(at Where, v *diagnose.RunVerdict) Row {
 	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Status: v.Status.String()}
+	row.latent(v.Latent)
 	if v.Together > 0 {
 		row.Together = finite(v.Together)
 	}

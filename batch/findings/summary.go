@@ -40,6 +40,7 @@ type Run struct {
 	Time   int64              // exposed, of all windows, ns
 	Worst  *Row               // the finding that is worst; nil: none
 	stages map[string]float64 // exposed time in all windows, ns
+	latent latentOf
 	weight float64
 }
 
@@ -93,6 +94,7 @@ func (s *Summary) Add(row *Row) {
 		r.Time += row.Step * row.Steps
 		r.Steps += row.Steps
 		r.addStages(row)
+		r.latent.add(row)
 		if row.Start != nil && (r.Begin == 0 || *row.Start < r.Begin) {
 			r.Begin = *row.Start
 		}

@@ -169,7 +169,7 @@ accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdi
 	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o bin/accuracy/paper
 	if [ -e $(SHARED)/tools/scenarios.py ]; then for seed in 500 900; do $(PYTHON) $(SHARED)/tools/scenarios.py --write bin/accuracy/scenarios $$seed 20; done; fi
 	$(GO) run ./eval/accuracy score -sfstat bin/sfstat $$([ -e bin/accuracy/scenarios ] && echo -scenarios bin/accuracy/scenarios) \
-	  -fixtures fixtures $$([ -e $(SHARED)/data ] && echo -shared $(SHARED)/data) -campaign bin/accuracy/paper -windows 5 -operators 1200 -comparisons 100 $(ACCURACY_MORE) -o $(ACCURACY)
+	  -fixtures fixtures $$([ -e $(SHARED)/data ] && echo -shared $(SHARED)/data) -campaign bin/accuracy/paper -composed 40 -windows 5 -operators 1200 -comparisons 100 $(ACCURACY_MORE) -o $(ACCURACY)
 	$(GO) run ./eval/accuracy page $(ACCURACY) > bin/accuracy/page.md && mv bin/accuracy/page.md docs/accuracy.md
 
 METAMORPHIC ?= metamorphic.csv

@@ -54,6 +54,11 @@ func judge(t truth, v *verdict) string {
 		return judgeEveryone(t.faults[0], v)
 	case late, hang:
 		return judgeLate(t, v)
+	case free, coarse:
+		if v.Status == "undecided" || v.Status == "unseen" || t.kind == free && v.Status == "no_straggler" {
+			return ""
+		}
+		return judgeLate(t, v)
 	}
 	return ""
 }

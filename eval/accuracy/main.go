@@ -3,7 +3,7 @@
 //
 //	go run ./eval/accuracy score -sfstat bin/sfstat -fixtures fixtures -windows 5 -o new.csv
 //	go run ./eval/accuracy compare old.csv new.csv   # right in both, in one, in neither; what only the old one has
-//	go run ./eval/accuracy table new.csv             # how many are right, by family
+//	go run ./eval/accuracy table new.csv             # how many are right, by family, with intervals
 //	go run ./eval/accuracy page new.csv              # the same as docs/accuracy.md
 //
 // score runs the program on every job and writes a row for each, and for each variant of
@@ -38,7 +38,7 @@ var commands = map[string]struct {
 	write  func(stdout io.Writer, tables [][]row) error
 }{
 	"compare": {[]string{"OLD.csv", "NEW.csv"}, func(w io.Writer, t [][]row) error { return writeComparison(w, t[0], t[1]) }},
-	"table":   {[]string{"TABLE.csv"}, func(w io.Writer, t [][]row) error { return printTables(w, tablesOf(t[0])...) }},
+	"table":   {[]string{"TABLE.csv"}, func(w io.Writer, t [][]row) error { return printTables(w, tablesOf(t[0], true)...) }},
 	"page":    {[]string{"TABLE.csv"}, func(w io.Writer, t [][]row) error { return writePage(w, t[0]) }},
 }
 
@@ -76,6 +76,7 @@ type source struct {
 // sources are in the order of the table.
 var sources = []source{
 	{"scenarios", "composed jobs in this `folder`, each with packets.jsonl and truth.json", scenarios},
+	{"composed", "`N` composed jobs of each family, or \"N FAMILY …\"", composedJobs},
 	{"fixtures", "the recordings of this `folder`, fixtures in the repository", recordedJobs(true)},
 	{"shared", "the recordings of this `folder` of shared data", recordedJobs(false)},
 	{"jobs", "real jobs that eval/realjobs/jobs.py ran in this `folder`", realJobs},

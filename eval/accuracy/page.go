@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -24,19 +25,27 @@ var pageText string
 const recordedName = "right"
 
 // tablesOf are a table for each source: a row for each family, with how many jobs have a fault
-// that has to be named, how many are right, in each variant, and what is wrong with the others.
-func tablesOf(rows []row) []*table.Table {
+// that has to be named, how many are right, in each variant, and what is wrong with the others. bounds: with the
+// interval of the part of jobs that are right as they were recorded.
+func tablesOf(rows []row, bounds bool) []*table.Table {
 	var out []*table.Table
 	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
 		of := where(rows, func(r row) bool { return r.Source == source })
 		variants := distinct(of, func(r row) string { return r.Variant })
-		t := &table.Table{Title: source, Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "due"), table.Words(recordedName),
+		heads := []string{recordedName}
+		if bounds {
+			heads = append(heads, "95 %")
+		}
+		t := &table.Table{Title: source, Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "due"), table.Words(heads...),
 			table.Words(variants[1:]...), table.Words("what is wrong"))}
 		line := func(name string, of []row) {
 			recorded := where(of, func(r row) bool { return r.Variant == variants[0] })
 			cells := []any{name, len(where(recorded, func(r row) bool { return r.Due > 0 }))}
-			for _, v := range variants {
+			for i, v := range variants {
 				cells = append(cells, rightOf(where(of, func(r row) bool { return r.Variant == v })))
+				if i == 0 && bounds {
+					cells = append(cells, boundsOf(len(where(recorded, func(r row) bool { return r.Right })), len(recorded)))
+				}
 			}
 			t.Row(append(cells, wrongs(recorded))...)
 		}
@@ -80,6 +89,18 @@ func rightOf(rows []row) string {
 	return fmt.Sprintf("%d of %d", len(where(rows, func(r row) bool { return r.Right })), len(rows))
 }
 
+// boundsOf is the interval of a part in percent, at 95 %: "78–99" (Wilson 1927, JASA 22:209–212).
+func boundsOf(k, n int) string {
+	if n == 0 {
+		return "–"
+	}
+	const z = 1.959964
+	N := float64(n)
+	part, squares := float64(k)/N, z*z/N
+	middle, half := part+squares/2, z*math.Sqrt((part*(1-part)+squares/4)/N)
+	return fmt.Sprintf("%.3g–%.3g", 100*max(0, middle-half)/(1+squares), 100*min(1, (middle+half)/(1+squares)))
+}
+
 // wrongs counts what is wrong, the most frequent first.
 func wrongs(rows []row) string {
 	count := map[string]int{}
@@ -98,7 +119,7 @@ func wrongs(rows []row) string {
 
 // generatedSources share a table on the page, with a row for each; all others but comparisons
 // are recordings, which share another.
-var generatedSources = []string{"scenarios", "jobs", "campaign", "windows", "operators"}
+var generatedSources = []string{"scenarios", "composed", "jobs", "campaign", "windows", "operators"}
 
 // writePage writes the page about a table.
 func writePage(w io.Writer, rows []row) error {
@@ -113,7 +134,7 @@ func writePage(w io.Writer, rows []row) error {
 		}
 	}
 	tables := map[string]string{}
-	for _, t := range tablesOf(rows) {
+	for _, t := range tablesOf(rows, false) {
 		source := t.Title
 		t.Title = ""
 		var out bytes.Buffer

@@ -120,13 +120,13 @@ func TestTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `fixtures
-  family         due  right   what is wrong
-  backward       1    0 of 1  false all-clear 1
-  data           1    0 of 1  false all-clear 1
-  callback_host  1    0 of 1  false all-clear 1
-  nofault        0    1 of 1
-  roles          0    1 of 1
-  all            3    2 of 5  false all-clear 3
+  family         due  right   95 %       what is wrong
+  backward       1    0 of 1  0–79.3     false all-clear 1
+  data           1    0 of 1  0–79.3     false all-clear 1
+  callback_host  1    0 of 1  0–79.3     false all-clear 1
+  nofault        0    1 of 1  20.7–100
+  roles          0    1 of 1  20.7–100
+  all            3    2 of 5  11.8–76.9  false all-clear 3
 `
 	if out.String() != want {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
@@ -134,6 +134,18 @@ func TestTables(t *testing.T) {
 	out.Reset()
 	if err := run([]string{"compare", path, path}, &out); err != nil || !strings.Contains(out.String(), "all                               5     2           0         0         3") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestBounds: by statsmodels 0.14, proportion_confint(18, 20, method="wilson") and so on.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		k, n int
+		want string
+	}{{18, 20, "69.9–97.2"}, {0, 84, "0–4.37"}, {300, 300, "98.7–100"}, {0, 0, "–"}} {
+		if got := boundsOf(c.k, c.n); got != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.k, c.n, got, c.want)
+		}
 	}
 }
 

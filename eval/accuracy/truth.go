@@ -19,6 +19,8 @@ const (
 	turns    kind = "turns"    // another rank is slow in each stretch of steps
 	startUp  kind = "start-up" // the first steps are slow
 	quiet    kind = "quiet"    // nobody is slow, in a recording that may be too short to say so
+	free     kind = "free"     // a rank is slow where nobody waits for anybody: it ends the job later
+	coarse   kind = "coarse"   // some ranks are slow, on a clock that may be too coarse to show who waits
 	hang     kind = "hang"     // a rank never enters a collective
 	// operators: workers, stages, groups or links of an operator trace are slow.
 	operators kind = "operators"

@@ -8,8 +8,11 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/draws"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // latentJob is a job of four replicas of four pipeline stages in 40 steps of 7 s, of which 1 % is 71 ms.
@@ -40,7 +43,7 @@ func TestOperatorLatent(t *testing.T) {
 		op    string // kind of operators; "": nobody is heard
 		level [2]float64
 	}{
-		"4 % slower": {pipeline.Fault{Kind: pipeline.SlowWorker, Where: worker6, Size: pipeline.Size{Factor: 1.04}}, "backward-compute", [2]float64{105, 140}},
+		"4 % slower": {pipeline.Fault{Kind: pipeline.SlowWorker, Where: worker6, Size: pipeline.Size{Factor: 1.04}}, "backward-compute", [2]float64{95, 150}},
 		"1 % slower": {pipeline.Fault{Kind: pipeline.SlowWorker, Where: worker6, Size: pipeline.Size{Factor: 1.01}}, "", [2]float64{}},
 		"80 ms late": {pipeline.Fault{Kind: pipeline.LateStart, Where: worker6, Size: pipeline.Size{Delay: 80}}, "forward-compute", [2]float64{79, 81}},
 		"60 ms late": {pipeline.Fault{Kind: pipeline.LateStart, Where: worker6, Size: pipeline.Size{Delay: 60}}, "", [2]float64{}},
@@ -132,6 +135,51 @@ func TestShortTogether(t *testing.T) {
 	}
 	if got := shortTogether(pieces, 9); len(got) != 3 {
 		t.Errorf("%+v: what reaches the margin stays alone, and so does the only one that does not", got)
+	}
+}
+
+// TestOperatorAccounts: the frontier over the replicas of a stage says where they synchronise, that a slow worker is latest in
+// what it takes longer in, and what workers do by themselves: the same as the second stage is given.
+func TestOperatorAccounts(t *testing.T) {
+	o := made(t, latentJob(1, pipeline.Fault{Kind: pipeline.SlowWorker, Where: worker6, Size: pipeline.Size{Factor: 1.5}}))
+	j, err := examine(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.prepare()
+	v := operatorVerdict(t, o).Runs[0]
+	for stage, a := range v.Operators.Accounts {
+		sum := int64(0)
+		for _, s := range a.Stages {
+			sum += s.Advance
+		}
+		if sum != a.Makespan || a.Group != j.stageName(stage) || len(a.Ranks) != 4 || a.SyncPoint.Name != "wait.optimizer-clip-main-grad" {
+			t.Errorf("stage %d: %d of %d ns, %+v", stage, sum, a.Makespan, a.SyncPoint)
+		}
+	}
+	if a := v.Operators.Accounts[1]; a.Leader.Rank == nil || *a.Leader.Rank != 6 || a.Stages[a.Leader.Stage].Name != "backward-compute" || !slices.Contains(a.Labels, labels.SyncWaitDependent) {
+		t.Errorf("%+v, %v", a.Leader, a.Labels)
+	}
+	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range j.ownPieces() {
+		if p.late {
+			continue
+		}
+		for at, own := range p.own {
+			step, worker := at/len(j.Workers), at%len(j.Workers)
+			w, sum := windows[j.v.Stage(worker)], int64(0)
+			for k, name := range w.Schema.Stages {
+				if base, _ := stagename.Split(name); base == p.op {
+					sum += w.Step(step)[k*len(w.Ranks)+j.v.Replica(worker)]
+				}
+			}
+			if sum != own {
+				t.Fatalf("%s, step %d, worker %d: %d by itself, %d in the account", p.op, step, worker, own, sum)
+			}
+		}
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/microbatch"
+	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -29,6 +31,9 @@ type Operators struct {
 	Outliers *zscore.Result
 	Walks    *operators.Walks
 	Signs    *operators.Signs // of K-S, outliers and walks, by rank
+	// Accounts are those of the replicas of each pipeline stage, by kinds of operators and waits; none where no frontier could
+	// be taken. They decide no finding.
+	Accounts []*frontier.Result
 	Notes    []input.Note
 }
 
@@ -65,6 +70,7 @@ func (s *Session) addOperators(t *operator.Trace) error {
 		return err
 	}
 	j.gates, j.minGain = s.gates()
+	j.account(s.o.Frontier)
 	v, err := j.judge(t.Run)
 	if err != nil {
 		return err
@@ -111,6 +117,27 @@ func examine(t *operator.Trace) (*opJudge, error) {
 			Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
 	return j, nil
+}
+
+// account takes the frontier over the replicas of each pipeline stage, as sfstat frontier does, by the cut and gates of the
+// options.
+func (j *opJudge) account(o frontier.Options) {
+	o.SyncAfter, o.Reference = "", nil // of windows
+	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
+	for _, w := range windows {
+		var a *frontier.Analysis
+		if a, err = frontier.Analyze(w, o); err != nil {
+			break
+		}
+		m := a.Main
+		m.Group, m.Substages = j.stageName(int(w.Index)), nil
+		m.SyncPoint.Boundaries = slices.DeleteFunc(m.SyncPoint.Boundaries, func(b frontier.Boundary) bool { return !b.Syncs })
+		j.Accounts = append(j.Accounts, m)
+	}
+	if err != nil {
+		j.Accounts = nil
+		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown, Text: "no account of the replicas: " + err.Error()})
+	}
 }
 
 // notesOf are the notes of a trace and its model, each once.

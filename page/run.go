@@ -357,8 +357,14 @@ func gain(s frontier.Stage) float64 {
 
 func parts(v *diagnose.RunVerdict) []Part {
 	out := []Part{}
-	for _, w := range v.Windows[:min(mostParts, len(v.Windows))] {
-		m := w.Main
+	var accounts []*frontier.Result
+	for _, w := range v.Windows {
+		accounts = append(accounts, w.Main)
+	}
+	if o := v.Operators; o != nil && len(accounts) == 0 {
+		accounts = o.Accounts
+	}
+	for _, m := range accounts[:min(mostParts, len(accounts))] {
 		p := Part{Window: m.Window, First: m.FirstStep, Steps: m.Steps, Ranks: len(m.Ranks), Missing: len(m.Quality.Missing), Cut: m.Cut.String(), Makespan: m.Makespan,
 			Residual: m.Quality.ClosureResidual, Overlap: m.Quality.OverlapError, Gathered: m.Quality.GatherOK, Labels: []string{}}
 		for _, l := range m.Labels {

@@ -4,6 +4,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
 )
 
 // Verdict is the run that most needs attention, then the others.
@@ -34,7 +35,7 @@ type Run struct {
 	Next       []Action                         `json:"next" doc:"what to do next, the most useful first"`
 	Devices    []VerdictDevice                  `json:"devices" doc:"how the device of each rank spent its time; empty: not recorded"`
 	Earlier    *Earlier                         `json:"earlier" doc:"of a run that goes on: what came before the windows that the verdict is on; null: nothing"`
-	Windows    []Window                         `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups"`
+	Windows    []Window                         `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups; of an operator trace one for the replicas of each pipeline stage"`
 	Paper      []Window                         `json:"paper_windows" doc:"the same windows by the step cut without model fit, where that differs"`
 }
 
@@ -267,6 +268,9 @@ func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 		if w.Paper != nil {
 			out.Paper = append(out.Paper, windowOf(w.Paper, words.WindowWords))
 		}
+	}
+	if o := v.Operators; o != nil && len(v.Windows) == 0 {
+		out.Windows = each(o.Accounts, func(a *frontier.Result) Window { return windowOf(a, words.WindowWords) })
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
@@ -27,7 +28,31 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 		}
 		return append(d, hint("-v for evidence, operators and walks"))
 	}
-	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), noteBlocks(o.Notes))
+	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), replicaBlocks(o), noteBlocks(o.Notes))
+}
+
+// replicaBlocks are the accounts of the replicas of each pipeline stage, a line each, and their labels.
+func replicaBlocks(o *diagnose.Operators) document {
+	if o.Replicas < 2 {
+		return nil
+	}
+	t := tableOf("replicas")
+	var given []labels.Label
+	var reasons []labels.Reason
+	for _, a := range o.Accounts {
+		given, reasons = append(given, a.Labels...), append(reasons, a.Reasons...)
+		row := t.Cells(a.Group, perStep(a.Makespan, a), nil, nil, labelItems(a.Labels), nil)
+		if s := lead(a); s >= 0 {
+			row[2], row[3] = table.TextCell(a.Stages[s].Name), table.OptionalCell(a.Stages[s].Share)
+		}
+		if a.Leader.Rank != nil {
+			row[5] = table.TextCell(fmt.Sprintf("%s %d", nounOf(o.StandsFor(*a.Leader.Rank) != nil), *a.Leader.Rank))
+		}
+		t.Add(row...)
+	}
+	slices.Sort(given)
+	slices.Sort(reasons)
+	return put(section("Frontier over the replicas", ends(t, windowLimit).Tidy()), wordBlocks(slices.Compact(given), slices.Compact(reasons)))
 }
 
 // noteBlocks are what is incomplete, and what was made of it.

@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/blame"
@@ -132,6 +133,34 @@ func TestWindowsOfPipelineStages(t *testing.T) {
 	for step, ok := range filled {
 		if !ok {
 			t.Errorf("step %d: no rank works to its end", step)
+		}
+	}
+}
+
+// TestWindowsWithoutWaits: of a collective over the replicas its stage has the transfer, and the time until the last member has
+// started is wait before it.
+func TestWindowsWithoutWaits(t *testing.T) {
+	v := slow(t, nil)
+	windows, err := stages.OperatorWindows(v.Trace, v.Grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const op = "optimizer-clip-main-grad"
+	for i, in := range v.Grid.Instances {
+		if v.Trace.Names[in.Name] != op {
+			continue
+		}
+		w := windows[in.Stage]
+		k := slices.Index(w.Schema.Stages, op)
+		for l := range v.Grid.Lanes() {
+			step, d := l/v.Grid.Replicas, l%v.Grid.Replicas
+			row := v.Grid.At[i*v.Grid.Lanes()+l]
+			if got := w.Step(step)[k*len(w.Ranks)+d]; got != v.transfer[row] {
+				t.Fatalf("stage %d, step %d, replica %d: %s takes %d, want the transfer, %d of %d", in.Stage, step, d, op, got, v.transfer[row], v.Trace.Dur[row])
+			}
+			if got := w.Step(step)[(k-1)*len(w.Ranks)+d]; got < v.wait[row] {
+				t.Fatalf("stage %d, step %d, replica %d: waits for %d before %s, want %d or more", in.Stage, step, d, got, op, v.wait[row])
+			}
 		}
 	}
 }

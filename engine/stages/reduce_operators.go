@@ -21,17 +21,19 @@ import (
 //
 // With c the time up to which a step is accounted for, an operator from a to b
 // gets max(0, b − max(a, c)) and the wait before it max(0, a − c): they add up
-// to the end of the last one exactly, also where operators overlap. The wall
-// time of a step is the same for all, to its last end on any rank; what is left
-// of it after a rank's last operator is in no stage.
+// to the end of the last one exactly, also where operators overlap. Of that, the
+// time until the last member of its collective or transfer has started is wait
+// too. The wall time of a step is the same for all, to its last end on any rank;
+// what is left of it after a rank's last operator is in no stage.
 //
 // Recorded steps are often samples of a run. A window numbers them on from the
 // first, and says so in a note; since all ranks begin and end a step together
 // by this account, nothing of one step is carried into the next. O(n).
 func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, error) {
 	var out []*trace.Window
+	waits, _ := t.Waits()
 	for stage := range int32(g.Stages) {
-		w, err := operatorWindow(t, g, stage)
+		w, err := operatorWindow(t, g, stage, waits)
 		if err != nil {
 			return nil, fmt.Errorf("pipeline stage %d: %w", stage, err)
 		}
@@ -40,8 +42,9 @@ func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, erro
 	return out, nil
 }
 
-// operatorWindow is the reduction of one pipeline stage.
-func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32) (*trace.Window, error) {
+// operatorWindow is the reduction of one pipeline stage, given by row how long
+// others were waited for.
+func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32, waits []int64) (*trace.Window, error) {
 	w := &trace.Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),
 		Notes: slices.Concat(t.Notes, g.Notes)}
 	if last := t.Steps[g.Steps[len(g.Steps)-1]]; last-w.FirstStep != int64(len(g.Steps)-1) {
@@ -73,8 +76,9 @@ func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32) (*trace.Wi
 			for k, i := range queue {
 				row := g.At[int(i)*g.Lanes()+lane]
 				a, b := t.Start[row], t.Start[row]+t.Dur[row]
-				w.Durations[(s*S+2*k)*R+column] = max(0, a-c)
-				c = max(c, a)
+				met := min(a+max(0, waits[row]), b) // the last member has started
+				w.Durations[(s*S+2*k)*R+column] = max(0, met-c)
+				c = max(c, met)
 				w.Durations[(s*S+2*k+1)*R+column] = max(0, b-c)
 				c = max(c, b)
 			}

@@ -29,6 +29,7 @@ type program struct {
 	most      []int32  // by name: instances in a step
 	apart     []bool   // by instance: it is a stage of its own
 	ran, lost int
+	absent    []absence
 	// incomplete: steps lack rows that their ranks usually have.
 	incomplete bool
 	// synchronises: an operator shows that ranks wait in it. unbounded: how long steps take is not known.
@@ -362,11 +363,15 @@ func (p *program) account() {
 		p.expose(c)
 	}
 	expected := p.expected(byRank)
-	for _, rank := range ranks {
-		u := usualOf(byRank[rank], expected)
-		u.spans(byRank[rank])
+	usual := make([]*usual, len(ranks))
+	for i, rank := range ranks {
+		usual[i] = usualOf(byRank[rank], expected)
+	}
+	p.findAbsent(usual, func(rank int) *cell { return byRank[ranks[rank]][0] })
+	for i, rank := range ranks {
+		usual[i].spans(byRank[rank])
 		for _, c := range byRank[rank] {
-			p.fill(c, u)
+			p.fill(c, usual[i])
 		}
 	}
 	p.nameStages()

@@ -8,6 +8,53 @@ type usual struct {
 	times []int64 // median, by instance; −1 of what need not be there
 	gap   int64   // median, between the last operator and the next step
 	first int     // the instance that steps begin with
+	// absent are collectives, by instance, of which the rank has no row at all, though most others have: their times are the
+	// others'.
+	absent []bool
+}
+
+// absence is a name of which a rank has no rows, though most others have them in nearly every step.
+type absence struct {
+	of     *cell // of the rank
+	name   int32
+	others int
+	filled bool // a collective: the time between its neighbours stands for it
+}
+
+// findAbsent finds what a rank has no rows of though more than half of all ranks run it in nearly every step. All take part
+// in a collective: what it takes on the others is what it usually takes.
+func (p *program) findAbsent(ranks []*usual, cellOf func(rank int) *cell) {
+	for i, in := range p.instances {
+		var times, gaps []int64
+		for _, u := range ranks {
+			if u.times[i] >= 0 {
+				times, gaps = append(times, u.times[i]), append(gaps, u.gap)
+			}
+		}
+		if n := len(times); 2*n <= len(ranks) || n == len(ranks) {
+			continue
+		}
+		time, gap := middle(times), middle(gaps)
+		for r, u := range ranks {
+			if u.times[i] >= 0 {
+				continue
+			}
+			a := absence{cellOf(r), in.name, len(times), isCollective(p.names[in.name])}
+			if in.seq == 0 {
+				p.absent = append(p.absent, a)
+			}
+			if !a.filled {
+				continue
+			}
+			if !slices.ContainsFunc(u.times[i:], func(t int64) bool { return t >= 0 }) { // behind all that it has
+				u.gap = gap
+			}
+			if u.absent == nil {
+				u.absent = make([]bool, len(u.times))
+			}
+			u.times[i], u.absent[i] = time, true
+		}
+	}
 }
 
 // usualOf returns what a rank runs in its steps, ascending; expected is what it should run, if at all.
@@ -96,7 +143,10 @@ func (p *program) fill(c *cell, u *usual) {
 				total += u.times[i]
 			}
 		}
-		p.lost += len(missing)
+		none := u.absent != nil && !slices.ContainsFunc(missing, func(n int) bool { return !u.absent[n] })
+		if !none {
+			p.lost += len(missing)
+		}
 		begin, end, holder := p.room(c, from, i)
 		free := max(0, end-begin)
 		if holder >= 0 {
@@ -104,7 +154,11 @@ func (p *program) fill(c *cell, u *usual) {
 		} else {
 			free = min(free, c.wall-c.covered())
 		}
-		if holder < 0 && i == len(u.times) {
+		switch {
+		case holder >= 0 || i < len(u.times):
+		case none: // it waited there for the others
+			free = max(0, free-u.gap)
+		default:
 			total += u.gap
 		}
 		for _, n := range missing {

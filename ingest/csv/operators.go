@@ -145,11 +145,30 @@ func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit)
 		c.notes = append(c.notes, input.Note{Kind: input.NoteRowsEmpty, Text: fmt.Sprintf(
 			"%d of %d operators have no row in a step in which their rank usually runs them; the time between those before and behind stands for them", p.lost, p.lost+p.ran)})
 	}
+	c.notes = append(c.notes, o.absences(p, slices.IndexFunc(at.fixed, func(i int) bool { return meanings(names)[i].kind == rank }))...)
 	if o.walled {
 		header = append(header, attrWall)
 	}
 	return o, header, nil
 }
+
+// absences returns what ranks have no rows of, given which of the fixed cells is the rank.
+func (o *operatorRows) absences(p *program, place int) (out []input.Note) {
+	for _, a := range p.absent {
+		if len(out) == mostAbsences {
+			return append(out, input.Note{Kind: input.NoteRowsEmpty, Text: fmt.Sprintf("%d more operators have no rows on a rank", len(p.absent)-mostAbsences)})
+		}
+		text := fmt.Sprintf("rank %s has no rows of %.60q, which %d others run", strings.TrimSpace(a.of.fixed[place]), p.names[a.name], a.others)
+		if a.filled {
+			text += ": the time between what runs before and behind stands for it"
+		}
+		out = append(out, input.Note{Kind: input.NoteRowsEmpty, Text: text})
+	}
+	return out
+}
+
+// mostAbsences is how many operators without rows on a rank are told apart.
+const mostAbsences = 8
 
 // operatorRows are the wide rows of a table of operators.
 type operatorRows struct {

@@ -69,14 +69,17 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// table returns a table of operators of two ranks: a, allreduce, b in each of n steps of 100 ns; late reports by how much
+// table returns a table of operators of ranks: a, allreduce, b in each of n steps of 100 ns; late reports by how much
 // longer a takes, lost whether a row is missing.
-func table(n int, late func(rank, step int) int, lost func(rank, step int, op string) bool) string {
+func table(ranks, n int, late func(rank, step int) int, lost func(rank, step int, op string) bool) string {
 	var b strings.Builder
 	b.WriteString("rank,step,op,start,duration\n")
 	for step := range n {
-		for rank := range 2 {
-			other := late(1-rank, step)
+		last := 0
+		for rank := range ranks {
+			last = max(last, late(rank, step))
+		}
+		for rank := range ranks {
 			own := late(rank, step)
 			begin := 1000*(rank+1) + 100*step
 			row := func(op string, start, took int) {
@@ -85,11 +88,54 @@ func table(n int, late func(rank, step int) int, lost func(rank, step int, op st
 				}
 			}
 			row("a", 0, 20+own)
-			row("allreduce", 20+own, 10+max(own, other)-own)
-			row("b", 30+max(own, other), 10)
+			row("allreduce", 20+own, 10+last-own)
+			row("b", 30+last, 10)
 		}
 	}
 	return b.String()
+}
+
+// TestAbsentRows: an operator of which one of four ranks has no row at all is told. Of a collective, of which all are members, the
+// time between its neighbours is the rank's time there; of others the time is outside operators. Of two ranks nobody knows which
+// is right.
+func TestAbsentRows(t *testing.T) {
+	late := func(rank, step int) int { return (step*7 + rank*3) % 5 }
+	read := func(ranks int, without string) *trace.Window {
+		text := table(ranks, 20, late, func(rank, _ int, op string) bool { return rank == 1 && op == without })
+		r, err := csv.NewReader(strings.NewReader(text), "t", csv.Options{Unit: csv.Nanoseconds})
+		return only(t, r, err)
+	}
+	note := func(w *trace.Window) string {
+		var out []string
+		for _, n := range w.Notes {
+			out = append(out, n.Text)
+		}
+		return strings.Join(out, "; ")
+	}
+	whole := read(4, "")
+	for without, want := range map[string]string{
+		"":          "",
+		"allreduce": `rank 1 has no rows of "allreduce", which 3 others run: the time between what runs before and behind stands for it`,
+		"b":         `rank 1 has no rows of "b", which 3 others run`,
+	} {
+		w := read(4, without)
+		if note(w) != want || !slices.Equal(w.Schema.Stages, whole.Schema.Stages) {
+			t.Errorf("without %q: %q, stages %q", without, note(w), w.Schema.Stages)
+		}
+		for step := range w.Steps() {
+			for i, d := range whole.Step(step) {
+				if rank, op := i%4, i/4; rank == 1 && op == 2 && without == "b" {
+					d = 0
+				}
+				if got := w.Step(step)[i]; got != d {
+					t.Fatalf("without %q, step %d, rank %d, operator %d: %d ns, want %d", without, step, i%4, i/4, got, d)
+				}
+			}
+		}
+	}
+	if w := read(2, "allreduce"); note(w) != "" {
+		t.Errorf("of two ranks: %q", note(w))
+	}
 }
 
 // TestLostRows: a row without which a step of a rank stands leaves its time between its neighbours; of the first and
@@ -98,7 +144,7 @@ func TestLostRows(t *testing.T) {
 	late := func(rank, step int) int { return (step*7 + rank*3) % 5 }
 	none := func(int, int, string) bool { return false }
 	read := func(lost func(int, int, string) bool) *trace.Window {
-		r, err := csv.NewReader(strings.NewReader(table(20, late, lost)), "t", csv.Options{Unit: csv.Nanoseconds})
+		r, err := csv.NewReader(strings.NewReader(table(2, 20, late, lost)), "t", csv.Options{Unit: csv.Nanoseconds})
 		return only(t, r, err)
 	}
 	whole := read(none)
@@ -225,7 +271,7 @@ func TestConstantOperators(t *testing.T) {
 func TestCollectives(t *testing.T) {
 	late := func(rank, step int) int { return (step*7 + rank*3) % 5 }
 	none := func(int, int, string) bool { return false }
-	waits := table(12, late, none)
+	waits := table(2, 12, late, none)
 	var alone strings.Builder
 	alone.WriteString("rank,step,op,start,duration\n")
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -288,7 +334,7 @@ func TestParquetOperators(t *testing.T) {
 
 // TestOperatorTrace: an operator trace without a schedule gives the window of the same table.
 func TestOperatorTrace(t *testing.T) {
-	text := table(8, func(rank, step int) int { return (step*7 + rank*3) % 5 }, func(int, int, string) bool { return false })
+	text := table(2, 8, func(rank, step int) int { return (step*7 + rank*3) % 5 }, func(int, int, string) bool { return false })
 	r, err := csv.NewReader(strings.NewReader(text), "t", csv.Options{Unit: csv.Nanoseconds})
 	want := only(t, r, err)
 	o := &operator.Trace{Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Layout: operator.Layout{PP: 1}}
@@ -317,7 +363,7 @@ func TestOperatorTrace(t *testing.T) {
 // than it.
 func FuzzOperators(f *testing.F) {
 	f.Add("rank,step,op,start,duration\n0,0,all,100,50\n0,0,a,110,10\n0,1,all,160,50\n")
-	f.Add(table(8, func(rank, step int) int { return step % 3 }, func(rank, step int, op string) bool { return (step+rank)%5 == 2 && op == "a" }))
+	f.Add(table(2, 8, func(rank, step int) int { return step % 3 }, func(rank, step int, op string) bool { return (step+rank)%5 == 2 && op == "a" }))
 	f.Add("rank,step,op,start,end\n0,0,nccl:all_reduce,5,9\n0,0,b,1,7\n1,0,b,1,7\n1,0,nccl:all_reduce,2,3\n0,2,b,3,4\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := csv.NewReader(strings.NewReader(text), "t", csv.Options{Unit: csv.Nanoseconds})

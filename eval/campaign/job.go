@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,16 @@ func (g *Group) spec() simulate.Spec {
 	for i := range s.Stages {
 		if mean, ok := g.Work[s.Stages[i].Name]; ok {
 			scale(&s.Stages[i], mean)
+		}
+	}
+	if n := g.Noise; n != nil {
+		for i := range s.Stages {
+			s.Stages[i].Work.SD, s.Stages[i].Work.Shape = 0, simulate.Constant
+		}
+		s.Noise.SpeedSD, s.Noise.Spikes.Probability = 0, 0
+		s.Noise.Drift.SD, s.Noise.Drift.Steps = n.SD, 0
+		if n.AR > 0 {
+			s.Noise.Drift.Steps = -1 / math.Log(n.AR)
 		}
 	}
 	if g.Events == off {

@@ -81,10 +81,17 @@ type job struct {
 	Program      program                    `yaml:"program,omitempty"`
 	Accumulation int                        `yaml:"accumulation,omitempty"` // microsteps, which synchronise in the last of them
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`      // mean work of a healthy rank by stage
+	Noise        *jitter                    `yaml:"noise,omitempty"`        // of a rank's work, in place of that of its stages; nil: as the default job has it
 	Events       events                     `yaml:"events,omitempty"`       // whether device times are sampled
 	Profiler     Profiler                   `yaml:"profiler,omitempty"`     // that runs beside the recorder
 	Recorder     []Arm                      `yaml:"recorder,omitempty"`     // off and others: each window is carried out under every one; empty: recorded once
 	Realtime     bool                       `yaml:"realtime,omitempty"`     // ranks have real-time priority after the warm-up
+}
+
+// jitter is how the work of a rank varies from step to step, in all stages alike: a first-order autoregression.
+type jitter struct {
+	SD float64 `yaml:"sd"` // relative
+	AR float64 `yaml:"ar"` // correlation of a step with the one before
 }
 
 // strike is whom the faults of a group hit and when; the zero value is one rank
@@ -181,6 +188,14 @@ func (g *Group) validateFor(r Runner) error {
 	} {
 		if x.asked && r != x.is {
 			return input.Bad(input.ErrFormat, "group %s: %s is for runner %v, and the runner is %v", g.Name, x.key, x.is, r)
+		}
+	}
+	if n := g.Noise; n != nil {
+		switch {
+		case r != Simulator:
+			return input.Bad(input.ErrFormat, "group %s: noise is for runner %v, and the runner is %v", g.Name, Simulator, r)
+		case !(n.SD > 0 && n.SD < 1 && n.AR >= 0 && n.AR < 1):
+			return input.Bad(input.ErrFormat, "group %s: noise has sd %v and ar %v, expected an sd between 0 and 1, and an ar from 0 to below 1", g.Name, n.SD, n.AR)
 		}
 	}
 	return g.validateRecorder(r)

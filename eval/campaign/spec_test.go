@@ -17,7 +17,7 @@ import (
 // TestSpecsOfTheEvaluation: every specification that comes with the project can
 // be planned, and has as many runs as the evaluation has.
 func TestSpecsOfTheEvaluation(t *testing.T) {
-	runs := map[string]int{"paper": 738, "paper-cluster": 349, "overhead-real": 8, "e3": 50, "e3-default": 50, "detectability": 6 * 9 * 100 * 2, "nofault": 1200, "e3-real": 25, "nofault-real": 5, "e9-real": 33, "arrivals": 130, "latent": 336, "operators": 320}
+	runs := map[string]int{"paper": 738, "paper-cluster": 349, "overhead-real": 8, "e3": 50, "e3-default": 50, "detectability": 6 * 9 * 100 * 2, "nofault": 1200, "e3-real": 25, "nofault-real": 5, "e9-real": 33, "arrivals": 130, "latent": 336, "operators": 320, "power": 4*6*40 + 800}
 	paths, err := filepath.Glob("specs/*.yaml")
 	if err != nil || len(paths) != len(runs) {
 		t.Errorf("%d specifications (%v), expected %d", len(paths), err, len(runs))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -71,7 +72,44 @@ func (g *groupRuns) figures() []Artifact {
 		}
 		out = append(out, Artifact{Name: name, Figure: detectability(curves, &s), Inputs: g.inputs})
 	}
+	for _, of := range bySize(curves) {
+		out = append(out, Artifact{Name: fmt.Sprintf("sizes-%s-%s", g.name(), strings.ReplaceAll(of[0].name(), ", ", "-")), Figure: sizesChart(of), Inputs: g.inputs})
+	}
 	return out
+}
+
+// fewestSizes is from how many sizes of a job on a figure sets them side by side.
+const fewestSizes = 3
+
+// bySize returns the curves of each family of which jobs of several sizes are there.
+func bySize(curves []curve) (out [][]curve) {
+	of := map[string][]curve{}
+	var names []string
+	for _, c := range curves {
+		if !slices.Contains(names, c.name()) {
+			names = append(names, c.name())
+		}
+		of[c.name()] = append(of[c.name()], c)
+	}
+	for _, name := range names {
+		if len(of[name]) >= fewestSizes {
+			out = append(out, of[name])
+		}
+	}
+	return out
+}
+
+// sizesChart draws the curves of one family, a panel for each size of the job.
+func sizesChart(curves []curve) plots.Chart {
+	chart := plots.Chart{Columns: 2}
+	for i := range curves {
+		c := &curves[i]
+		panel := plots.Panel{Y: plots.Axis{Name: "rate of runs", From: 0, To: 1}, X: plots.Axis{Name: "delay", Unit: "ms", Log: true, Ticks: c.delays()}}
+		c.addTo(&panel)
+		panel.Title = fmt.Sprintf("%s, %d ranks", c.name(), c.Ranks)
+		chart.Panels = append(chart.Panels, panel)
+	}
+	return chart
 }
 
 // transitionChart has the shape of the paper's Figure 3b: above the mean share

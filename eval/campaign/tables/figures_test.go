@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -145,3 +148,34 @@ func FuzzMeasured(f *testing.F) {
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// TestSizesChart: of three sizes of a job each has a panel with all methods; two are drawn in figures of their own.
+func TestSizesChart(t *testing.T) {
+	var s Score
+	for _, ranks := range []int{8, 16, 32} {
+		for _, delay := range []simulate.Millis{1, 6} {
+			r := run(delay, 0.1, verdict{}, routing{})
+			r.Ranks = ranks
+			s.Runs = append(s.Runs, r)
+		}
+	}
+	of := bySize(s.curves())
+	if len(of) != 1 {
+		t.Fatalf("%d figures, expected one", len(of))
+	}
+	chart := sizesChart(of[0])
+	var titles []string
+	for _, p := range chart.Panels {
+		titles = append(titles, p.Title)
+		if len(p.Lines) != 6 {
+			t.Errorf("%s: %d lines", p.Title, len(p.Lines))
+		}
+	}
+	if diff := cmp.Diff([]string{"data, 8 ranks", "data, 16 ranks", "data, 32 ranks"}, titles); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.Runs = s.Runs[:4]
+	if of := bySize(s.curves()); len(of) > 0 {
+		t.Errorf("two sizes make %d figures", len(of))
+	}
+}

@@ -105,7 +105,7 @@ type place struct {
 const fewestDelayed = 3
 
 // Onsets are the change points, by week, of the part of the runs with a known begin that a host or a GPU
-// delays by a finding to act on.
+// delays by a finding to act on. Weeks may depend on the week before.
 func (s *Summary) Onsets() (out []Onset, err error) {
 	weeks := s.Weeks()
 	at := make(map[int64]int, len(weeks))
@@ -132,7 +132,7 @@ func (s *Summary) Onsets() (out []Onset, err error) {
 		}
 	}
 	maps.DeleteFunc(delayed, func(p place, _ []float64) bool { return count[p] < fewestDelayed })
-	o := changepoint.Options{Level: level, Tests: max(1, len(delayed))}
+	o := changepoint.Options{Level: level, Tests: max(1, len(delayed)), Null: changepoint.Autoregressive}
 	for p, values := range delayed {
 		for i := range values {
 			values[i] /= float64(weeks[i].Runs)

@@ -238,3 +238,38 @@ func TestRunsByAllThatIsLate(t *testing.T) {
 		t.Errorf("%s first, which loses %d ns, the other %d", runs[0].Name, runs[0].Lost(), runs[1].Lost())
 	}
 }
+
+// TestOnsetsOfWeeksThatDependOnOneAnother: a host that delays more runs in some weeks because it did in the week before has
+// no onset. If weeks came in no order, most of these archives would show one.
+func TestOnsetsOfWeeksThatDependOnOneAnother(t *testing.T) {
+	const weeks, perWeek, ar = 30, 60, 0.9
+	n := draws.Of(t, 12, 60)
+	begin := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	found := 0
+	for k := range n {
+		rng := rand.New(rand.NewPCG(21, uint64(k)))
+		s, load := NewSummary(), rng.NormFloat64()
+		for week := range weeks {
+			load = ar*load + math.Sqrt(1-ar*ar)*rng.NormFloat64()
+			for i := range perWeek {
+				start := begin.AddDate(0, 0, 7*week).UnixNano()
+				row := &Row{Run: fmt.Sprint("run-", week, "-", i), Windows: 1, Steps: 10, Step: 1e9, Ranks: 8, Stages: "{}"}
+				if float64(i) < perWeek*(0.4+0.12*load) {
+					row = flagged(row.Run, "host", 8, 0.2)
+				}
+				row.Start = &start
+				s.Add(row)
+			}
+		}
+		onsets, err := s.Onsets()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(onsets) > 0 {
+			found++
+		}
+	}
+	if rate, most := float64(found)/float64(n), 0.1+3*math.Sqrt(0.1*0.9/float64(n)); rate > most {
+		t.Errorf("an onset in %.2f of archives that have none, expected %.2f at most", rate, most)
+	}
+}

@@ -48,7 +48,7 @@ cp "$work/comm/sizes.png" $to/messages.png
 cp "$work/comm/bandwidth.png" $to/bus.png
 cp "$work/comm/communicators.png" "$work/comm/timeline.png" $to/
 
-for name in paper detectability; do
+for name in paper detectability power; do
 	sfstat campaign run eval/campaign/specs/$name.yaml -o "$work/$name" -q
 done
 mkdir "$work/paper/measured"
@@ -60,8 +60,10 @@ cp $to/workers.csv "$work/paper/measured/time-by-workers.csv"
 cp $to/lengths.csv "$work/paper/measured/alignment-by-length.csv"
 sfstat campaign report "$work/paper" --figure-format png,svg --figure-width column -q
 sfstat campaign report "$work/detectability" -q
+sfstat campaign report "$work/power" -q
 cp "$work/paper/figures/figure-3a.png" $to/
 cp "$work/paper/figures/time-by-workers.png" $to/workers.png
 cp "$work/paper/figures/alignment-by-length.png" $to/lengths.png
 cp "$work/paper/figures/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
 cp "$work/detectability/figures/detectability-detectability-r8.svg" $to/detectability.svg
+cp "$work/power/figures/sizes-power-data.svg" $to/power.svg

@@ -20,7 +20,14 @@
 //
 //	x(t) − μ = φ·(x(t−1) − μ) + e(t)
 //
-// and draws put residuals together again in any order. φ is the correlation of
+// and draws put residuals together again in any order. Days that depend on one another move to other levels by themselves, so
+// that ranks do not tell a change of a hundred deviations from one of three: there sizes count as well. With x in place of ranks
+// the statistic is the part of the sum of squares that the levels explain, between 0 and 1, as F of two levels or more is by
+//
+//	u(i, j) = (Σ from i to j of x − x̄)²·n / (k(n−k)·Σ(x − x̄)²)
+//
+// against draws whose residuals are those about the levels of its own cuts: a jump is no noise. Three quarters of the level
+// are for ranks, one for sizes. φ is the correlation of
 // neighbours once the sought change (for a stretch: the two of least squares) is taken
 // off and values are held within three standard deviations. The m levels that were taken
 // off bias it, which is put back, and two standard errors keep chance from making it too
@@ -314,35 +321,72 @@ var (
 // chance returns the part of draws under the null that have a statistic as large, over all
 // parts, tests and statistics; where it is above the level, a part of that.
 func (s *search) chance(from, to int, what statistic) float64 {
-	const near = 1e-12 // sums in another order
 	values := s.values[from:to]
 	ranks := ranked(values)
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(to-from)))
-	draw, top := s.draws(values, ranks, what, rng), what.of(ranks)
-	one := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part / (permutations + 1)
+	tests := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part
+	if s.o.Null == Exchangeable {
+		shuffled := slices.Clone(ranks)
+		return s.exceeding(what.of(ranks), tests, func() float64 {
+			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			return what.of(shuffled)
+		})
+	}
+	d := newRegression(values, what.cuts(ranks))
+	p := s.exceeding(what.of(ranks), tests/byRanks, func() float64 { return what.of(ranked(d.draw(rng))) })
+	centred := slices.Clone(values)
+	center(centred)
+	cuts := what.cuts(centred)
+	d = newRegression(about(values, cuts), nil)
+	d.phi = correlation(values, cuts)
+	return min(p, s.exceeding(explained(values, what), tests/bySizes, func() float64 { return explained(d.draw(rng), what) }))
+}
+
+// Parts of the level of a statistic under [Autoregressive].
+const (
+	byRanks = 0.75
+	bySizes = 0.25
+)
+
+// exceeding returns the part of draws that reach top, so many times as there are tests; where it is above the level, a part of that.
+func (s *search) exceeding(top, tests float64, draw func() float64) float64 {
+	const near = 1e-12 // sums in another order
+	one := tests / (permutations + 1)
 	p := one
 	for range permutations {
 		if p > s.o.Level {
 			break // whatever follows
 		}
-		if what.of(draw()) >= top*(1-near) {
+		if draw() >= top*(1-near) {
 			p += one
 		}
 	}
 	return p
 }
 
-// draws returns a function that draws the ranks of a series under the null.
-func (s *search) draws(values, ranks []float64, what statistic, rng *rand.Rand) func() []float64 {
-	if s.o.Null == Autoregressive {
-		d := newRegression(values, what.cuts(ranks))
-		return func() []float64 { return ranked(d.draw(rng)) }
+// explained returns which part of the sum of squares of values the levels of a statistic explain.
+func explained(values []float64, what statistic) float64 {
+	centred := slices.Clone(values)
+	center(centred)
+	squares := 0.0
+	for _, v := range centred {
+		squares += v * v
 	}
-	shuffled := slices.Clone(ranks)
-	return func() []float64 {
-		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		return shuffled
+	if squares == 0 {
+		return 0
 	}
+	return what.of(centred) * float64(len(values)) / squares
+}
+
+// about returns values about the mean of each of the levels that cuts divide.
+func about(values []float64, cuts []int) []float64 {
+	out := slices.Clone(values)
+	from := 0
+	for _, to := range append(slices.Clone(cuts), len(out)) {
+		center(out[from:to])
+		from = to
+	}
+	return out
 }
 
 // around is from the change before a change to the one after it.

@@ -3,7 +3,6 @@ package changepoint
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -25,7 +24,7 @@ type regression struct {
 }
 
 // newRegression fits a series to values; cuts are where levels are taken off before φ is
-// estimated, ascending.
+// estimated, ascending. Residuals are about the mean of all.
 func newRegression(values []float64, cuts []int) *regression {
 	d := &regression{phi: correlation(values, cuts), drawn: make([]float64, len(values))}
 	mean := meanOf(values)
@@ -51,18 +50,9 @@ func (d *regression) draw(rng *rand.Rand) []float64 {
 
 // correlation returns φ of a series, from 0 to mostCorrelated.
 func correlation(values []float64, cuts []int) float64 {
-	left := slices.Clone(values)
-	from := 0
-	for _, to := range append(slices.Clone(cuts), len(values)) {
-		center(left[from:to])
-		from = to
-	}
+	left := about(values, cuts)
 	clip(left)
-	from = 0
-	for _, to := range append(slices.Clone(cuts), len(values)) {
-		center(left[from:to])
-		from = to
-	}
+	left = about(left, cuts)
 	n, squares, products := float64(len(left)), 0.0, 0.0
 	for t, v := range left {
 		squares += v * v

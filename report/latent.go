@@ -77,20 +77,24 @@ func latentBlocks(l *answer.Latent) document {
 		d := &l.Differences[i]
 		where := table.Counted(len(d.Stages), "stage")
 		if !d.Sum && len(d.Stages) > 0 {
-			where = bareStage(DiffersIn(d.Stages[0]))
+			if where = bareStage(DiffersIn(d.Stages[0])); d.Stages[0].Late {
+				where = d.Stages[0].Stage + " late"
+			}
 		}
 		shown := d.Confidence.String()
 		if d.Confidence < evidence.Supported {
 			shown = "K-S alone"
 		}
+		part := table.RealCell(float64(d.Level) / float64(max(1, l.Step)))
 		waits, walks, saves := table.Cell{}, table.Cell{}, table.Cell{}
 		if d.Of > 0 {
 			waits = table.TextCell(bareP(d.Blame))
 		}
 		if l.Walked {
 			walks, saves = table.RealCell(float64(d.Walks)/float64(max(1, d.Symptoms))), table.RealCell(d.Saves)
+			part = table.Cell{} // what it costs is beside it
 		}
-		t.Row(fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), d.Rank), where, table.RealCell(float64(d.Level)), float64(d.Level)/float64(max(1, l.Step)), d.D, bareP(d.Alone), waits, walks, saves, shown)
+		t.Row(fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), d.Rank), where, table.RealCell(float64(d.Level)), part, d.D, bareP(d.Alone), waits, walks, saves, shown)
 	}
 	return section("Latent differences", prose(say("latent test", l)), t.Tidy())
 }

@@ -180,6 +180,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 		out.Evidence = append(out.Evidence, s)
 	}
 	out.lackIf(f.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: f.P})
+	out.lackIf(evident == points.None && at.walled, evidence.Lack{Reason: evidence.NobodyWaits, AtMost: evidence.Ambiguous})
 	out.lackIf(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 	out.lackIf(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
 	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})

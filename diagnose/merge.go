@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -104,14 +105,14 @@ func confidenceOf(claims []Finding) evidence.Confidence {
 
 // order returns the claims by what may be acted on, and within that by what fixing them saves. A hang comes
 // before all; where somebody is named for certain, uneven work comes behind, and so does what a few traced steps show
-// and all steps do not; the operator that explains a claim comes behind it.
+// and all steps do not, or what may be chance; the operator that explains a claim comes behind it.
 func (j *judge) order(claims []Finding) []Finding {
 	named := slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() && f.Cause.status() == answer.Straggler })
 	behind := func(f *Finding) int {
 		switch {
 		case named && f.Cause.status() == answer.ImbalanceRun:
 			return 2
-		case f.deniedBySteps():
+		case f.deniedBySteps(), f.P > gates.Supported:
 			return 1
 		}
 		return 0

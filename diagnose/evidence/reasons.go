@@ -26,6 +26,7 @@ const (
 
 	// What the recording lacks.
 	SyncNotShown     Reason = "synchronisation_not_shown"
+	NobodyWaits      Reason = "nobody_waits" // the rank's steps are longer than the others', who do not wait in theirs
 	SyncLikely       Reason = "synchronisation_likely"
 	NoWallTime       Reason = "no_wall_time"
 	Incomplete       Reason = "telemetry_limited"
@@ -46,5 +47,5 @@ func (Reason) Names() []string {
 }
 
 var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
-	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, SyncLikely, NoWallTime, Incomplete,
+	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, NobodyWaits, SyncLikely, NoWallTime, Incomplete,
 	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, DumpIncomplete}

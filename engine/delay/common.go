@@ -240,20 +240,27 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 		}
 		return out
 	}
-	if f, big, ok := s.slow(c, o); ok {
-		s.spreadOver(&f, big, i)
-		out = append(out, f)
-		if f.Steps.Pattern == claim.Periodic { // what is slow beside the period has another cause
-			if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != claim.Periodic {
-				s.spreadOver(&f, big, i)
-				out = append(out, f)
-			}
+	f, big, ok := s.slow(c, o)
+	if !ok || f.Steps.Pattern == claim.Span { // the highest of several levels is no more than a part of them
+		saves := 0.0
+		for _, f := range s.changes(c, o) {
+			saves += f.Saves.Alone
+			s.spreadOver(&f, spanOf(c, f.Steps), i)
+			out = append(out, f)
+		}
+		if ok && saves <= f.Saves.Alone {
+			s.spreadOver(&f, big, i)
+			return []claim.Claim{f}
 		}
 		return out
 	}
-	for _, f := range s.changes(c, o) {
-		s.spreadOver(&f, spanOf(c, f.Steps), i)
-		out = append(out, f)
+	s.spreadOver(&f, big, i)
+	out = append(out, f)
+	if f.Steps.Pattern == claim.Periodic { // what is slow beside the period has another cause
+		if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != claim.Periodic {
+			s.spreadOver(&f, big, i)
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -512,20 +519,18 @@ func noiseOf(x []float64) float64 {
 }
 
 // changes are changes of level. Blocks of the series are exchangeable in time where there is
-// none; the block length comes from what is left beside the best single change.
+// none; the block length comes from what is left beside the changes that fit best.
 func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
-	at, shift := bestCut(c.x)
-	if math.Abs(shift) < leastShift*s.step {
+	if _, shift := bestCut(c.x); math.Abs(shift) < leastShift*s.step {
 		return nil
 	}
 	left := slices.Clone(c.x)
-	a, b := median(c.x[:at]), median(c.x[at:])
-	for i := range left {
-		if left[i] -= a; i >= at {
-			left[i] -= b - a
-		}
+	taken := takeLevels(left, leastShift*s.step, mostCuts)
+	tau := newAutocovariance([][]float64{left}).tau(-1)
+	if taken > 1 { // less is left than there was
+		tau = 2*tau - 1
 	}
-	block := int(math.Ceil(newAutocovariance([][]float64{left}).tau(-1)))
+	block := int(math.Ceil(tau))
 	means := blockMedians(c.x, block)
 	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: len(s.rows)})
 	if err != nil || len(found) == 0 {
@@ -540,6 +545,24 @@ func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
 	slices.Sort(cuts)
 	cuts = append(cuts, len(c.x))
 	return s.levels(c, cuts, p, o)
+}
+
+// mostCuts is how many changes are taken off a row before its correlation is measured.
+const mostCuts = 3
+
+// takeLevels takes the levels off values on either side of the cut that fits best, and again on each side, as long as a cut
+// shifts the level by so much. It returns how many cuts it took, of so many at most.
+func takeLevels(x []float64, least float64, most int) (cuts int) {
+	at, shift := bestCut(x)
+	if most == 0 || len(x) < 2*shortest+1 || math.Abs(shift) < least {
+		level := median(x)
+		for i := range x {
+			x[i] -= level
+		}
+		return 0
+	}
+	before := takeLevels(x[:at], least, most-1)
+	return 1 + before + takeLevels(x[at:], least, most-1-before)
 }
 
 // levels are the stretches between changes that are longer than where the run began, or, where it

@@ -112,7 +112,7 @@ func (j *judge) order(claims []Finding) []Finding {
 		switch {
 		case named && f.Cause.status() == answer.ImbalanceRun:
 			return 2
-		case f.deniedBySteps(), f.P > gates.Supported:
+		case f.deniedBySteps(), f.Cause == CauseLate && f.P > gates.Supported:
 			return 1
 		}
 		return 0

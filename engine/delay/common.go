@@ -248,7 +248,7 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 			s.spreadOver(&f, spanOf(c, f.Steps), i)
 			out = append(out, f)
 		}
-		if ok && saves <= f.Saves.Alone {
+		if ok && saves < f.Saves.Alone+leastCommon {
 			s.spreadOver(&f, big, i)
 			return []claim.Claim{f}
 		}

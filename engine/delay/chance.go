@@ -22,6 +22,8 @@ const (
 	// alike is the part of a rank's own excursions from which on another rank's are
 	// thought to have the same cause, and are no measure of how long chance lasts.
 	alike = 0.8
+	// fewRanks are so few that the others' excess holds what one of them is late by.
+	fewRanks = 3
 	// small is the part of a claim up to which the others' noise says nothing of how long chance of its
 	// size lasts.
 	small = 0.25
@@ -42,8 +44,8 @@ const (
 // Where half of the claim is within the slack of noise, the slack is not taken off before: it would
 // hide most of the delay.
 //
-// own is what the rank is charged without the slack, left its excess less the term: of two ranks it stands for the noise, for each
-// is the other's only peer.
+// own is what the rank is charged without the slack, left its excess less the term: of two or three ranks it stands for the
+// noise, for what one is late by is in the excess of the others.
 func (s *series) test(k, r int, d float64, own, left []float64) chance {
 	n := len(s.peers[s.of[r]])
 	if of := s.Pieces[k].Ranks; of != nil {
@@ -123,7 +125,7 @@ func (s *series) beyond(k, r int, d float64, own []float64) []entry {
 // stays correlated over, where it comes near the claim, or their excursions beyond half of it.
 func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own float64) int {
 	set := s.peers[s.of[r]]
-	if len(set) == 2 {
+	if len(set) <= fewRanks {
 		up, down := make([]float64, len(left)), make([]float64, len(left))
 		for i, v := range left {
 			up[i], down[i] = min(max(v-d/2, 0), d/2), min(max(-v-d/2, 0), d/2)
@@ -175,7 +177,7 @@ func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
 	}
 	var columns [][]float64
 	for _, e := range x {
-		if int(e.rank) == r || len(s.peers[s.of[r]]) > 3 && total[e.rank] >= alike*own {
+		if int(e.rank) == r || total[e.rank] >= alike*own {
 			continue
 		}
 		if index[e.rank] == 0 {

@@ -257,8 +257,8 @@ func TestTau(t *testing.T) {
 	}
 }
 
-// TestBlockLength: of three ranks and more the longest correlation of the others' excess, or of their excursions; where the
-// others differ by a quarter of the claim at most, of their excursions alone. Of two ranks that of what is left.
+// TestBlockLength: of four ranks and more the longest correlation of the others' excess, or of their excursions; where the
+// others differ by a quarter of the claim at most, of their excursions alone. Of two or three ranks that of what is left.
 func TestBlockLength(t *testing.T) {
 	waves := func(ranks int, size int64) *series {
 		rows := repeated(24, slices.Repeat([]int64{1000}, ranks)...)
@@ -289,23 +289,21 @@ func TestBlockLength(t *testing.T) {
 			t.Errorf("excursions of %v of the rank's: blocks of %d steps, want that they count: %v", share, got, counts)
 		}
 	}
-	// Of three ranks the others are too few for one to be left out.
-	if got := waves(3, 0).blockLength(0, 0, 1e6, nil, x, sum/0.81); got == 1 {
-		t.Errorf("excursions of one of two others: blocks of %d steps, want that they count", got)
-	}
-	two := waves(2, 0)
-	// Of two ranks excursions count as well, either way, that last six steps here while their sizes do not.
-	excursions := slices.Repeat(slices.Concat([]float64{2, 60, 2, 60, 2, 60}, make([]float64, 6)), 2)
-	for _, left := range [][]float64{excursions, times(-1, excursions)} {
-		if got := two.blockLength(0, 0, 2, left, nil, 1); got != 4 {
-			t.Errorf("two ranks, excursions are left: blocks of %d steps, want 4", got)
+	for ranks := 2; ranks <= 3; ranks++ {
+		few := waves(ranks, 0)
+		// Of few ranks excursions count as well, either way, that last six steps here while their sizes do not.
+		excursions := slices.Repeat(slices.Concat([]float64{2, 60, 2, 60, 2, 60}, make([]float64, 6)), 2)
+		for _, left := range [][]float64{excursions, times(-1, excursions)} {
+			if got := few.blockLength(0, 0, 2, left, nil, 1); got != 4 {
+				t.Errorf("%d ranks, excursions are left: blocks of %d steps, want 4", ranks, got)
+			}
 		}
-	}
-	if got := two.blockLength(0, 0, 1000, times(10, wave), nil, 1); got != 1 {
-		t.Errorf("two ranks, a small wave is left: blocks of %d steps, want 1", got)
-	}
-	if got := two.blockLength(0, 0, 100, times(10, wave), nil, 1); got != 6 {
-		t.Errorf("two ranks, a wave is left: blocks of %d steps, want 6", got)
+		if got := few.blockLength(0, 0, 1000, times(10, wave), nil, 1); got != 1 {
+			t.Errorf("%d ranks, a small wave is left: blocks of %d steps, want 1", ranks, got)
+		}
+		if got := few.blockLength(0, 0, 100, times(10, wave), nil, 1); got != 6 {
+			t.Errorf("%d ranks, a wave is left: blocks of %d steps, want 6", ranks, got)
+		}
 	}
 }
 

@@ -159,26 +159,118 @@ const alternating = 4
 // noiseOf is the standard deviation of a piece's excess, from its differences in time: from
 // levels a persistent delay between two ranks would be its own noise. Where a delay comes and
 // goes within few steps it is the differences that hold it, and levels, each rank's own taken
-// off, that do not; then the smaller counts.
+// off, that do not; then the smaller counts. Of two or three ranks most differences may hold it: there
+// the smallest estimate counts of those that hold less.
 func (s *series) noiseOf(k int) float64 {
-	R, e := s.Ranks, s.excess[k]
-	stride := max(1, len(e)/noiseValues)
-	v := make([]int64, 0, len(e)/stride+R)
-	for n := 1; n < s.Intervals; n += stride {
-		if s.Step(n, k) < 0 || s.Step(n-1, k) < 0 {
-			continue
-		}
-		a, b := e[(n-1)*R:n*R], e[n*R:(n+1)*R]
-		for r, x := range b {
-			v = append(v, max(x-a[r], a[r]-x))
-		}
-	}
+	v := s.differences(k, 1)
 	middle := robust.UpperTime(v)
 	out := sigmaOfDifference*float64(middle) + 1
 	if len(v) >= 8 && middle > alternating*robust.Select(v, len(v)/4) {
 		out = min(out, s.noiseOfLevels(k))
 	}
+	if slices.ContainsFunc(s.peers, func(set []int) bool { return len(set) > 1 && len(set) <= fewRanks }) {
+		out = min(out, s.noiseOfLags(k), s.noiseInParts(k))
+	}
 	return out
+}
+
+// differences are those in time of a piece's excess, absolute, of intervals so far apart, or of some of them.
+func (s *series) differences(k, lag int) []int64 {
+	R, e := s.Ranks, s.excess[k]
+	stride := max(1, len(e)/noiseValues)
+	v := make([]int64, 0, len(e)/stride+R)
+	for n := lag; n < s.Intervals; n += stride {
+		if s.Step(n, k) < 0 || s.Step(n-lag, k) < 0 {
+			continue
+		}
+		a, b := e[(n-lag)*R:(n-lag+1)*R], e[n*R:(n+1)*R]
+		for r, x := range b {
+			v = append(v, max(x-a[r], a[r]-x))
+		}
+	}
+	return v
+}
+
+const (
+	// mostLag is how many intervals apart differences are taken at most: what comes back in every so many
+	// is in none of them.
+	mostLag = 8
+	// oneInParts is which part of the variance must be left, at most, where a rank's values are cut in two for them to be
+	// of two levels: of a normal distribution 1 − 2/π = 0.36 is, of a uniform one a quarter, of an exponential one 0.35.
+	oneInParts = 1.0 / 16
+	// fewestInPart is the smallest part, values.
+	fewestInPart = 3
+)
+
+// noiseOfLags is the least standard deviation from differences of intervals up to mostLag apart.
+func (s *series) noiseOfLags(k int) float64 {
+	out := math.Inf(1)
+	for lag := 2; lag <= min(mostLag, s.Intervals/4); lag++ {
+		out = min(out, sigmaOfDifference*float64(robust.UpperTime(s.differences(k, lag)))+1)
+	}
+	return out
+}
+
+// noiseInParts is the standard deviation from differences inside parts: where the values of a rank lie in two parts
+// far from each other, it is late in one and not in the other.
+func (s *series) noiseInParts(k int) float64 {
+	stride := 1 + s.Intervals/noiseValues
+	var v []int64
+	own := make([]int64, 0, s.Intervals/stride+1)
+	for r := range s.Ranks {
+		own = own[:0]
+		for n := 0; n < s.Intervals; n += stride {
+			if s.Step(n, k) >= 0 {
+				own = append(own, s.excess[k][n*s.Ranks+r])
+			}
+		}
+		cut, ok := partsOf(own)
+		last := [2]int64{}
+		seen := [2]bool{}
+		for _, x := range own {
+			part := 0
+			if ok && x > cut {
+				part = 1
+			}
+			if seen[part] {
+				v = append(v, max(x-last[part], last[part]-x))
+			}
+			last[part], seen[part] = x, true
+		}
+	}
+	if len(v) == 0 {
+		return math.Inf(1)
+	}
+	return sigmaOfDifference*float64(robust.UpperTime(v)) + 1
+}
+
+// partsOf returns the cut above which values are of an upper part, where cutting them in two leaves hardly any of their variance;
+// else false.
+func partsOf(values []int64) (cut int64, ok bool) {
+	x := slices.Sorted(slices.Values(values))
+	if len(x) < 2*fewestInPart {
+		return 0, false
+	}
+	n, sum, squares := float64(len(x)), 0.0, 0.0
+	for _, v := range x {
+		d := float64(v - x[0])
+		sum, squares = sum+d, squares+d*d
+	}
+	all := squares - sum*sum/n
+	best, left, low := all, 0.0, 0.0
+	for i, v := range x[:len(x)-fewestInPart] {
+		d := float64(v - x[0])
+		low += d
+		if i+1 < fewestInPart {
+			continue
+		}
+		// What is left of the squares beside the means of both parts.
+		m := float64(i + 1)
+		if left = squares - low*low/m - (sum-low)*(sum-low)/(n-m); left < best {
+			best, cut = left, v+(x[i+1]-v)/2
+		}
+	}
+	return cut, all > 0 && best < oneInParts*all
 }
 
 // noiseOfLevels is the standard deviation of a piece's excess less each rank's median, from its

@@ -140,17 +140,19 @@ func TestNoise(t *testing.T) {
 // TestNoiseOfWhatComesAndGoes: a delay that begins or ends in two of three steps is in most differences; the
 // distances from the rank's median do not hold it. It takes a middle difference of more than 4 times the first quartile.
 func TestNoiseOfWhatComesAndGoes(t *testing.T) {
-	// Excess of rank 0 over rank 1: differences of u, D, D again and again; of 24 absolute differences (12 of each rank) the
-	// quartile is u and the upper median D.
+	// Excess of ranks 0 and 2 over ranks 1 and 3: differences of u, D, D again and again; of 48 absolute differences (12 of each
+	// rank) the quartile is u and the upper median D.
 	noise := func(u, d int64) float64 {
-		rows := [][]int64{{0, 0}}
+		rows := [][]int64{{0, 0, 0, 0}}
 		for i := range 4 {
 			at := rows[len(rows)-1][0]
 			step := u
 			if i%2 == 1 {
 				step = -u
 			}
-			rows = append(rows, []int64{at + step, 0}, []int64{at + step + d, 0}, []int64{at + step, 0})
+			for _, x := range []int64{at + step, at + step + d, at + step} {
+				rows = append(rows, []int64{x, 0, x, 0})
+			}
 		}
 		return newSeries(division(0, rows), nil).noise[0]
 	}
@@ -158,34 +160,87 @@ func TestNoiseOfWhatComesAndGoes(t *testing.T) {
 		t.Errorf("at 4 times the quartile %v, want that of differences, %v", got, want)
 	}
 	// Levels 0, u, u+D, u | 0, D, 0 | u, u+D, u | 0, D, 0: with u = 1000, D = 5000 the median of the 13 is 1000. Distances
-	// from it: four of 0, five of 1000, two of 4000, two of 5000; of both ranks the upper median is 1000.
+	// from it: four of 0, five of 1000, two of 4000, two of 5000; of all ranks the upper median is 1000.
 	want := 1.4826*1000 + 1
 	if got := noise(1000, 5000); math.Abs(got-want) > 1e-4*want {
 		t.Errorf("at 5 times the quartile %v, want that of levels, %v", got, want)
 	}
 }
 
-// TestNoiseOfFewValues: fewer than eight differences say nothing of what comes and goes: of three steps more of two ranks there are six, of four eight.
+// TestNoiseOfFewValues: fewer than eight differences say nothing of what comes and goes.
 func TestNoiseOfFewValues(t *testing.T) {
-	rows := [][]int64{{0, 0}, {1000, 0}, {6000, 0}, {1000, 0}, {0, 0}}
-	if got, want := newSeries(division(0, rows[:4]), nil).noise[0], 1.4826/math.Sqrt2*5000+1; math.Abs(got-want) > 1e-4*want {
-		t.Errorf("of six %v, want that of differences, %v", got, want)
+	// Three ranks stay, and those above change by 9000.
+	change := func(ranks int) float64 {
+		rows := [][]int64{slices.Repeat([]int64{10_000}, ranks), slices.Repeat([]int64{10_000}, ranks)}
+		copy(rows[1], []int64{1000, 1000})
+		for r := 5; r < ranks; r++ {
+			rows[1][r] = 19_000
+		}
+		return newSeries(division(0, rows), nil).noise[0]
 	}
-	// Levels 0, 1, 6, 1, 0: their median is 1, the distances from it are 1, 0, 5, 0, 1 of either rank.
-	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826*1000+1; math.Abs(got-want) > 1e-4*want {
-		t.Errorf("of eight %v, want that of levels, %v", got, want)
-	}
-	// Of seven ranks three stay and four change by 9000.
-	if got, want := newSeries(division(0, [][]int64{slices.Repeat([]int64{10_000}, 7), {1000, 1000, 10_000, 10_000, 10_000, 19_000, 19_000}}), nil).noise[0], 1.4826/math.Sqrt2*9000+1; math.Abs(got-want) > 1e-4*want {
+	if got, want := change(7), 1.4826/math.Sqrt2*9000+1; math.Abs(got-want) > 1e-4*want {
 		t.Errorf("of seven %v, want that of differences, %v", got, want)
 	}
-	// Six of 24 are of 1000: the first quartile is the seventh, 5000.
-	rows = nil
+	if got, want := change(8), 1.4826*4500+1; math.Abs(got-want) > 1e-4*want {
+		t.Errorf("of eight %v, want that of levels, %v", got, want)
+	}
+	// A quarter of 48 are of 1000: the first quartile is the next, 5000.
+	var rows [][]int64
 	for _, x := range []int64{0, 5000, 0, 5000, 0, 5000, 0, 5000, 0, 5000, 6000, 5000, 6000} {
-		rows = append(rows, []int64{x, 0})
+		rows = append(rows, []int64{x, 0, x, 0})
 	}
 	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826/math.Sqrt2*5000+1; math.Abs(got-want) > 1e-4*want {
-		t.Errorf("of 24, six of them small, %v, want that of differences, %v", got, want)
+		t.Errorf("of 48, a quarter of them small, %v, want that of differences, %v", got, want)
+	}
+}
+
+// TestNoiseOfFewRanks: of two or three ranks, of which one is late in every second step, or in steps at random, the noise is what
+// is left of differences without the delay; of four the lag of one step counts alone. Normal noise keeps its standard deviation.
+func TestNoiseOfFewRanks(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 5))
+	const sd = 1000.0
+	// By the definition: the excess of a rank over one other has sd·√2, over the mean of two others sd·√1.5.
+	root := map[int]float64{2: math.Sqrt2, 3: math.Sqrt(1.5)}
+	for name, late := range map[string]func(n int) bool{
+		"never": func(int) bool { return false }, "always": func(int) bool { return true },
+		"every other": func(n int) bool { return n%2 == 1 }, "every third": func(n int) bool { return n%3 == 0 }, "at random": func(int) bool { return g.IntN(2) == 0 },
+	} {
+		for ranks := 2; ranks <= 3; ranks++ {
+			rows := repeated(200, slices.Repeat([]int64{1_000_000}, ranks)...)
+			for n, row := range rows {
+				for r := range row {
+					row[r] += int64(sd * g.NormFloat64())
+				}
+				if late(n) {
+					row[0] += 40 * sd
+				}
+			}
+			got, want := newSeries(division(0, rows), nil).noise[0], sd*root[ranks]
+			if got < 0.75*want || got > 1.25*want {
+				t.Errorf("%d ranks, late %s: noise %v, want about %v", ranks, name, got, want)
+			}
+		}
+	}
+}
+
+// TestParts: values are of two levels where cutting them in two leaves a sixteenth of their variance, and three are in each.
+func TestParts(t *testing.T) {
+	for name, c := range map[string]struct {
+		x   []int64
+		cut int64
+		ok  bool
+	}{
+		"two levels":       {[]int64{0, 100, 10, 110, 5, 105}, 55, true},
+		"two in one":       {[]int64{0, 100, 10, 110, 5, 7, 2}, 0, false},
+		"all alike":        {[]int64{7, 7, 7, 7, 7, 7}, 0, false},
+		"evenly":           {[]int64{0, 20, 40, 60, 80, 100, 120, 140}, 0, false},
+		"just a sixteenth": {[]int64{0, 0, 0, 30, 30, 30, 8, 8, 8, 38, 38, 38}, 0, false}, // 192 of 2892 beside the means: 1 of 15.06
+		"less":             {[]int64{0, 0, 0, 32, 32, 32, 8, 8, 8, 40, 40, 40}, 20, true}, // 192 of 3264: 1 of 17
+	} {
+		cut, ok := partsOf(c.x)
+		if ok != c.ok || ok && cut != c.cut {
+			t.Errorf("%s: cut at %d, %v, want %d, %v", name, cut, ok, c.cut, c.ok)
+		}
 	}
 }
 

@@ -56,6 +56,9 @@ func pointGates(g gates.Gates) points.Gates {
 	return points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}
 }
 
+// undeclared is [Boundary.Within] of sets that show by whom leaves together alone.
+const undeclared = "sets"
+
 // syncPointOf says what a history that holds the window found of its rows. named, if not "", settles it.
 func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	out, found, at := SyncPoint{At: -1}, h.found, h.at
@@ -66,7 +69,9 @@ func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 		splits := trace.Splits(h.ranks)
 		for _, w := range found.Within {
 			b := &out.Boundaries[w.Stage]
-			b.Within, b.sets = splits[w.Split].Axes, w.Sets
+			if b.Within, b.sets = undeclared, w.Sets; w.Split >= 0 {
+				b.Within = splits[w.Split].Axes
+			}
 		}
 	}
 	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step

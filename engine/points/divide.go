@@ -49,6 +49,8 @@ type Division struct {
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
 	Peers [][]int
+	// RestFirst is [Found.RestFirst].
+	RestFirst bool
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
 
@@ -138,7 +140,7 @@ func Divide(s *Steps, g Gates) *Division {
 		found.Within = found.Within[:len(found.Within)-1]
 	}
 	for {
-		d := divide(s, points)
+		d := divide(s, points, found.RestFirst)
 		at, ok := 0, peers != nil // sets leave one after another
 		if !ok {
 			at, ok = d.setAside()
@@ -158,8 +160,8 @@ func Divide(s *Steps, g Gates) *Division {
 }
 
 // divide lays out the pieces.
-func divide(c *Steps, points []Point) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory}
+func divide(c *Steps, points []Point, restFirst bool) *Division {
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, RestFirst: restFirst && c.walled()}
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -175,7 +177,13 @@ func divide(c *Steps, points []Point) *Division {
 		}
 		return 0, last >= 0, false
 	}
+	if d.RestFirst {
+		d.Pieces = append(d.Pieces, Piece{Stage: len(d.Stages) - 1})
+	}
 	for k := range d.Stages {
+		if d.RestFirst && k == len(d.Stages)-1 {
+			break
+		}
 		if at, tail, is := point(k); !is {
 			d.Pieces = append(d.Pieces, Piece{Stage: k, Point: at, Tail: tail})
 		}
@@ -431,7 +439,7 @@ func (d *Division) replace(p, n, r int) Error {
 	worst, size, usual := -1, int64(0), int64(0)
 	values := make([]int64, 0, d.Intervals)
 	for i, piece := range d.Pieces {
-		if piece.Point != p {
+		if piece.Point != p || d.Step(n, i) < 0 {
 			continue
 		}
 		values = values[:0]

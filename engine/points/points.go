@@ -75,6 +75,8 @@ type Steps struct {
 	Known []Point
 	// KnownWithin is the same of sets of ranks.
 	KnownWithin []Within
+	// KnownRestFirst is [Found.RestFirst] of the same.
+	KnownRestFirst bool
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
 	// Memory is where the division lies; nil: in memory of its own.
@@ -256,7 +258,12 @@ type Found struct {
 	Points  []Point  // stages in which all do, in the order of the step; none where nothing shows one, of one rank, or where ranks run freely
 	Within  []Within // stages in which sets of ranks do
 	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
-	Slopes  []Point  // all stages, by their slopes alone
+	Slopes  []Point  // all stages, by their slopes alone; refuted ones without evidence
+	// RestFirst: what no stage covers lies before the stages of a step, not behind them.
+	RestFirst bool
+
+	paced  []int // stages that ranks leave together at a pace that none of them sets
+	noRest bool  // what no stage covers is no point
 }
 
 // Find returns where the ranks synchronise.
@@ -264,7 +271,7 @@ func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return Found{Points: s.Known, Within: s.KnownWithin}
+		return Found{Points: s.Known, Within: s.KnownWithin, RestFirst: s.KnownRestFirst}
 	}
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}
@@ -273,11 +280,21 @@ func find(s *Steps, g Gates) Found {
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
+	found := findIn(c, open, named, g)
+	if s.walled() && named < 0 {
+		found = placeRest(c, found, g)
+	}
+	return found
+}
+
+// findIn finds where the ranks synchronise by steps in which all that was recorded stands in the order of time.
+func findIn(c *Steps, open bool, named int, g Gates) Found {
 	found := Found{Slopes: slopePoints(c, open, g)}
 	if named >= 0 {
 		found.Points = []Point{{Stage: named, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}
 		return found
 	}
+	found.refute(c, g)
 	found.Within = within(c, open, g)
 	isWithin := func(p Point) bool {
 		return slices.ContainsFunc(found.Within, func(w Within) bool { return w.Stage == p.Stage })
@@ -285,15 +302,16 @@ func find(s *Steps, g Gates) Found {
 	found.Points = slices.DeleteFunc(shown(found.Slopes), isWithin)
 	if len(found.Points) == 0 && !open {
 		// Wall time need not hold what passes between steps.
-		apart := slopePoints(c, true, g)
-		if found.Points = slices.DeleteFunc(shown(apart), isWithin); len(found.Points) > 0 {
-			found.Slopes = apart
+		apart := Found{Slopes: slopePoints(c, true, g)}
+		apart.refute(c, g)
+		if found.Points = slices.DeleteFunc(shown(apart.Slopes), isWithin); len(found.Points) > 0 {
+			found.Slopes, found.paced = apart.Slopes, apart.paced
 		} else if len(found.Within) == 0 {
 			found.Within = within(c, true, g)
 		}
 	}
 	for _, p := range found.Slopes {
-		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 {
+		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 && !slices.Contains(found.paced, p.Stage) && !found.complement(c, p.Stage) {
 			found.Perhaps = append(found.Perhaps, p.Stage)
 		}
 	}
@@ -301,7 +319,7 @@ func find(s *Steps, g Gates) Found {
 		return found
 	}
 	for _, p := range slices.Backward(found.Slopes) {
-		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) {
+		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) && !slices.Contains(found.paced, p.Stage) {
 			p.Evidence = Likely
 			found.Points = []Point{p}
 			found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
@@ -310,6 +328,10 @@ func find(s *Steps, g Gates) Found {
 	}
 	return found
 }
+
+// complement reports whether a stage is the time in no stage where that was seen to be no point: it is shorter where a rank waited
+// in a stage for longer, and longer where it did not.
+func (f *Found) complement(c *Steps, stage int) bool { return f.noRest && c.Stages[stage].Role == Rest }
 
 func shown(points []Point) (out []Point) {
 	for _, p := range points {

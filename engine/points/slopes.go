@@ -58,6 +58,9 @@ func slopePoints(c *Steps, open bool, g Gates) []Point {
 	return out
 }
 
+// deviations of noise are by what a spread is larger than another.
+const deviations = 4
+
 // dropLoose takes back slopes that come from the stage before. Where arrivals are counted
 // from the step before, a rank that is late in one stage in many steps on end, and by as much
 // shorter in the next, fits both orders: late in the first and waited for in the second, or
@@ -65,7 +68,6 @@ func slopePoints(c *Steps, open bool, g Gates) []Point {
 // fits: from one end of the stage where ranks synchronise to the next, all take as long, but
 // for what is not recorded.
 func dropLoose(points []Point, spread []float64, freedom float64) {
-	const deviations = 4 // of noise, by which a spread is larger than another
 	least := slices.Min(spread) * (1 + deviations/math.Sqrt(freedom))
 	for k := range points {
 		if spread[k] > least && points[k].Evidence == Shown {
@@ -139,17 +141,7 @@ func sinceEnd(c *Steps, first, k int, x []float64) {
 	R := c.Ranks
 	since := make([]int64, R)
 	for t := 0; t*R < len(x); t++ {
-		clear(since)
-		for j := k + 1; j < len(c.Stages); j++ {
-			for r, d := range c.At(first+t-1, j) {
-				since[r] += d
-			}
-		}
-		for j := range k {
-			for r, d := range c.At(first+t, j) {
-				since[r] += d
-			}
-		}
+		c.since(first+t, k, since)
 		center(x[t*R:(t+1)*R], since)
 	}
 }

@@ -99,13 +99,21 @@ func TestLooseInJobs(t *testing.T) {
 				step[k] = make([]int64, 3)
 			}
 			sign := 2*g.Int64N(2) - 1
-			left := slices.Max(before)
-			for r, z := range []int64{sign, -sign, 0} {
-				b, d := left+20_000_000+z*c.apart, left+40_000_000+z*1000
+			for r := range before {
 				step[0][r], step[2][r] = 5_000_000+g.Int64N(5_000_000), 5_000_000+g.Int64N(5_000_000)
-				step[1][r], step[3][r] = b-before[r]-step[0][r], d-b-step[2][r]
-				before[r] = d
 			}
+			leave := func(since []int64, work int, apart int64) (out []int64) { // all leave a millisecond after the last has come
+				last := int64(0)
+				for r, x := range since {
+					last = max(last, x+step[work][r])
+				}
+				for r, z := range []int64{sign, -sign, 0} {
+					out = append(out, last+1_000_000+z*apart)
+					step[work+1][r] = out[r] - since[r] - step[work][r]
+				}
+				return out
+			}
+			before = leave(leave(before, 0, c.apart), 2, 1000)
 			steps = append(steps, step)
 		}
 		var got []int

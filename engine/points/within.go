@@ -1,6 +1,7 @@
 package points
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -10,7 +11,7 @@ import (
 // those of one tensor-parallel group.
 type Within struct {
 	Stage int
-	Split int // in Steps.Splits
+	Split int // in Steps.Splits; −1: sets that nobody declared
 	Sets  [][]int
 	ratio float64
 }
@@ -31,47 +32,183 @@ const setsRatio = 0.5
 // and (R − sets)/(R − 1) is expected of it where the sets mean nothing. The interval of its median
 // must lie below setsRatio of that. O(Looked · stages · ranks) for each split.
 func within(c *Steps, open bool, g Gates) (out []Within) {
-	R := c.Ranks
 	best := make([]Within, len(c.Stages))
 	for i, sets := range c.Splits {
-		slopes, ratios := make([][]float64, len(c.Stages)), make([][]float64, len(c.Stages))
-		expected := float64(R-len(sets)) / float64(R-1)
-		for _, at := range c.stretches() {
-			if n := at[1] - at[0]; n < 2 || open && n < 3 {
-				continue
+		for k, ratio := range ratiosWithin(c, open, sets, g) {
+			if ratio > 0 && (best[k].Sets == nil || ratio < best[k].ratio) {
+				best[k] = Within{Stage: k, Split: i, Sets: sets, ratio: ratio}
 			}
-			eachStage(c, at, open, func(k int, x, y []float64) {
-				inX, inY := inside(x, R, sets), inside(y, R, sets)
-				v, _ := blockSlopes(inX, inY, R, R-len(sets))
-				slopes[k] = append(slopes[k], v...)
-				for t := 0; t < len(x); t += R {
-					left, all := 0.0, 0.0
-					for r := range R {
-						z := inX[t+r] + inY[t+r]
-						left += z * z
-						z = x[t+r] + y[t+r]
-						all += z * z
-					}
-					if all > float64(R) {
-						ratios[k] = append(ratios[k], left/all/expected)
-					}
-				}
-			})
 		}
-		for k := range slopes {
-			p := Point{Stage: k}
-			if p.judge(slopes[k], g); p.Evidence != Shown {
-				continue
-			}
-			_, mid, high, ok := robust.MedianInterval(ratios[k], g.Confidence)
-			if ok && high <= setsRatio && (best[k].Sets == nil || mid < best[k].ratio) {
-				best[k] = Within{Stage: k, Split: i, Sets: sets, ratio: mid}
-			}
+	}
+	for k, sets := range leaving(c, open) {
+		if sets == nil || best[k].Sets != nil {
+			continue
+		}
+		if ratio := ratiosWithin(c, open, sets, g)[k]; ratio > 0 && apartFrom(c, open, k, sets, g) {
+			best[k] = Within{Stage: k, Split: -1, Sets: sets, ratio: ratio}
 		}
 	}
 	for _, w := range best {
 		if w.Sets != nil {
 			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// ratiosWithin returns the ratio of each stage in which ranks of sets synchronise; 0 of the others.
+func ratiosWithin(c *Steps, open bool, sets [][]int, g Gates) []float64 {
+	R, S := c.Ranks, len(c.Stages)
+	out, slopes, ratios := make([]float64, S), make([][]float64, S), make([][]float64, S)
+	expected := float64(R-len(sets)) / float64(R-1)
+	for _, at := range c.stretches() {
+		if n := at[1] - at[0]; n < 2 || open && n < 3 {
+			continue
+		}
+		eachStage(c, at, open, func(k int, x, y []float64) {
+			inX, inY := inside(x, R, sets), inside(y, R, sets)
+			v, _ := blockSlopes(inX, inY, R, R-len(sets))
+			slopes[k] = append(slopes[k], v...)
+			for t := 0; t < len(x); t += R {
+				left, all := 0.0, 0.0
+				for r := range R {
+					z := inX[t+r] + inY[t+r]
+					left += z * z
+					z = x[t+r] + y[t+r]
+					all += z * z
+				}
+				if all > float64(R) {
+					ratios[k] = append(ratios[k], left/all/expected)
+				}
+			}
+		})
+	}
+	for k := range slopes {
+		p := Point{Stage: k}
+		if p.judge(slopes[k], g); p.Evidence != Shown {
+			continue
+		}
+		if _, mid, high, ok := robust.MedianInterval(ratios[k], g.Confidence); ok && high <= setsRatio {
+			out[k] = max(mid, math.SmallestNonzeroFloat64)
+		}
+	}
+	return out
+}
+
+const (
+	// together is by what part of how they arrive two ranks of one set may differ when they leave.
+	together = 0.5
+	// fewestChanges are too few to tell who leaves together.
+	fewestChanges = 6
+	// mostSets bounds the ranks of which sets are sought that nobody declared: pairs of ranks are compared.
+	mostSets = 256
+	// setsConfidence is that of the interval that excludes that sets wait for one another, two-sided: few sets say little of it.
+	setsConfidence = 0.9
+)
+
+// leaving finds for each stage the sets of ranks that leave it together, though they do not arrive together: what is left of how
+// much two ranks differ from step to step is less than half. nil: there are none, all ranks leave together, or who leaves with
+// whom does not make sets. O(Looked · stages · ranks), and where there are sets O(Looked · ranks²).
+func leaving(c *Steps, open bool) [][][]int {
+	R := c.Ranks
+	out := make([][][]int, len(c.Stages))
+	if R < 4 || R > mostSets {
+		return out
+	}
+	arrive, leave := make([][][]float64, len(c.Stages)), make([][][]float64, len(c.Stages)) // [stage][step][rank] of stretches one after the other
+	for _, at := range c.stretches() {
+		if n := at[1] - at[0]; n < 3 {
+			continue
+		}
+		eachStage(c, at, open, func(k int, x, y []float64) {
+			for t := 0; t < len(x); t += R {
+				z := make([]float64, R)
+				for r := range z {
+					z[r] = x[t+r] + y[t+r]
+				}
+				arrive[k], leave[k] = append(arrive[k], slices.Clone(x[t:t+R])), append(leave[k], z)
+			}
+		})
+	}
+	for k := range out {
+		if len(arrive[k]) > fewestChanges {
+			out[k] = setsOf(R, func(r, q int) bool {
+				return changes(leave[k], r, q) < together*changes(arrive[k], r, q)
+			})
+		}
+	}
+	return out
+}
+
+// changes returns the median change from step to step of how much two ranks differ.
+func changes(v [][]float64, r, q int) float64 {
+	out := make([]float64, 0, len(v))
+	for t := 1; t < len(v); t++ {
+		out = append(out, math.Abs(v[t][r]-v[t][q]-v[t-1][r]+v[t-1][q]))
+	}
+	return robust.Median(out)
+}
+
+// setsOf returns the sets in which all ranks are near one another, and near no others: two sets or more of two ranks or more; else nil.
+func setsOf(R int, near func(r, q int) bool) (sets [][]int) {
+	in := make([]int, R) // the set of each rank, from 1
+	for r := range R {
+		if in[r] > 0 {
+			continue
+		}
+		set := []int{r}
+		in[r] = len(sets) + 1
+		for q := r + 1; q < R; q++ {
+			if in[q] == 0 && near(r, q) {
+				set, in[q] = append(set, q), in[r]
+			}
+		}
+		sets = append(sets, set)
+		if len(set) == R || len(set) == 1 {
+			return nil
+		}
+	}
+	for _, set := range sets {
+		for i, r := range set {
+			for q := r + 1; q < R; q++ {
+				if same := in[q] == in[r]; (i > 0 || !same) && near(r, q) != same {
+					return nil
+				}
+			}
+		}
+	}
+	return sets
+}
+
+// apartFrom reports whether sets that leave a stage together do not wait for one another there: a set that arrives later does not stay
+// for less, and each leaves when its last rank comes.
+func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
+	R, S := c.Ranks, len(sets)
+	var slopes []float64
+	for _, at := range c.stretches() {
+		if at[1]-at[0] < 3 {
+			continue
+		}
+		eachStage(c, at, open, func(stage int, x, y []float64) {
+			if stage == k {
+				v, _ := blockSlopes(means(x, R, sets), means(y, R, sets), S, S-1)
+				slopes = append(slopes, v...)
+			}
+		})
+	}
+	lo, mid, _, ok := robust.MedianInterval(slopes, setsConfidence)
+	return ok && lo > -1 && mid > g.Slope && !slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced })
+}
+
+// means are those of sets, [step][set], of values, [step][rank].
+func means(v []float64, R int, sets [][]int) (out []float64) {
+	for t := 0; t < len(v); t += R {
+		for _, set := range sets {
+			sum := 0.0
+			for _, r := range set {
+				sum += v[t+r]
+			}
+			out = append(out, sum/float64(len(set)))
 		}
 	}
 	return out

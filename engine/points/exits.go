@@ -1,0 +1,113 @@
+package points
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// A slope of −1 says that a rank which comes later stays in a stage for less. That holds where ranks wait for the last of them,
+// and where all of them wait for something else: a source that gives one batch after the other, a clock, a link that is slower than they.
+// Only in the first case do they leave later when the last one comes later.
+
+// exitMoves says whether the ranks of a stage leave later when the last of them arrives later.
+type exitMoves uint8
+
+const (
+	unknownExit exitMoves = iota
+	follows               // by more than a seventh of it
+	paced                 // by less than half of it, and not by more than a seventh
+)
+
+const (
+	// mostPaced and leastFollowed are slopes of the exit on the last arrival: a point's is 1, a paced stage's 0.
+	mostPaced, leastFollowed = 0.5, 0.15
+	// surelyFollows and surelyPaced are how many standard deviations of chance are certain: one-sided one in a hundred, and, where it refutes what
+	// slopes show, in a thousand.
+	surelyFollows, surelyPaced = 2.33, 3.1
+	// neighbours is by what the variance of a sum over differences in time is larger, of which each shares a step with the next.
+	neighbours = 1.5
+)
+
+// exitOf tests how the median exit from a stage moves with the last arrival, from step to step. ranks: of some alone; nil: of all.
+func exitOf(c *Steps, k int, ranks []int) exitMoves {
+	var last, left []float64 // differences in time
+	for _, at := range c.stretches() {
+		if at[1]-at[0] < 3 {
+			continue
+		}
+		var m0, e0 float64
+		for t := at[0] + 1; t < at[1]; t++ {
+			m, e := c.lastAndExit(t, k, ranks)
+			if t > at[0]+1 {
+				last, left = append(last, m-m0), append(left, e-e0)
+			}
+			m0, e0 = m, e
+		}
+	}
+	if signedRanks(last, left, leastFollowed) > surelyFollows {
+		return follows
+	}
+	if signedRanks(last, left, mostPaced) < -surelyPaced {
+		return paced
+	}
+	return unknownExit
+}
+
+// lastAndExit returns when the last rank arrives at a stage and when the median one leaves it, each counted from the rank's own
+// exit in the step before.
+func (s *Steps) lastAndExit(t, k int, ranks []int) (last, exit float64) {
+	since := make([]int64, s.Ranks)
+	s.since(t, k, since)
+	spent := s.At(t, k)
+	if ranks == nil {
+		ranks = make([]int, s.Ranks)
+		for r := range ranks {
+			ranks[r] = r
+		}
+	}
+	ends, most := make([]int64, len(ranks)), int64(math.MinInt64)
+	for i, r := range ranks {
+		most, ends[i] = max(most, since[r]), since[r]+spent[r]
+	}
+	return float64(most), float64(robust.MedianTime(ends))
+}
+
+// since writes how long after its exit from a stage in the step before each rank arrives at it.
+func (s *Steps) since(t, k int, out []int64) {
+	clear(out)
+	for j := k + 1; j < len(s.Stages); j++ {
+		for r, d := range s.At(t-1, j) {
+			out[r] += d
+		}
+	}
+	for j := range k {
+		for r, d := range s.At(t, j) {
+			out[r] += d
+		}
+	}
+}
+
+// signedRanks is Wilcoxon's statistic of whether differences y exceed a line through 0 on the side where x lies, in standard
+// deviations: above 0 where y moves with x by more than the line's slope. Large changes count most. Of fewer than eleven none is certain.
+func signedRanks(x, y []float64, slope float64) float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(x[a]), math.Abs(x[b])) })
+	sum, squares := 0.0, 0.0
+	for i, at := range order {
+		w := float64(i + 1)
+		squares += w * w
+		switch d := (y[at] - slope*x[at]) * x[at]; {
+		case d > 0:
+			sum += w
+		case d < 0:
+			sum -= w
+		}
+	}
+	return sum / math.Sqrt(neighbours*squares)
+}

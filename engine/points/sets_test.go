@@ -1,0 +1,106 @@
+package points
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// setsJob is a job of data, forward, in which ranks of sets wait for one another, and backward, in which all do. Ranks of a set leave forward up to apart
+// nanoseconds apart.
+func setsJob(seed uint64, sets [][]int, apart int64) *Steps {
+	g := rand.New(rand.NewPCG(seed, 7))
+	ranks := 0
+	for _, set := range sets {
+		ranks += len(set)
+	}
+	var steps [][][]int64
+	for range 100 {
+		data, forward, backward := make([]int64, ranks), make([]int64, ranks), make([]int64, ranks)
+		latest := int64(0)
+		for _, set := range sets {
+			last := int64(0)
+			for _, r := range set {
+				data[r] = int64(10e6 + 5e5*g.NormFloat64())
+				last = max(last, data[r]+int64(20e6+5e5*g.NormFloat64()))
+			}
+			for _, r := range set {
+				forward[r] = last - data[r] + g.Int64N(apart+1)
+				latest = max(latest, data[r]+forward[r])
+			}
+		}
+		for r := range backward {
+			backward[r] = latest + 5e6 - data[r] - forward[r]
+		}
+		steps = append(steps, [][]int64{data, forward, backward})
+	}
+	return stepsOf(steps...)
+}
+
+// TestUndeclaredSets: sets of ranks that leave a stage together are found without being declared, and sets of all, of one, or of who hardly leaves together are not.
+func TestUndeclaredSets(t *testing.T) {
+	pairs, fours, all := [][]int{{0, 1}, {2, 3}, {4, 5}, {6, 7}}, [][]int{{0, 2, 4, 6}, {1, 3, 5, 7}}, [][]int{{0, 1, 2, 3, 4, 5, 6, 7}}
+	single := [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}
+	for name, c := range map[string]struct {
+		sets  [][]int
+		apart int64
+		want  [][]int
+	}{
+		"pairs": {pairs, 1000, pairs}, "fours": {fours, 1000, fours}, "two of four": {pairs[:2], 1000, pairs[:2]}, "all": {all, 1000, nil}, "nobody": {single, 1000, nil},
+		"an odd one": {append(pairs[:3:3], []int{6}), 1000, nil}, "far apart": {pairs, 3_000_000, nil},
+	} {
+		for seed := range uint64(5) {
+			found := Find(setsJob(seed, c.sets, c.apart), Gates{})
+			var got [][]int
+			for _, w := range found.Within {
+				if w.Stage == 1 && w.Split == -1 {
+					got = w.Sets
+				}
+			}
+			if !slices.EqualFunc(got, c.want, slices.Equal[[]int]) {
+				t.Errorf("%s, seed %d: %v, want %v", name, seed, got, c.want)
+			}
+		}
+	}
+	// Declared ones are not sought again.
+	s := setsJob(1, pairs, 1000)
+	s.Splits = [][][]int{pairs}
+	if found := Find(s, Gates{}).Within; len(found) != 1 || found[0].Split != 0 {
+		t.Errorf("declared: %+v", found)
+	}
+}
+
+// TestSetsOf: sets are cliques of two ranks or more.
+func TestSetsOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		near [][2]int
+		want [][]int
+	}{
+		"two pairs":   {[][2]int{{0, 2}, {1, 3}}, [][]int{{0, 2}, {1, 3}}},
+		"one alone":   {[][2]int{{0, 2}}, nil},
+		"a chain":     {[][2]int{{0, 1}, {1, 2}, {2, 3}, {0, 2}}, nil},
+		"between two": {[][2]int{{0, 1}, {2, 3}, {1, 3}}, nil},
+	} {
+		got := setsOf(4, func(r, q int) bool {
+			return slices.Contains(c.near, [2]int{min(r, q), max(r, q)})
+		})
+		if !slices.EqualFunc(got, c.want, slices.Equal[[]int]) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestErrorsInWhatWasRecorded: a recording error is of a stage that was recorded in the interval: before the first step nothing was.
+func TestErrorsInWhatWasRecorded(t *testing.T) {
+	var steps [][][]int64
+	for range 20 {
+		steps = append(steps, [][]int64{{10, 10, 10}, {50, 50, 50}, {5, 5, 5}})
+	}
+	steps[0][0][1] = 900
+	s := stepsOf(steps...)
+	s.Known = []Point{{Stage: 1, Evidence: Shown}}
+	d := Divide(s, Gates{})
+	if len(d.Errors) != 1 || d.Errors[0].Step != 0 || d.Errors[0].Stage != 0 || d.Errors[0].Rank != 1 {
+		t.Errorf("%+v, want one of data of rank 1 in step 0", d.Errors)
+	}
+}

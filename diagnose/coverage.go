@@ -73,7 +73,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 	if part := j.partWithoutRanks(); part >= j.minGain && len(entered) == 0 {
 		out = append(out, answer.Coverage{Hides: int64(part * float64(j.modelled.Step)), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
 	}
-	if len(out) > 0 && !j.placed.walled && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Stage == stagename.Whole }) {
+	if len(out) > 0 && !j.placed.walled && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Stage == stagename.Whole || c.Stage == stagename.Residual }) {
 		out = append(out, answer.Coverage{Stage: stagename.Residual, Hides: lost.Unclosed, Reason: answer.NotRecorded, Needs: answer.SourceWall})
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 // behind its last one an interval holds the pieces that were recorded, and the others are 0
 // for all ranks.
 type Division struct {
-	Stages []Stage // those of the steps; what no stage covers is the last, where wall time was recorded
+	Stages []Stage // those of the steps; what no stage covers is the last, where wall time was recorded or what is missing of some ranks' shows it
 	Points []Point // none where ranks run freely: then an interval is a step
 	Pieces []Piece
 	Ranks  int
@@ -48,9 +48,8 @@ type Division struct {
 	// taken off their work.
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
-	Peers [][]int
-	// RestFirst is [Found.RestFirst].
-	RestFirst bool
+	Peers   [][]int
+	Outside Outside // where the time in no stage lies
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
 
@@ -140,12 +139,15 @@ func Divide(s *Steps, g Gates) *Division {
 		found.Within = found.Within[:len(found.Within)-1]
 	}
 	for {
-		d := divide(s, points, found.RestFirst)
+		d := divide(s, points, found.Outside)
 		at, ok := 0, peers != nil // sets leave one after another
 		if !ok {
 			at, ok = d.setAside()
 		}
 		if ok {
+			if peers == nil {
+				d.addUnclosed(s.walled(), s.Known != nil)
+			}
 			d.settle()
 			d.Perhaps, d.Within, d.Peers = found.Perhaps, found.Within, peers
 			if d.waits() {
@@ -160,8 +162,9 @@ func Divide(s *Steps, g Gates) *Division {
 }
 
 // divide lays out the pieces.
-func divide(c *Steps, points []Point, restFirst bool) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, RestFirst: restFirst && c.walled()}
+func divide(c *Steps, points []Point, outside Outside) *Division {
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, Outside: outside}
+	before := outside == Before && c.walled()
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -177,11 +180,11 @@ func divide(c *Steps, points []Point, restFirst bool) *Division {
 		}
 		return 0, last >= 0, false
 	}
-	if d.RestFirst {
+	if before {
 		d.Pieces = append(d.Pieces, Piece{Stage: len(d.Stages) - 1})
 	}
 	for k := range d.Stages {
-		if d.RestFirst && k == len(d.Stages)-1 {
+		if before && k == len(d.Stages)-1 {
 			break
 		}
 		if at, tail, is := point(k); !is {

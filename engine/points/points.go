@@ -75,8 +75,8 @@ type Steps struct {
 	Known []Point
 	// KnownWithin is the same of sets of ranks.
 	KnownWithin []Within
-	// KnownRestFirst is [Found.RestFirst] of the same.
-	KnownRestFirst bool
+	// KnownOutside is where the time in no stage lies in the same.
+	KnownOutside Outside
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
 	// Memory is where the division lies; nil: in memory of its own.
@@ -259,8 +259,7 @@ type Found struct {
 	Within  []Within // stages in which sets of ranks do
 	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
 	Slopes  []Point  // all stages, by their slopes alone; refuted ones without evidence
-	// RestFirst: what no stage covers lies before the stages of a step, not behind them.
-	RestFirst bool
+	Outside Outside  // where the time in no stage lies
 
 	paced  []int // stages that ranks leave together at a pace that none of them sets
 	noRest bool  // what no stage covers is no point
@@ -271,7 +270,7 @@ func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return Found{Points: s.Known, Within: s.KnownWithin, RestFirst: s.KnownRestFirst}
+		return Found{Points: s.Known, Within: s.KnownWithin, Outside: s.KnownOutside}
 	}
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}

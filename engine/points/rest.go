@@ -3,11 +3,30 @@ package points
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // What no stage covers is measured by wall time, and not where in a step it lies: before the stages that a rank waits in, or
 // behind them. A late rank's wait is shorter by as much as its time in no stage is longer, which looks as if
 // ranks waited in no stage.
+
+// Outside is where the time in no stage lies.
+type Outside uint8
+
+const (
+	Behind  Outside = iota // behind the stages of a step; or nowhere, where wall time was not recorded
+	Before                 // before them
+	Lacking                // it is what ranks lack beside the most from one exit to the next, where wall time was not recorded
+)
+
+var outsideNames = [...]string{"behind", "before", "lacking"}
+
+func (o Outside) String() string { return enum.Name(outsideNames[:], o) }
+
+// Names returns all places.
+func (Outside) Names() []string { return outsideNames[:] }
 
 // restOf returns the position of what no stage covers; −1: wall time was not recorded.
 func restOf(c *Steps) int {
@@ -164,7 +183,7 @@ func (f Found) restLast(rest int) Found {
 		slices.SortFunc(out, func(a, b Point) int { return a.Stage - b.Stage })
 		return out
 	}
-	f.Points, f.Slopes, f.RestFirst = points(f.Points), points(f.Slopes), true
+	f.Points, f.Slopes, f.Outside = points(f.Points), points(f.Slopes), Before
 	f.Within = slices.Clone(f.Within)
 	for i := range f.Within {
 		f.Within[i].Stage = stage(f.Within[i].Stage)
@@ -209,4 +228,43 @@ func varied(c *Steps, take func(t int, out []int64)) (squares, freedom float64) 
 		freedom += float64(T * (R - 1))
 	}
 	return squares, max(1, freedom)
+}
+
+// leastUnclosed is the part of the time from exit to exit that one rank must lack, on average, for what it lacks to be a piece of its work.
+const leastUnclosed = 0.01
+
+// addUnclosed makes a piece of the time in no stage where wall time was not recorded: from one exit of the only point to the next all
+// ranks take as long, so that what a rank's stages lack beside the most is what it spent in none. What all spend there stays unknown.
+// known: it was found in steps before these whether a rank lacks so much.
+func (d *Division) addUnclosed(walled, known bool) {
+	if walled || known && d.Outside != Lacking || len(d.Points) != 1 || d.Stages[d.Points[0].Stage].Role == Wait || slices.ContainsFunc(d.Stages, func(s Stage) bool { return s.Role == Wait }) {
+		return
+	}
+	R := d.Ranks
+	tails := slices.ContainsFunc(d.Pieces, func(p Piece) bool { return p.Tail })
+	work, sums := d.Memory.Take(d.Intervals*R), make([]int64, R)
+	whole := int64(0)
+	for n, t := range d.Head {
+		row := work[n*R : (n+1)*R]
+		clear(row)
+		if t < 0 || tails && d.Tail[n] < 0 {
+			continue
+		}
+		copy(row, d.Arrivals[0][n*R:(n+1)*R])
+		add(row, d.Spent[0][n*R:(n+1)*R])
+		most := slices.Max(row)
+		whole += most
+		for r, x := range row {
+			row[r] = most - x
+			sums[r] += most - x
+		}
+	}
+	if !known && float64(slices.Max(sums)-robust.MedianTime(slices.Clone(sums))) < leastUnclosed*float64(whole) {
+		return
+	}
+	d.Outside = Lacking
+	d.Stages = append(slices.Clip(d.Stages), Stage{Name: "rest", Role: Rest})
+	d.Pieces, d.Work = append(d.Pieces, Piece{Stage: len(d.Stages) - 1}), append(d.Work, work)
+	d.exits = nil
+	d.Arrive()
 }

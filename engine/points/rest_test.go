@@ -73,8 +73,8 @@ func TestOutside(t *testing.T) {
 			for _, p := range found.Points {
 				got = append(got, p.Stage)
 			}
-			if !slices.Equal(got, c.points) || found.RestFirst != c.first {
-				t.Errorf("time in no stage before %q, waits in backward %v, outside %v, seed %d: points %v, first %v; want %v, %v", c.before, c.backward, c.outside, seed, got, found.RestFirst, c.points, c.first)
+			if !slices.Equal(got, c.points) || (found.Outside == Before) != c.first {
+				t.Errorf("time in no stage before %q, waits in backward %v, outside %v, seed %d: points %v, first %v; want %v, %v", c.before, c.backward, c.outside, seed, got, found.Outside, c.points, c.first)
 			}
 		}
 	}
@@ -84,12 +84,12 @@ func TestOutside(t *testing.T) {
 func TestRestFirst(t *testing.T) {
 	s := outsideJob(1, "data", true, false)
 	d := Divide(s, Gates{})
-	if p := d.Pieces[0]; !d.RestFirst || p.Stage != 3 || p.Tail || p.Point != 0 {
-		t.Fatalf("first %v, pieces %+v", d.RestFirst, d.Pieces)
+	if p := d.Pieces[0]; d.Outside != Before || p.Stage != 3 || p.Tail || p.Point != 0 {
+		t.Fatalf("outside %v, pieces %+v", d.Outside, d.Pieces)
 	}
 	known := *s
-	known.Known, known.KnownRestFirst = d.Points, true
-	if again := Divide(&known, Gates{}); !again.RestFirst || !slices.Equal(again.Arrivals[0], d.Arrivals[0]) {
+	known.Known, known.KnownOutside = d.Points, Before
+	if again := Divide(&known, Gates{}); again.Outside != Before || !slices.Equal(again.Arrivals[0], d.Arrivals[0]) {
 		t.Errorf("known: %+v", again.Pieces)
 	}
 	// A rank arrives by what it took since the exit before: without the transfer of a millisecond all took the same to the next exit.

@@ -144,7 +144,8 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.joint = s.joint * s.whole
 	out.perhaps = s.unsure(out.late, o)
 	out.late = append(out.late, s.once(out.late, o)...)
-	out.late = append(out.late, s.turns(o)...)
+	out.late = append(out.late, s.turns(run, o)...)
+	out.late = append(out.late, s.majority(o)...)
 	out.trend, out.lost = s.trend(), s.lost()
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)

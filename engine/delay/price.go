@@ -187,6 +187,15 @@ func (s *series) causes(terms []*term, run *Run) (out []cause) {
 		c.terms = append(c.terms, t)
 	}
 	taken := make(map[*cause]bool)
+	for _, host := range s.hostsByTurns(order, run) {
+		one := cause{kind: claim.Host, host: run.Hosts[host[0].ranks[0]]}
+		for _, m := range host {
+			taken[m] = true
+			one.ranks, one.terms = append(one.ranks, m.ranks...), append(one.terms, m.terms...)
+		}
+		slices.Sort(one.ranks)
+		out = append(out, one)
+	}
 	for i, c := range order {
 		if taken[c] {
 			continue
@@ -254,6 +263,41 @@ func alikeTerms(a, b *term) bool {
 	return 2*both >= either
 }
 
+// hostsByTurns returns the causes of hosts whose ranks are all late in one piece by about as much, each in steps of its own: what ranks
+// share on a host strikes one after the other.
+func (s *series) hostsByTurns(causes []*cause, run *Run) (out [][]*cause) {
+	if run.Hosts == nil {
+		return nil
+	}
+	of, by := map[int]int{}, map[int][]*cause{}
+	for _, h := range run.Hosts {
+		of[h]++
+	}
+	var hosts []int
+	for _, c := range causes {
+		h := run.Hosts[c.ranks[0]]
+		if by[h] == nil {
+			hosts = append(hosts, h)
+		}
+		by[h] = append(by[h], c)
+	}
+	for _, h := range hosts {
+		list := by[h]
+		if n := len(list); h < 0 || n < 2 || n != of[h] || n == s.Ranks {
+			continue
+		}
+		main := list[0].main()
+		turns := !slices.ContainsFunc(list[1:], func(c *cause) bool {
+			t := c.main()
+			return t.piece != main.piece || t.claim > 2*main.claim || main.claim > 2*t.claim || alikeTerms(main, t)
+		})
+		if turns {
+			out = append(out, list)
+		}
+	}
+	return out
+}
+
 type set struct {
 	kind    claim.Kind
 	host    int
@@ -318,11 +362,17 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 	var stages []int
 	charged := map[int]float64{} // [piece] in the intervals struck, over ranks
 	struck := c.struck(s.Intervals)
+	strikes := 0 // ranks that are late, over the intervals struck
 	for _, t := range c.terms {
 		stage := s.Pieces[t.piece].Stage
 		if parts[stage] == nil {
 			parts[stage] = &claim.Part{Stage: stage}
 			stages = append(stages, stage)
+		}
+		for n, x := range t.d {
+			if x > 0 && t.piece == main.piece && s.Step(n, t.piece) >= 0 {
+				strikes++
+			}
 		}
 		f.P = min(f.P, t.p)
 		parts[stage].Charged += int64(t.charged)
@@ -337,7 +387,7 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 	}
 	for _, t := range c.terms {
 		p := parts[s.Pieces[t.piece].Stage]
-		p.Size = int64(charged[t.piece] / float64(max(1, f.Steps.Count)*len(c.ranks)))
+		p.Size = int64(charged[t.piece] / float64(max(1, strikes)))
 	}
 	for _, stage := range stages {
 		f.Parts = append(f.Parts, *parts[stage])
@@ -465,8 +515,12 @@ func (s *series) waited(c cause, struck []bool) float64 {
 		if seen++; seen%every != 0 {
 			continue
 		}
-		led += float64(before[n*R+r]) - middle(before, n)
-		waits += middle(s.Spent[p], n) - float64(s.Spent[p][n*R+r])
+		last, shortest := before[n*R+r], s.Spent[p][n*R+r]
+		for _, q := range c.ranks {
+			last, shortest = max(last, before[n*R+q]), min(shortest, s.Spent[p][n*R+q])
+		}
+		led += float64(last) - middle(before, n)
+		waits += middle(s.Spent[p], n) - float64(shortest)
 	}
 	if led <= 0 {
 		return 0

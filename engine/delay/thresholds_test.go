@@ -71,14 +71,14 @@ func TestMostOfOne(t *testing.T) {
 				whose[i] = 1 + i%3
 			}
 		}
-		if found := turning(200, whose).turns(Options{}.orDefault()); len(found) != want {
+		if found := turning(200, whose).turns(&Run{}, Options{}.orDefault()); len(found) != want {
 			t.Errorf("one has %d of 40 turns: %+v, want %d", most, found, want)
 		}
 		some := slices.Repeat([]int{-1}, 160)
 		for i, r := range whose {
 			some[4*i] = r
 		}
-		if found := turning(900, some).turns(Options{}.orDefault()); len(found) != want {
+		if found := turning(900, some).turns(&Run{}, Options{}.orDefault()); len(found) != want {
 			t.Errorf("one has %d of 40 stalls: %+v, want %d", most, found, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestStallsOfOneSize(t *testing.T) {
 				rows[4*i][i%4] += size - 900
 			}
 		}
-		if found := newSeries(division(0, rows), nil).turns(Options{}.orDefault()); len(found) != want {
+		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault()); len(found) != want {
 			t.Errorf("three of ten stalls take %d, the others 900: %+v, want %d", size, found, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestLeastStall(t *testing.T) {
 				rows[4*i][i%4] += small - 900
 			}
 		}
-		if found := newSeries(division(0, rows), nil).turns(Options{}.orDefault()); len(found) != want {
+		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault()); len(found) != want {
 			t.Errorf("three of %d: %+v, want %d", small, found, want)
 		}
 	}

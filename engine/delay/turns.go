@@ -21,9 +21,11 @@ const (
 // another, exactly one of R would be in at most (1 − 1/R)^(R−1) of the steps, however often each
 // is late; the number of such steps is tested against that. Noise and spikes, which cost as
 // much in large jobs, do not take turns. Or stalls of one size strike now one rank, now another.
-func (s *series) turns(o Options) (out []claim.Claim) {
+func (s *series) turns(run *Run, o Options) (out []claim.Claim) {
 	for k := range s.Pieces {
-		if f, ok := s.turnsIn(k, o); ok {
+		if f, ok := s.members(k, run, o); ok {
+			out = append(out, f)
+		} else if f, ok := s.turnsIn(k, o); ok {
 			out = append(out, f)
 		} else if f, ok := s.stalls(k); ok {
 			out = append(out, f)

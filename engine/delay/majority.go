@@ -1,0 +1,170 @@
+package delay
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"gonum.org/v1/gonum/stat/combin"
+)
+
+const (
+	// apartOfNoise and apartInside are how many times the noise, and what ranks of one part differ by, two parts of the ranks must lie apart.
+	apartOfNoise, apartInside = 2, 3
+	// leastMajority is the part of the run that a difference of most ranks from the others must cost.
+	leastMajority = 0.03
+)
+
+// majority finds pieces that take more than half of the ranks longer, all alike, than the others: the median is then one of those that are slow, and the
+// others look early. That one part is usual is not in the times: the faster one is taken for it, and nothing is stronger than Supported. Were ranks
+// exchangeable, just these f of R would be the early ones of a block of steps with chance 1/C(R, f):
+//
+//	P = min(1, 2 · R · K · C(R, f)^−n · 2^(B−n))
+//
+// of n such blocks among B, in K pieces.
+func (s *series) majority(o Options) (out []claim.Claim) {
+	if s.Ranks < 3 || len(s.peers) > 1 || s.Free() {
+		return nil
+	}
+	for k, piece := range s.Pieces {
+		if !s.waitsPerhaps(piece.Stage) {
+			if f, ok := s.majorityIn(k, o); ok {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
+	level := make([]float64, s.Ranks)
+	for r := range level {
+		level[r] = median(s.recorded(k, r))
+	}
+	fast, slow, apart := parts(level)
+	if 2*len(slow) <= s.Ranks || apart < max(apartOfNoise*s.noise[k], leastOfStep*s.step) {
+		return claim.Claim{}, false
+	}
+	early, blocks, block := s.early(k, fast, slow, apart)
+	R, f := float64(s.Ranks), float64(len(fast))
+	p := math.Log(2*R*float64(len(s.Pieces))) - float64(early)*combin.LogGeneralizedBinomial(R, f) + float64(blocks-early)*math.Ln2
+	if blocks < fewestBlocks || p > math.Log(o.Level) {
+		return claim.Claim{}, false
+	}
+	one := cause{kind: claim.Ranks, ranks: slow, host: -1}
+	size := s.between(k, fast, slow)
+	for _, r := range slow {
+		t := &term{rank: r, piece: k, claim: size, d: make([]float64, s.Intervals), pattern: claim.Constant, chance: chance{p: math.Exp(p), block: block, blocks: blocks}}
+		for n := range t.d {
+			if s.Step(n, k) >= 0 {
+				t.d[n] = size
+				t.charged += size
+			}
+		}
+		one.terms = append(one.terms, t)
+	}
+	c := s.finding(one, o)
+	c.P, c.Certainty = min(1, math.Exp(p)), claim.Supported
+	c.Saves = claim.Exact(1 - s.length(without(s.arrive, s, one.terms, 0))/s.length(s.arrive))
+	return c, c.Saves.Alone >= leastMajority
+}
+
+// recorded returns what a rank takes in a piece beside the terms, in the intervals in which it was recorded.
+func (s *series) recorded(k, r int) (out []float64) {
+	for n := range s.Intervals {
+		if s.Step(n, k) >= 0 {
+			out = append(out, float64(s.rest[k][n*s.Ranks+r]))
+		}
+	}
+	return out
+}
+
+// parts cuts ranks in two where their levels differ most, and returns by how much; 0 where the ranks of a part differ by a third of that.
+func parts(level []float64) (fast, slow []int, apart float64) {
+	order := make([]int, len(level))
+	for r := range order {
+		order[r] = r
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case level[a] < level[b]:
+			return -1
+		case level[a] > level[b]:
+			return 1
+		}
+		return 0
+	})
+	cut := 0
+	for i := 1; i < len(order); i++ {
+		if gap := level[order[i]] - level[order[i-1]]; gap > apart {
+			cut, apart = i, gap
+		}
+	}
+	if cut == 0 {
+		return nil, nil, 0
+	}
+	inside := max(level[order[cut-1]]-level[order[0]], level[order[len(order)-1]]-level[order[cut]])
+	if apart < apartInside*inside {
+		apart = 0
+	}
+	return slices.Sorted(slices.Values(order[:cut])), slices.Sorted(slices.Values(order[cut:])), apart
+}
+
+// early returns in how many blocks all fast ranks, and no slow one, are before the median of the slow by more than half of what lies between them, in
+// most intervals.
+func (s *series) early(k int, fast, slow []int, apart float64) (early, blocks, block int) {
+	before := make([][]float64, s.Ranks)
+	row := make([]float64, len(slow))
+	for n := range s.Intervals {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		for i, r := range slow {
+			row[i] = float64(s.rest[k][n*s.Ranks+r])
+		}
+		middle := median(row)
+		for r := range before {
+			before[r] = append(before[r], middle-float64(s.rest[k][n*s.Ranks+r]))
+		}
+	}
+	columns := make([][]float64, s.Ranks)
+	for r := range columns {
+		columns[r] = slices.Clone(before[r])
+	}
+	block = int(math.Ceil(newAutocovariance(columns).tau(-1)))
+	for from := 0; from+block <= len(before[0]); from += block {
+		blocks++
+		is := func(r int) bool {
+			n := 0
+			for _, x := range before[r][from : from+block] {
+				if x > apart/2 {
+					n++
+				}
+			}
+			return 2*n > block
+		}
+		if !slices.ContainsFunc(fast, func(r int) bool { return !is(r) }) && !slices.ContainsFunc(slow, is) {
+			early++
+		}
+	}
+	return early, blocks, block
+}
+
+// between returns by how much the slow ranks take longer in a piece than the fast ones, the mean of the middle half of intervals.
+func (s *series) between(k int, fast, slow []int) float64 {
+	var out []float64
+	for n := range s.Intervals {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		middle := func(ranks []int) float64 {
+			v := make([]float64, len(ranks))
+			for i, r := range ranks {
+				v[i] = float64(s.rest[k][n*s.Ranks+r])
+			}
+			return median(v)
+		}
+		out = append(out, middle(slow)-middle(fast))
+	}
+	return trimmed(out)
+}

@@ -159,7 +159,7 @@ const alternating = 4
 // noiseOf is the standard deviation of a piece's excess, from its differences in time: from
 // levels a persistent delay between two ranks would be its own noise. Where a delay comes and
 // goes within few steps it is the differences that hold it, and levels, each rank's own taken
-// off, that do not; then the smaller counts. Of two or three ranks most differences may hold it: there
+// off, that do not; then the smaller counts. Of few ranks one or two that are late make half of the differences: there
 // the smallest estimate counts of those that hold less.
 func (s *series) noiseOf(k int) float64 {
 	v := s.differences(k, 1)
@@ -168,7 +168,7 @@ func (s *series) noiseOf(k int) float64 {
 	if len(v) >= 8 && middle > alternating*robust.Select(v, len(v)/4) {
 		out = min(out, s.noiseOfLevels(k))
 	}
-	if slices.ContainsFunc(s.peers, func(set []int) bool { return len(set) > 1 && len(set) <= fewRanks }) {
+	if slices.ContainsFunc(s.peers, func(set []int) bool { return len(set) > 1 && len(set) <= halfLate }) {
 		out = min(out, s.noiseOfLags(k), s.noiseInParts(k))
 	}
 	return out
@@ -195,6 +195,8 @@ const (
 	// mostLag is how many intervals apart differences are taken at most: what comes back in every so many
 	// is in none of them.
 	mostLag = 8
+	// halfLate is of how many ranks half may be late now and then by one cause: so many share a host.
+	halfLate = 8
 	// oneInParts is which part of the variance must be left, at most, where a rank's values are cut in two for them to be
 	// of two levels: of a normal distribution 1 − 2/π = 0.36 is, of a uniform one a quarter, of an exponential one 0.35.
 	oneInParts = 1.0 / 16

@@ -140,10 +140,10 @@ func TestNoise(t *testing.T) {
 // TestNoiseOfWhatComesAndGoes: a delay that begins or ends in two of three steps is in most differences; the
 // distances from the rank's median do not hold it. It takes a middle difference of more than 4 times the first quartile.
 func TestNoiseOfWhatComesAndGoes(t *testing.T) {
-	// Excess of ranks 0 and 2 over ranks 1 and 3: differences of u, D, D again and again; of 48 absolute differences (12 of each
+	// Excess of every other one of ten ranks over the rest: differences of u, D, D again and again; of 120 absolute differences (12 of each
 	// rank) the quartile is u and the upper median D.
 	noise := func(u, d int64) float64 {
-		rows := [][]int64{{0, 0, 0, 0}}
+		rows := [][]int64{make([]int64, 10)}
 		for i := range 4 {
 			at := rows[len(rows)-1][0]
 			step := u
@@ -151,7 +151,7 @@ func TestNoiseOfWhatComesAndGoes(t *testing.T) {
 				step = -u
 			}
 			for _, x := range []int64{at + step, at + step + d, at + step} {
-				rows = append(rows, []int64{x, 0, x, 0})
+				rows = append(rows, slices.Repeat([]int64{x, 0}, 5))
 			}
 		}
 		return newSeries(division(0, rows), nil).noise[0]
@@ -184,28 +184,28 @@ func TestNoiseOfFewValues(t *testing.T) {
 	if got, want := change(8), 1.4826*4500+1; math.Abs(got-want) > 1e-4*want {
 		t.Errorf("of eight %v, want that of levels, %v", got, want)
 	}
-	// A quarter of 48 are of 1000: the first quartile is the next, 5000.
+	// A quarter of 120 are of 1000: the first quartile is the next, 5000.
 	var rows [][]int64
 	for _, x := range []int64{0, 5000, 0, 5000, 0, 5000, 0, 5000, 0, 5000, 6000, 5000, 6000} {
-		rows = append(rows, []int64{x, 0, x, 0})
+		rows = append(rows, slices.Repeat([]int64{x, 0}, 5))
 	}
 	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826/math.Sqrt2*5000+1; math.Abs(got-want) > 1e-4*want {
-		t.Errorf("of 48, a quarter of them small, %v, want that of differences, %v", got, want)
+		t.Errorf("of 120, a quarter of them small, %v, want that of differences, %v", got, want)
 	}
 }
 
-// TestNoiseOfFewRanks: of two or three ranks, of which one is late in every second step, or in steps at random, the noise is what
-// is left of differences without the delay; of four the lag of one step counts alone. Normal noise keeps its standard deviation.
+// TestNoiseOfFewRanks: of two or three ranks, of which one is late in every second step, or in steps at random, and of four of which two are by turns, the noise is what
+// is left of differences without the delay. Normal noise keeps its standard deviation.
 func TestNoiseOfFewRanks(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 5))
 	const sd = 1000.0
 	// By the definition: the excess of a rank over one other has sd·√2, over the mean of two others sd·√1.5.
-	root := map[int]float64{2: math.Sqrt2, 3: math.Sqrt(1.5)}
+	root := map[int]float64{2: math.Sqrt2, 3: math.Sqrt(1.5), 4: math.Sqrt(1.45)} // the median of three normal values has a variance of 0.449
 	for name, late := range map[string]func(n int) bool{
 		"never": func(int) bool { return false }, "always": func(int) bool { return true },
 		"every other": func(n int) bool { return n%2 == 1 }, "every third": func(n int) bool { return n%3 == 0 }, "at random": func(int) bool { return g.IntN(2) == 0 },
 	} {
-		for ranks := 2; ranks <= 3; ranks++ {
+		for ranks := 2; ranks <= 4; ranks++ {
 			rows := repeated(200, slices.Repeat([]int64{1_000_000}, ranks)...)
 			for n, row := range rows {
 				for r := range row {
@@ -213,6 +213,8 @@ func TestNoiseOfFewRanks(t *testing.T) {
 				}
 				if late(n) {
 					row[0] += 40 * sd
+				} else if ranks == 4 {
+					row[2] += 40 * sd
 				}
 			}
 			got, want := newSeries(division(0, rows), nil).noise[0], sd*root[ranks]

@@ -148,10 +148,11 @@ func TestLongest(t *testing.T) {
 // longer; it is told of if that is the least gain.
 func TestUneven(t *testing.T) {
 	for size, want := range map[int64]int{105: 0, 120: 1, 200: 1} { // 105 of 1105 are 9.5 %, 120 of 1120 are 10.7 %
-		rows := repeated(40, 1000, 1000, 1000, 1000)
+		rows := repeated(40, slices.Repeat([]int64{1000}, 10)...)
 		for n := range rows {
-			rows[n][n%2] += size
-			rows[n][2+n%2] += size
+			for r := n % 2; r < 10; r += 2 {
+				rows[n][r] += size
+			}
 		}
 		found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault())
 		if len(found) != want {

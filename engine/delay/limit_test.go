@@ -124,11 +124,11 @@ func TestSeen(t *testing.T) {
 			t.Errorf("piece %d: %+v, all %+v", k, l, all)
 		}
 	}
-	var turns [][]int64 // two of four ranks are late in every second step, which is noise to the test
+	var turns [][]int64 // five of ten ranks are late in every second step, which is noise to the test
 	for range 8 {
-		turns = append(turns, []int64{1400, 900, 1400, 900}, []int64{900, 900, 900, 900})
+		turns = append(turns, slices.Repeat([]int64{1400, 900}, 5), slices.Repeat([]int64{900}, 10))
 	}
-	drowned := newSeries(division(0, turns, repeated(16, 100, 100, 100, 100)), nil)
+	drowned := newSeries(division(0, turns, repeated(16, slices.Repeat([]int64{100}, 10)...)), nil)
 	all, seen := drowned.limits(Options{}.orDefault())[0], drowned.limits(Options{Limits: SeenLimits}.orDefault())[0]
 	if all.Seen || seen.Seen || !all.Known || !seen.Known {
 		t.Errorf("in noise: %+v, all %+v", seen, all)

@@ -11,12 +11,10 @@ import (
 const (
 	// apartOfNoise and apartInside are how many times the noise, and what ranks of one part differ by, two parts of the ranks must lie apart.
 	apartOfNoise, apartInside = 2, 3
-	// leastMajority is the part of the run that a difference of most ranks from the others must cost.
-	leastMajority = 0.03
 )
 
 // majority finds pieces that take more than half of the ranks longer, all alike, than the others: the median is then one of those that are slow, and the
-// others look early. That one part is usual is not in the times: the faster one is taken for it, and nothing is stronger than Supported. Were ranks
+// others look early, and it would save MinGain. That one part is usual is not in the times: the faster one is taken for it, and nothing is stronger than Supported. Were ranks
 // exchangeable, just these f of R would be the early ones of a block of steps with chance 1/C(R, f):
 //
 //	P = min(1, 2 · R · K · C(R, f)^−n · 2^(B−n))
@@ -27,7 +25,7 @@ func (s *series) majority(o Options) (out []claim.Claim) {
 		return nil
 	}
 	for k, piece := range s.Pieces {
-		if !s.waitsPerhaps(piece.Stage) {
+		if asRecorded := &s.rest[k][0] == &s.Work[k][0]; asRecorded && !s.waitsPerhaps(piece.Stage) { // where a rank is late by itself levels are no parts
 			if f, ok := s.majorityIn(k, o); ok {
 				out = append(out, f)
 			}
@@ -66,7 +64,7 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 	c := s.finding(one, o)
 	c.P, c.Certainty = min(1, math.Exp(p)), claim.Supported
 	c.Saves = claim.Exact(1 - s.length(without(s.arrive, s, one.terms, 0))/s.length(s.arrive))
-	return c, c.Saves.Alone >= leastMajority
+	return c, c.Saves.Alone >= o.MinGain
 }
 
 // recorded returns what a rank takes in a piece beside the terms, in the intervals in which it was recorded.

@@ -19,10 +19,10 @@ func TestMostTerms(t *testing.T) {
 	}
 }
 
-// TestNoiseOfLongRuns: of more than twice 16,384 values every second step says what the noise is. The excess of two of four ranks changes by 1 µs to each odd
+// TestNoiseOfLongRuns: of more than twice 16,384 values every second step says what the noise is. The excess of five of ten ranks changes by 1 µs to each odd
 // step and by 2 µs to each even one, but for the last steps.
 func TestNoiseOfLongRuns(t *testing.T) {
-	for steps, want := range map[int]float64{7500: 2000, 8190: 2000, 8196: 1000, 9500: 1000} {
+	for steps, want := range map[int]float64{3000: 2000, 3276: 2000, 3278: 1000, 3800: 1000} {
 		rows, at := make([][]int64, steps), int64(3000)
 		for n := range rows {
 			by := []int64{-2000, 1000, 2000, -1000}[n%4]
@@ -30,7 +30,7 @@ func TestNoiseOfLongRuns(t *testing.T) {
 				by *= 2 / (max(by, -by) / 1000)
 			}
 			at += by
-			rows[n] = []int64{at, 3000, at, 3000}
+			rows[n] = slices.Repeat([]int64{at, 3000}, 5)
 		}
 		s := newSeries(division(0, rows), nil)
 		if got := (s.noise[0] - 1) / sigmaOfDifference; math.Abs(got-want) > 1 {

@@ -102,8 +102,6 @@ const (
 	fewestChanges = 6
 	// mostSets bounds the ranks of which sets are sought that nobody declared: pairs of ranks are compared.
 	mostSets = 256
-	// setsConfidence is that of the interval that excludes that sets wait for one another, two-sided: few sets say little of it.
-	setsConfidence = 0.9
 )
 
 // leaving finds for each stage the sets of ranks that leave it together, though they do not arrive together: what is left of how
@@ -196,8 +194,7 @@ func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 			}
 		})
 	}
-	lo, mid, _, ok := robust.MedianInterval(slopes, setsConfidence)
-	return ok && lo > -1 && mid > g.Slope && !slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced })
+	return len(slopes) > 0 && robust.Median(slopes) > g.Slope && !slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced })
 }
 
 // means are those of sets, [step][set], of values, [step][rank].

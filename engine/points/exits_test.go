@@ -56,11 +56,17 @@ func TestExit(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	// Found with the slope of −1 that both have, the paced stage is no point, and none that ranks perhaps wait in.
+	// Found with the slope of −1 that both have, the paced stage is no point: ranks perhaps wait in it for who is late inside. Where gradients are reduced
+	// it is a likely one.
 	for part, want := range map[float64]int{1: 1, 0: 0} {
 		found := Find(exitJob(3, 4, 100, part, 0.1), Gates{})
-		if len(found.Points) != want || part == 0 && (len(found.Perhaps) > 0 || !slices.Equal(found.paced, []int{1})) {
+		if len(found.Points) != want || part == 0 && (!slices.Equal(found.Perhaps, []int{1}) || !slices.Equal(found.paced, []int{1})) {
 			t.Errorf("the exit moves by %v: %+v, want %d points", part, found, want)
+		}
+		s := exitJob(3, 4, 100, part, 0.1)
+		s.Stages[1].Role = Backward
+		if found := Find(s, Gates{}); len(found.Points) != 1 || (found.Points[0].Evidence == Shown) != (part == 1) {
+			t.Errorf("backward, the exit moves by %v: %+v", part, found)
 		}
 	}
 }

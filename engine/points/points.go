@@ -261,7 +261,7 @@ type Found struct {
 	Slopes  []Point  // all stages, by their slopes alone; refuted ones without evidence
 	Outside Outside  // where the time in no stage lies
 
-	paced  []int // stages that ranks leave together at a pace that none of them sets
+	paced  []int // stages that ranks leave together, and not later when the last of them arrives later
 	noRest bool  // what no stage covers is no point
 }
 
@@ -310,7 +310,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		}
 	}
 	for _, p := range found.Slopes {
-		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 && !slices.Contains(found.paced, p.Stage) && !found.complement(c, p.Stage) {
+		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 && !found.complement(c, p.Stage) {
 			found.Perhaps = append(found.Perhaps, p.Stage)
 		}
 	}
@@ -318,7 +318,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		return found
 	}
 	for _, p := range slices.Backward(found.Slopes) {
-		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) && !slices.Contains(found.paced, p.Stage) {
+		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) { // whoever sets its pace may be a rank that is late inside, or in no stage
 			p.Evidence = Likely
 			found.Points = []Point{p}
 			found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })

@@ -53,6 +53,7 @@ func (a *Writer) begin(stages []string) {
 // (ErrSchemaChanged), names that are not UTF-8, two samples of a side channel
 // for one step and rank.
 func (a *Writer) Write(w *trace.Window) error {
+	w = w.Consecutive()
 	if a.err != nil {
 		return a.err
 	}

@@ -217,11 +217,14 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		return nil
 	}
 	roots := h.Roots()
+	if len(roots) == 0 && h.Groups[0].GaveUp && len(r.Mismatches) > 0 {
+		return nil // what they entered differently is why
+	}
 	if len(roots) == 0 {
 		b := &h.Groups[0]
 		return []Finding{{Kind: KindGroup, Cause: CauseMissing, Confidence: evidence.Ambiguous, Place: Place{Op: operation(b.Op), Group: groupOf(b.Group, b.Desc)},
 			Evidence: []evidence.Observation{evidence.NeverEntered{Rank: -1, Op: operation(b.Op), N: b.Seq, Group: groupOf(b.Group, b.Desc), Waiting: b.Waiting, Since: b.Since,
-				AtLeast: h.Waited(b), At: sourceOf(b.Line), LastN: -1, Unknown: b.Unknown}}}}
+				AtLeast: h.Waited(b), At: sourceOf(b.Line), LastN: -1, Unknown: b.Unknown, GaveUp: b.GaveUp}}}}
 	}
 	for _, root := range roots {
 		a, b := root.Absent, root.In
@@ -237,7 +240,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 			f.Ranks = together
 		}
 		e := evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Waited(b),
-			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, Stack: standsAt(r.StackOf(a.Rank))}
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, GaveUp: b.GaveUp, Stack: standsAt(r.StackOf(a.Rank))}
 		if a.May && !e.NoDump {
 			e.Dump = a.Dump.String()
 		}
@@ -245,6 +248,8 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		switch {
 		case a.May:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
+		case b.GaveUp: // logs of several attempts may be in one
+			f.Confidence = evidence.Supported
 		case h.Waited(b) < max(r.Step, 1)*arrivals.Still:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})
 		}
@@ -315,6 +320,10 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 		return a
 	}
 	switch {
+	case f.Cause == CauseMissing && r.Hang != nil && len(ranks) == 0 && r.Hang.Groups[0].GaveUp:
+		return []answer.Action{do(answer.TurnOn, answer.SourceDumps)}
+	case f.Cause == CauseMissing && r.Hang != nil && r.Hang.Groups[0].GaveUp && r.Hang.Groups[0].Numbered():
+		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...), do(answer.TurnOn, answer.SourceDumps)}
 	case f.Cause == CauseMissing && f.Rank != nil && r.StackOf(*f.Rank) != nil:
 		return []answer.Action{do(answer.CheckKernelLog, "", ranks...)}
 	case f.Cause == CauseMissing:

@@ -94,5 +94,5 @@ func (j *judge) overAll(stage string, d compare.Difference, share float64) {
 
 // extentOf is the first and the last step of an account.
 func extentOf(m *frontier.Result) [2]int64 {
-	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
+	return [2]int64{m.FirstStep, m.LastStep()}
 }

@@ -42,7 +42,7 @@ func (b *between) add(w *trace.Window) {
 		b.steps[rank.ID] += wall
 		ends[rank.ID] = begin + wall
 	}
-	b.step, b.ends = w.FirstStep+int64(w.Steps()), ends
+	b.step, b.ends = w.StepAt(w.Steps()), ends
 }
 
 // leastBetween is the part of the time from which on what lies between steps is told.

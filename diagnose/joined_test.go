@@ -44,6 +44,8 @@ func inShort(v *RunVerdict) (lines []string) {
 	}
 	for _, e := range v.Observed {
 		switch e := e.(type) {
+		case evidence.OneRank:
+			lines = append(lines, fmt.Sprintf("known: %s takes %d of %d ms", e.Stage, e.Time/1e6, e.Step/1e6))
 		case evidence.NobodyLate:
 			lines = append(lines, fmt.Sprintf("known: nobody of %d late in %d steps of %d ms", e.Ranks, e.Steps, e.Step/1e6))
 		case evidence.Witness:

@@ -27,6 +27,7 @@ type judge struct {
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
 	modelled    *delay.Result  // of the steps; nil: passes over windows judge
+	single      *delay.Result  // what the steps of the only rank show; nil where there are several
 	differs     *latent.Result // of their own work, the second stage; nil: nothing was tested
 	placed      placed         // where its steps are
 	noted       []answer.Problem

@@ -258,7 +258,7 @@ func (j *judge) ranksSeen() (n int) {
 // lostOf returns what was lost of the run.
 func (j *judge) lostOf() []answer.Problem {
 	out := slices.Concat(j.problems(), j.noted, j.recordingErrors())
-	if r := j.entered; r != nil && len(r.Missing) > 0 {
+	if r := j.entered; r != nil && len(r.Missing) > 0 && !(r.Hang != nil && r.Hang.Groups[0].GaveUp) {
 		said := slices.ContainsFunc(out, func(p answer.Problem) bool {
 			return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
 		})
@@ -283,8 +283,15 @@ func (j *judge) observed(status answer.Status) []evidence.Observation {
 
 // searched returns what was looked at, where no straggler is claimed, and what is known of the steps beside that.
 func (j *judge) searched(status answer.Status) []evidence.Observation {
+	var one []evidence.Observation
+	if e, ok := j.ofOneRank(); ok {
+		one = append(one, e)
+	}
 	if j.alone != nil {
-		return []evidence.Observation{*j.alone}
+		return append(one, *j.alone)
+	}
+	if one != nil {
+		return one
 	}
 	if len(j.windows) == 0 && j.entered != nil {
 		return []evidence.Observation{nobodyLate(j.entered)}
@@ -369,7 +376,7 @@ func (j *judge) doubtWithoutRanks(claims []Finding) []Finding {
 		}
 		complete, without := 0, 0
 		for _, w := range j.windows {
-			from, to := max(f.Struck.First, w.Main.FirstStep), min(f.Struck.Last, w.Main.FirstStep+int64(w.Main.Steps)-1)
+			from, to := max(f.Struck.First, w.Main.FirstStep), min(f.Struck.Last, w.Main.LastStep())
 			if n := int(max(0, to-from+1)); len(w.Main.Quality.Missing) > 0 {
 				without += n
 			} else {

@@ -27,6 +27,9 @@ func (o Options) model() delay.Options {
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
 	j.modelled, j.differs, j.placed = j.steps.result()
+	if len(j.placed.ranks) < 2 {
+		j.single, j.modelled = j.modelled, nil
+	}
 	if j.modelled != nil {
 		for i := range j.modelled.Claims {
 			j.found = append(j.found, j.fromModel(&j.modelled.Claims[i])...)

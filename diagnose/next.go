@@ -22,6 +22,9 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 	case len(claims) > 0 && status > answer.Unseen:
 		out = j.actions(&claims[0])
 	}
+	if status == answer.TooLittleData {
+		out = append(out, j.lookAtOne()...)
+	}
 	if with := doubtful(problems); with != "" {
 		out = slices.Insert(out, 0, answer.Action{Action: answer.TurnOn, With: with})
 	}
@@ -150,7 +153,7 @@ func (j *judge) actions(f *Finding) []answer.Action {
 	if turns, ok := evidence.Find[evidence.LateIntermittently](f.Evidence); ok && !turns.Even {
 		ranks = slices.Sorted(slices.Values(turns.Late[:min(mostSampled, len(turns.Late))]))
 	}
-	base := answer.Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
+	base := answer.Action{Steps: &[2]int64{w.FirstStep, w.LastStep()}}
 	if len(j.windows) > 1 {
 		base.Window = &w.Window
 	}

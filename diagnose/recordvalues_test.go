@@ -25,7 +25,7 @@ func TestLaidOut(t *testing.T) {
 		return out
 	}
 	window := func(at int, index, first int64, steps int, base int64, ids ...int) recordedWindow {
-		w := recordedWindow{at: at, index: index, first: first, schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall"}}, ranks: ranks(ids...), wait: trace.DataWaitPreceding, steps: steps}
+		w := recordedWindow{every: 1, at: at, index: index, first: first, schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall"}}, ranks: ranks(ids...), wait: trace.DataWaitPreceding, steps: steps}
 		for n := range int64(steps) {
 			for k := range int64(2) {
 				for r := range int64(len(ids)) {

@@ -249,7 +249,7 @@ type book struct {
 }
 
 func (r *run) bookOf(w *trace.Window) book {
-	out := book{w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil, 0}
+	out := book{w.FirstStep, w.StepAt(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil, 0}
 	if len(r.books)+len(r.lent) == 0 {
 		out.resolution = resolution(w.Durations)
 		if p, found := contains(w); found {
@@ -353,7 +353,7 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool {
 		return p.Problem == answer.StepsDropped && p.Steps[1] == w.FirstStep-1 && m.FirstStep <= p.Steps[0]
 	})
-	if from := m.FirstStep + int64(m.Steps); m.Steps > 0 && from < end {
+	if from := m.StepAt(m.Steps); m.Steps > 0 && from < end {
 		lose(answer.Problem{Problem: answer.StepsDropped, Window: &m.Window, Steps: &[2]int64{from, end - 1}, N: int(end - from)})
 	}
 }

@@ -102,7 +102,7 @@ func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		_, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals)
-		then := f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep
+		then := f.Struck.First < m.StepAt(m.Steps) && f.Struck.Last >= m.FirstStep
 		now := f.Struck.Pattern == PatternIntermittent || f.Struck.Pattern == PatternPeriodic
 		if arrived && then && !now && f.Rank != nil && f.Flagged() {
 			return Lateness{Rank: *f.Rank, Host: f.Host, Stage: f.Stage, Excess: f.Excess}, true

@@ -54,7 +54,7 @@ func statusOf(claims []Finding, open []answer.Undecided, can exclusion) answer.S
 func (f *Finding) decides(can exclusion) answer.Status {
 	of := f.Cause.status()
 	switch {
-	case f.Flagged():
+	case f.Flagged(), of == answer.Hang && f.Confidence >= evidence.Ambiguous: // somebody waits, named or not
 		return of
 	case f.perhaps() && can != excludesNothing:
 		return answer.UndecidedRun

@@ -177,7 +177,8 @@ next: check_loader loader_metrics of 3 in data.next_wait`},
 		{"one rank", spec(1, 40, 1), nil, `
 too_little_data, on too_little: no_peers, 1 ranks, 40 steps, 0 of 0 missing
 open: ranks_not_recorded
-known: nobody of 1 late in 40 steps of 195 ms
+known: model.backward_cpu_wall takes 98 of 195 ms
+next: profile profiler of 0
 next: turn_on all_ranks`},
 		{"stages out of order", spec(8, 40, 1, fault(simulate.Data, 80, 3)), []func(*trace.Window){disorderly}, `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
@@ -224,7 +225,8 @@ next: profile profiler_stacks of 0 in model.fwd_loss_cpu_wall`},
 		{"the host of one is slower than devices", overheadOfOne, nil, `
 too_little_data, on too_little: no_peers, 1 ranks, 40 steps, 0 of 0 missing
 open: ranks_not_recorded
-known: nobody of 1 late in 40 steps of 334 ms
+known: model.fwd_loss_cpu_wall takes 199 of 334 ms
+next: profile profiler of 0
 next: turn_on all_ranks`},
 		{"without wall times", spec(8, 40, 1, fault(simulate.Data, 80, 3)), []func(*trace.Window){func(w *trace.Window) { w.Wall = nil }}, `
 straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not no_wall_time

@@ -59,6 +59,7 @@ type looked struct {
 type recordedWindow struct {
 	at              int // number of the window in its run
 	index, first    int64
+	every           int64 // by which the numbers of its steps differ
 	schema          trace.Schema
 	ranks           []trace.Rank
 	wait            trace.DataWait
@@ -81,7 +82,7 @@ func (r *run) record(w *trace.Window, s *Session, of *lent) {
 	if r.steps == nil {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
-	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: w.Ranks,
+	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, every: max(1, w.Every), schema: w.Schema, ranks: w.Ranks,
 		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of}
 	if of == nil {
 		all.ranks, all.durations, all.wall = slices.Clone(all.ranks), slices.Clone(all.durations), slices.Clone(all.wall)
@@ -115,7 +116,7 @@ func (s *steps) add(w recordedWindow) {
 		if w.wall != nil {
 			part.wall, w.wall = w.wall[:part.steps*R], w.wall[part.steps*R:]
 		}
-		w.first += int64(part.steps)
+		w.first += int64(part.steps) * w.every
 		part.of.lend()
 		one.open = append(one.open, part)
 		one.steps += part.steps
@@ -252,7 +253,7 @@ func (s *steps) end() {
 	}
 }
 
-// result is what the steps of the run come down to; nil where there are none of two ranks.
+// result is what the steps of the run come down to; nil where there are none.
 func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	if len(s.series) == 0 {
 		return nil, nil, placed{}
@@ -268,7 +269,7 @@ func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 		list = append(list, l)
 	}
 	at := union(list)
-	if len(at.ranks) < 2 {
+	if len(at.ranks) == 0 {
 		return nil, nil, at
 	}
 	var stretches []*delay.Stretch
@@ -279,6 +280,9 @@ func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	o.Once = s.beside != nil
 	out := delay.Join(stretches, o)
 	out.Limits = open.limits
+	if len(at.ranks) == 1 {
+		return out, nil, at
+	}
 	return out, differing(list, at), at
 }
 
@@ -367,7 +371,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	var before int64 // last step of the window before
 	for i, w := range windows {
 		n := len(at.numbers)
-		if i > 0 && w.first != before+1 {
+		if i > 0 && w.first != before+w.every {
 			out.Breaks = append(out.Breaks, n)
 		}
 		w.set(out, n, order, members)
@@ -375,9 +379,9 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 			out.Missing = w.mark(out.Missing, n, steps, members)
 		}
 		for t := range w.steps {
-			at.numbers, at.window = append(at.numbers, w.first+int64(t)), append(at.window, w.at)
+			at.numbers, at.window = append(at.numbers, w.first+int64(t)*w.every), append(at.window, w.at)
 		}
-		before = w.first + int64(w.steps) - 1
+		before = w.first + int64(w.steps-1)*w.every
 	}
 	out.Hosts, at.hosts = hostsOf(members)
 	at.host = out.Hosts

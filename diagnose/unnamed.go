@@ -93,6 +93,7 @@ type Shortage struct {
 	All     int                    // ranks of the job, of which they are missing
 	Says    string                 // what the reader says
 	Device  *evidence.DeviceShares // of the only rank; nil: not known
+	One     *evidence.OneRank      // what takes its steps; nil: not known
 }
 
 // ShortageKind is what data lack.
@@ -128,6 +129,9 @@ func (v *RunVerdict) shortage() Shortage {
 		s.Of = NoSteps
 	case s.Ranks == 1:
 		s.Of = NoPeers
+		if e, ok := evidence.Find[evidence.OneRank](v.Observed); ok {
+			s.One = &e
+		}
 		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
 			s.Device = &e
 		}

@@ -101,7 +101,7 @@ func (j *judge) struck(f *windowed, n, of int) Struck {
 		if s.First < 0 {
 			s.First = m.FirstStep
 		}
-		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
+		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.LastStep())
 	}
 	if float64(n) >= mostSteps*float64(of) {
 		s.Pattern = PatternConstant

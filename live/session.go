@@ -87,7 +87,7 @@ func (f *Follower) appended(s *session, now *follow.Unit) error {
 	return err
 }
 
-func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
+func lastStep(w *trace.Window) int64 { return w.StepAt(w.Steps() - 1) }
 
 // begin notes where what a verdict is on begins, and drops the marks before that which are
 // of no use.

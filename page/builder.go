@@ -165,7 +165,7 @@ func (r *run) placeOf(d *frontier.Detail) *placed {
 // step adds one step, and gives the lateness of the window's ranks in it.
 func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 	late := d.Lateness(t)
-	c := column{first: d.FirstStep + int64(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
+	c := column{first: d.StepAt(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
 		late: grown([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
 	for s := range d.Stages {
 		advance := d.Advance(t, s)

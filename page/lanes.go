@@ -44,7 +44,7 @@ type point struct {
 // lanes are the positions, in the window, of the ranks to draw.
 func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 	late := d.Lateness(step)
-	out := drawing{step: d.FirstStep + int64(step), length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
+	out := drawing{step: d.StepAt(step), length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
 	if len(d.Culprits) > 0 {
 		if r := slices.Index(d.Ranks, d.Culprits[0].Rank()); r >= 0 {
 			out.held = late[r]

@@ -204,6 +204,7 @@ type Blocked struct {
 	AtLeast  int64    `json:"waited_at_least_ns" doc:"time from then until the latest time in any dump"`
 	Missing  []Absent `json:"missing" doc:"ranks that did not enter; none where it cannot be told who"`
 	Unknown  []int    `json:"ranks_without_dump" doc:"members without a dump, or with one that does not show whether they entered: cut, damaged, empty, overwritten or older than the others'"`
+	GaveUp   bool     `json:"gave_up" doc:"the ranks that wait say in their logs that they did so for too long; since_ns is not known"`
 	WaitsFor *int     `json:"waits_for" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
 }
 
@@ -294,7 +295,7 @@ func blockedOf(h *arrivals.Hang, b *arrivals.Blocked) Blocked {
 	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.Waited(b),
 		each(b.Missing, func(a arrivals.Absent) Absent {
 			return Absent{a.Rank, a.May, named(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
-		}), unknown, nonNegative(b.WaitsFor)}
+		}), unknown, b.GaveUp, nonNegative(b.WaitsFor)}
 }
 
 func mismatchOf(m arrivals.Mismatch) Mismatch {

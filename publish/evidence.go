@@ -117,6 +117,7 @@ var observations = []observed{
 	{evidence.LateIntermittently{}, "ranks are late because of a stage, now one and now another"},
 	{evidence.RankToRank{}, "the same delay on another rank in each stretch of the run"},
 	{evidence.RecurringHost{}, "late ranks of several runs are on one host"},
+	{evidence.OneRank{}, "what takes the steps of the only rank, and where that changes"},
 	{evidence.DeviceShares{}, "how the device of the only rank spends its steps: fractions of whole steps; kinds of work overlap"},
 	{evidence.NobodyLate{}, "what was looked for and not found"},
 	// Of the operators behind their stages.

@@ -26,7 +26,7 @@ func stepRange(r *frontier.Result) string {
 	case 1:
 		return fmt.Sprint(r.FirstStep)
 	}
-	return fmt.Sprintf("%d–%d", r.FirstStep, r.FirstStep+int64(r.Steps)-1)
+	return fmt.Sprintf("%d–%d", r.FirstStep, r.LastStep())
 }
 
 // lead is the index of the leading stage, or −1.

@@ -30,6 +30,9 @@ func (j Arrivals) hangDocument() document {
 		return document{headline{say("no hang", j), evidence.Insufficient}, prose(say("arrivals facts", j))}
 	}
 	var d document
+	if h != nil && h.Groups[0].GaveUp && len(h.Groups[0].Missing) == 0 && len(j.Mismatches) > 0 {
+		h = nil // what they entered differently is why
+	}
 	if h != nil {
 		d = hangHeads(h)
 		d = put(d, prose(say("why hang", standstill{h, &h.Groups[0]})), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
@@ -77,7 +80,12 @@ func hangHeadlines(h *arrivals.Hang) (list []string) {
 	return list
 }
 
-func call(op string, seq int64) string { return fmt.Sprintf("%s #%d", bareOp(op), seq) }
+func call(op string, seq int64) string {
+	if seq == 0 {
+		return bareOp(op)
+	}
+	return fmt.Sprintf("%s #%d", bareOp(op), seq)
+}
 
 func missingWords(b *arrivals.Blocked) string {
 	if len(b.Missing) == 1 {
@@ -93,7 +101,7 @@ func missingRanks(b *arrivals.Blocked) []int {
 func (j Arrivals) hangNext() string {
 	roots := j.Result.Hang.Roots()
 	if len(roots) == 0 {
-		return say("next hang of nobody", ranksWord(j.Result.Hang.Groups[0].Unknown))
+		return say("next hang of nobody", &j.Result.Hang.Groups[0])
 	}
 	who := ranksWord(each(roots, func(r arrivals.Root) int { return r.Rank }))
 	if len(roots) == 1 {
@@ -102,7 +110,8 @@ func (j Arrivals) hangNext() string {
 	return say("next hang", struct {
 		At, Who string
 		Several bool
-	}{j.stackOfMissing(), who, len(roots) > 1})
+		In      *arrivals.Blocked
+	}{j.stackOfMissing(), who, len(roots) > 1, roots[0].In})
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {

@@ -58,6 +58,12 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	case diagnose.OnTooLittle:
 		name := "short " + string(a.Shortage.Of)
 		out.what, out.why = "Too little data: "+say(name, a.Shortage), say("why "+name, a.Shortage)
+		if one := a.Shortage.One; one != nil && a.Shortage.Of == diagnose.NoPeers {
+			out.what = say("one rank", a.Shortage)
+			if len(one.Changes) > 0 {
+				out.also = say("one rank changes", one.Changes[0])
+			}
+		}
 	case diagnose.OnOpenQuestion:
 		name := "undecided " + string(a.Open.Question)
 		if say(name, x) == "" {

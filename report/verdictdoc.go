@@ -53,6 +53,9 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	if e, ok := evidence.Find[evidence.BetweenSteps](v.Observed); ok {
 		list = append(list, glyph.Term{Name: "Outside", Text: upper(evidenceWords(e)) + "."})
 	}
+	if text := reportedOfOne(v.Observed); text != "" {
+		list = append(list, glyph.Term{Name: "Reported", Text: text})
+	}
 	if text := latentLine(v.Latent); text != "" {
 		list = append(list, glyph.Term{Name: "Latent", Text: text})
 	}
@@ -60,6 +63,20 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 		list = append(list, glyph.Term{Name: "Next", Text: a.next})
 	}
 	return append(d, list)
+}
+
+// reportedOfOne returns what other tools, and the kernels of hosts, say beside the steps of the only rank, which names nobody.
+func reportedOfOne(observed []evidence.Observation) string {
+	if _, one := evidence.Find[evidence.OneRank](observed); !one {
+		return ""
+	}
+	var all []string
+	for _, o := range observed {
+		if e, ok := o.(evidence.Reported); ok {
+			all = append(all, evidenceWords(e))
+		}
+	}
+	return strings.Join(all[:min(len(all), mostNamed)], "; ")
 }
 
 // runTable is one line per run, in the order given.
@@ -259,7 +276,7 @@ func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 
 // itsSteps are the steps of a window.
 func itsSteps(m *frontier.Result) string {
-	return stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)
+	return stepsWord(m.FirstStep, m.LastStep())
 }
 
 // windowsBlocks is one line per window where there are several.

@@ -72,17 +72,21 @@ func (s *Selection) Window(w *Window) *Window {
 // stepsOf is the window of the selected steps, aliasing w.
 func (s *Selection) stepsOf(w *Window) *Window {
 	T := int64(w.Steps())
-	if s.Steps == nil || s.Steps.First <= w.FirstStep && s.Steps.Last >= w.FirstStep+T-1 {
+	if s.Steps == nil || s.Steps.First <= w.FirstStep && s.Steps.Last >= w.StepAt(int(T)-1) {
 		return w
 	}
-	from, to := max(0, s.Steps.First-w.FirstStep), min(T, s.Steps.Last-w.FirstStep+1)
+	every := max(1, w.Every)
+	from, to := max(0, (s.Steps.First-w.FirstStep+every-1)/every), int64(0)
+	if last := s.Steps.Last - w.FirstStep; last >= 0 {
+		to = min(T, last/every+1)
+	}
 	if from >= to {
 		return nil
 	}
 	R := int64(len(w.Ranks))
 	per := R * int64(len(w.Schema.Stages))
 	out := *w
-	out.FirstStep += from
+	out.FirstStep = w.StepAt(int(from))
 	out.Durations = w.Durations[from*per : to*per]
 	if w.Wall != nil {
 		out.Wall = w.Wall[from*R : to*R]

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type Window struct {
 	Run          string
 	Index        int64 // the recorder's number of the window
 	FirstStep    int64 // step index of the first row
+	Every        int64 // by how much the indices of successive rows differ, where not every step is recorded; 0: 1
 	WorldSize    int   // ranks that the job has; len(Ranks) have reported
 	Expected     []int // IDs of the ranks that should report, ascending; nil: the whole world
 	Accumulation int   // microsteps per optimizer step; 0 and 1 both mean none
@@ -51,6 +53,32 @@ func (w *Window) Steps() int {
 	}
 	return len(w.Durations) / per
 }
+
+// StepAt returns the index of the step of row t.
+func (w *Window) StepAt(t int) int64 { return w.FirstStep + int64(t)*max(1, w.Every) }
+
+// Consecutive returns the window as formats store it that number every step: step 3 is the third that was recorded,
+// which a note says.
+func (w *Window) Consecutive() *Window {
+	if w.Every < 2 {
+		return w
+	}
+	out := *w
+	out.FirstStep, out.Every = w.FirstStep/w.Every, 0
+	out.Side = slices.Clone(w.Side)
+	for i := range out.Side {
+		out.Side[i].Samples = slices.Clone(w.Side[i].Samples)
+		for k := range out.Side[i].Samples {
+			out.Side[i].Samples[k].Step = out.FirstStep + int64(w.RowOf(w.Side[i].Samples[k].Step))
+		}
+	}
+	out.Notes = append(slices.Clip(w.Notes), input.Note{Kind: input.NoteRecorder,
+		Text: fmt.Sprintf("one step in %d is recorded: step %d here is step %d", w.Every, out.FirstStep, w.FirstStep)})
+	return &out
+}
+
+// RowOf returns the row of a step, by its index.
+func (w *Window) RowOf(step int64) int { return int((step - w.FirstStep) / max(1, w.Every)) }
 
 // Step is the matrix of one step, [stage][rank], aliasing the window.
 func (w *Window) Step(t int) []int64 {
@@ -169,6 +197,9 @@ func (c SideChannel) Times(s Schema) []int {
 	return stages
 }
 
+// mostApart bounds by how much the indices of successive steps differ.
+const mostApart = 1 << 30
+
 // Validate checks every invariant of a window: shapes agree, ranks ascend and
 // lie in the world, durations are not negative, and nothing that an engine
 // sums can overflow. O(T·S·R). The position of an offending value is named in
@@ -191,8 +222,8 @@ func (w *Window) Validate() error {
 	if w.Wall != nil && len(w.Wall) != T*R {
 		return input.Bad(input.ErrRagged, "%d wall times for %d steps × %d ranks", len(w.Wall), T, R)
 	}
-	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(T) {
-		return input.Bad(input.ErrOverflow, "first step %d", w.FirstStep)
+	if w.FirstStep < 0 || w.Every < 0 || w.Every > mostApart || w.FirstStep > math.MaxInt64-int64(T)*max(1, w.Every) {
+		return input.Bad(input.ErrOverflow, "first step %d, every %d", w.FirstStep, w.Every)
 	}
 	if w.Accumulation < 0 || w.Accumulation > MaxStages {
 		return input.Bad(input.ErrTooLarge, "accumulation factor %d, expected 1 to %d", w.Accumulation, MaxStages)
@@ -235,7 +266,7 @@ func (w *Window) validateTimes() error {
 	for i, d := range w.Durations {
 		if d < 0 {
 			return input.Bad(input.ErrNegative, "%d ns in step %d, stage %q, rank %d",
-				d, w.FirstStep+int64(i/(S*R)), w.Schema.Stages[i/R%S], w.Ranks[i%R].ID)
+				d, w.StepAt(i/(S*R)), w.Schema.Stages[i/R%S], w.Ranks[i%R].ID)
 		}
 		if sum += d; sum < 0 || sum > limit {
 			return w.tooLong(i / (S * R))
@@ -244,7 +275,7 @@ func (w *Window) validateTimes() error {
 	sum = 0
 	for i, d := range w.Wall {
 		if d < 0 {
-			return input.Bad(input.ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.FirstStep+int64(i/R), w.Ranks[i%R].ID)
+			return input.Bad(input.ErrNegative, "wall time of %d ns in step %d, rank %d", d, w.StepAt(i/R), w.Ranks[i%R].ID)
 		}
 		if sum += d; sum < 0 || sum > limit {
 			return w.tooLong(i / R)
@@ -281,7 +312,7 @@ func within(times []int64, limit int64) bool {
 
 func (w *Window) tooLong(t int) error {
 	return input.Bad(input.ErrOverflow, "durations up to step %d sum past %d ns, no real window is that long",
-		w.FirstStep+int64(t), int64(MaxTotal/(len(w.Schema.Stages)+1)))
+		w.StepAt(t), int64(MaxTotal/(len(w.Schema.Stages)+1)))
 }
 
 // maxSample bounds a reading of a side channel: milliseconds of 30 years.
@@ -296,8 +327,8 @@ func (w *Window) validateSide(steps int) error {
 			switch {
 			case s.Rank < 0 || s.Rank >= len(w.Ranks):
 				return input.Bad(input.ErrRagged, "channel %q has a sample of rank column %d, the window has %d", c.Name, s.Rank, len(w.Ranks))
-			case s.Step < w.FirstStep || s.Step >= w.FirstStep+int64(steps):
-				return input.Bad(input.ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.FirstStep+int64(steps)-1)
+			case s.Step < w.FirstStep || s.Step >= w.StepAt(steps):
+				return input.Bad(input.ErrRagged, "channel %q has a sample of step %d, the window has %d to %d", c.Name, s.Step, w.FirstStep, w.StepAt(steps-1))
 			case s.Ready && (math.IsNaN(s.Value) || math.IsInf(s.Value, 0)):
 				return input.Bad(input.ErrNotFinite, "channel %q is %v in step %d, rank %d", c.Name, s.Value, s.Step, w.Ranks[s.Rank].ID)
 			case s.Ready && s.Value > maxSample:

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
@@ -120,6 +121,9 @@ func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 	}
 	if o.Rank, err = rankPattern(c); err != nil {
 		return o, err
+	}
+	if o.Dialects, err = trainlog.LoadDialects(c.String("dialect")); err != nil {
+		return o, badInput(err)
 	}
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return o, badInput(err)

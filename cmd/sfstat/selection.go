@@ -156,7 +156,7 @@ func (s *chooser) hold(item auto.Item) {
 		for _, r := range item.Window.Ranks {
 			s.ranks[r.ID] = true
 		}
-		note(item.Window.FirstStep, item.Window.FirstStep+int64(item.Window.Steps())-1)
+		note(item.Window.FirstStep, item.Window.StepAt(item.Window.Steps()-1))
 	case item.Ops != nil:
 		for _, r := range item.Ops.Ranks {
 			s.ranks[r.ID] = true

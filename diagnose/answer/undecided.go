@@ -89,10 +89,11 @@ const (
 	SourceHosts      Source = "hosts"           // of the ranks
 	SourceClocks     Source = "finer_clocks"    // than those of the exports
 	SourceDigits     Source = "finer_times"     // than those of the table
+	SourceDumps      Source = "dumps"           // of the Flight Recorder, and the logs of all ranks
 )
 
 var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceSameStages, SourceFlatStages, SourceStageOrder, SourceUnits, SourceMoreSteps, SourceSteps,
-	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks, SourceDigits}
+	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks, SourceDigits, SourceDumps}
 
 // Names are all sources.
 func (Source) Names() []string { return namesOf(sources) }

@@ -35,7 +35,7 @@ func gather(s Source, by Match) (*matrix, error) {
 			return nil, input.Bad(input.ErrFormat, "it holds the runs %q and %q: give one run for each source", m.Windows[0].Run, w.Run)
 		}
 		for t := range w.Steps() {
-			key := w.FirstStep + int64(t)
+			key := w.StepAt(t)
 			if by == ByOrder {
 				key = int64(len(m.rows))
 			}
@@ -82,7 +82,7 @@ func (m *matrix) windowsOf(steps []int64, ranks []int) []*trace.Window {
 		at := m.rows[step]
 		if at.w != last {
 			part := *at.w
-			part.FirstStep, part.Durations, part.Wall, part.Side = at.w.FirstStep+int64(at.t), nil, nil, nil
+			part.FirstStep, part.Durations, part.Wall, part.Side = at.w.StepAt(at.t), nil, nil, nil
 			out, last = append(out, &part), at.w
 		}
 		part := out[len(out)-1]

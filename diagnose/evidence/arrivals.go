@@ -50,6 +50,7 @@ type NeverEntered struct {
 	NoDump  bool        `json:"no_dump,omitempty" doc:"all others wait, and this rank left no dump"`
 	Dump    string      `json:"dump,omitempty" doc:"what its dump is that does not show whether it entered: cut, damaged, empty, overwritten or older"`
 	Unknown []int       `json:"unknown,omitempty" doc:"ranks whose dumps are missing or do not show whether they entered"`
+	GaveUp  bool        `json:"gave_up,omitempty" doc:"the ranks that wait gave up, as their logs say; how far others got is known as far as they report"`
 	Stack   *SourceLine `json:"stack,omitempty" doc:"line that its main thread is in by py-spy"`
 }
 

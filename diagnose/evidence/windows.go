@@ -174,6 +174,30 @@ type Distribution struct {
 	Symptoms int  `json:"symptoms,omitempty" doc:"walks in all"`
 }
 
+// OneRank: what takes the steps of the only rank, and where that changes.
+type OneRank struct {
+	Stage   string   `json:"stage" doc:"the stage that takes most of a step"`
+	Time    int64    `json:"ns" doc:"its time, a step, on average"`
+	Step    int64    `json:"step_ns" doc:"length of a step, on average, without the start-up"`
+	StartUp int      `json:"startup_steps" doc:"steps at the start that are far longer, and set apart"`
+	First   int64    `json:"startup_ns" doc:"length of the first of them"`
+	Changes []Change `json:"changes" doc:"where steps become longer, the costliest first"`
+}
+
+// Change is steps of the only rank that are longer than others.
+type Change struct {
+	Stage  string   `json:"stage" doc:"the stage that is longer"`
+	Steps  [2]int64 `json:"steps" doc:"the first and the last of them"`
+	Before int64    `json:"before_ns" doc:"time of the stage before them, of a level that changes; 0: they are single steps"`
+	After  int64    `json:"after_ns" doc:"its time from there on"`
+	Grows  bool     `json:"grows" doc:"evenly, from before_ns to after_ns"`
+	Every  int      `json:"every" doc:"steps from one to the next, of a period; 0: of none"`
+	N      int      `json:"n" doc:"how many they are"`
+	Of     int      `json:"of" doc:"steps of the run"`
+	Excess int64    `json:"excess_ns" doc:"how much longer each of them is"`
+	Share  float64  `json:"share" doc:"part of the run that this takes"`
+}
+
 // DeviceShares: how the device of the only rank spends its steps.
 // Fractions of whole steps; kinds of work overlap.
 type DeviceShares struct {
@@ -208,4 +232,5 @@ func (RankToRank) Kind() Kind         { return "rank_to_rank" }
 func (RecurringHost) Kind() Kind      { return "recurring_host" }
 func (NobodyLate) Kind() Kind         { return "nobody_late" }
 func (Distribution) Kind() Kind       { return "distribution" }
+func (OneRank) Kind() Kind            { return "one_rank" }
 func (DeviceShares) Kind() Kind       { return "device_shares" }

@@ -96,7 +96,7 @@ func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operato
 	}
 	slices.SortFunc(t.Ranks, func(a, b trace.Rank) int { return a.ID - b.ID })
 	for step := range steps {
-		t.Steps = append(t.Steps, w.FirstStep+int64(step))
+		t.Steps = append(t.Steps, w.StepAt(step))
 	}
 	s := &stageOperators{t: t, w: w, program: program}
 	s.nameStages()
@@ -208,7 +208,7 @@ func Contiguous(windows []*trace.Window) []*trace.Window {
 
 // follows reports whether w goes on where v ends.
 func follows(v, w *trace.Window) bool {
-	return v.Run == w.Run && v.FirstStep+int64(v.Steps()) == w.FirstStep && v.WorldSize == w.WorldSize && v.Schema.Equal(w.Schema) &&
+	return v.Run == w.Run && v.StepAt(v.Steps()) == w.FirstStep && v.WorldSize == w.WorldSize && v.Schema.Equal(w.Schema) &&
 		max(1, v.Accumulation) == max(1, w.Accumulation) && v.DataWait == w.DataWait && (v.Wall == nil) == (w.Wall == nil) &&
 		slices.EqualFunc(v.Ranks, w.Ranks, func(p, q trace.Rank) bool { return p.ID == q.ID })
 }

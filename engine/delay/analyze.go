@@ -30,6 +30,7 @@ type Stretch struct {
 	errors  []points.Error
 	steps   int
 	startUp int
+	alone   bool    // there is one rank
 	joint   float64 // ns that go when every rank that is late for certain is fixed
 	start   *claim.Claim
 	late    []claim.Claim // of ranks, and turns
@@ -139,6 +140,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 		f := startFinding(d, start, s)
 		out.start = &f
 	}
+	out.alone = s.Ranks == 1
 	out.last = s.lastArrivals()
 	out.late = s.priced(s.peel(o.Level), run, o)
 	out.joint = s.joint * s.whole
@@ -189,6 +191,9 @@ func Join(list []*Stretch, o Options) *Result {
 	out.Lost.perStep(out.Steps)
 	out.Latest, out.Skew = last.Most(), last.Skew()
 	out.Typical = t.typical(len(out.Stages))
+	if first.alone {
+		out.Alone = t.alone(first, len(out.Stages))
+	}
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
 	out.Claims = ofRun(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {

@@ -209,6 +209,38 @@ func (t *trend) typical(stages int) []int64 {
 	return out
 }
 
+// aboveAll is by what factor the first step of the only rank must exceed all others to be start-up: nothing else tells.
+const aboveAll = 1.2
+
+// alone returns how the only rank spends its steps.
+func (t *trend) alone(first *Stretch, stages int) *Alone {
+	out := &Alone{StartUp: first.startUp, Mean: make([]int64, stages), Took: t.took}
+	skip := int32(0)
+	if first.start != nil {
+		out.First = first.start.Size + int64(t.step)
+	} else if n := len(t.took); n > 2 && t.took[0] > aboveAll*slices.Max(t.took[1:]) {
+		out.StartUp, out.First, skip = 1, int64(t.took[0]), 1
+	}
+	sums := make([]float64, stages)
+	for _, c := range t.rows {
+		n := 0
+		for i := range c.at {
+			if c.at[i] >= skip {
+				n++
+			}
+		}
+		for i, x := range c.x {
+			if c.at[i] >= skip {
+				sums[c.stage] += x / float64(n)
+			}
+		}
+	}
+	for i, x := range sums {
+		out.Mean[i] = int64(x)
+	}
+	return out
+}
+
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
 func (s *trend) common(o Options) (out []claim.Claim) {
 	of := make([][]claim.Claim, len(s.rows))

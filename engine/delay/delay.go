@@ -115,6 +115,14 @@ type Limit struct {
 	Seen bool
 }
 
+// Alone is how the only rank spends its steps.
+type Alone struct {
+	StartUp int       // steps at the start that are far longer than all others, and left out
+	First   int64     // length of the first of them, ns
+	Mean    []int64   // [stage] ns
+	Took    []float64 // [step] ns
+}
+
 // Result of an analysis.
 type Result struct {
 	Stages  []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
@@ -127,7 +135,9 @@ type Result struct {
 	Step    int64          // median length, ns
 	Whole   int64          // length of the run without the start-up, ns
 	Typical []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
-	Lost    Lost           // what is left beside the claims
+	// Alone is what the steps of the only rank take on average; nil where there are several.
+	Alone *Alone
+	Lost  Lost // what is left beside the claims
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
 	Joint  float64

@@ -52,7 +52,7 @@ func (v *view) summarize(c trace.SideChannel, stages []int) *Device {
 		d.Ready++
 		n[s.Rank]++
 		device[s.Rank] += s.Value * 1e6
-		step := w.Step(int(s.Step - w.FirstStep))
+		step := w.Step(w.RowOf(s.Step))
 		for _, stage := range stages {
 			host[s.Rank] += float64(step[stage*R+s.Rank])
 		}
@@ -171,7 +171,7 @@ func (e *sampledExcess) correction(w *trace.Window, rank int) float64 {
 	}
 	sampled := make([]float64, len(e.steps))
 	for i, step := range e.steps {
-		sampled[i] = lengths[step-w.FirstStep]
+		sampled[i] = lengths[w.RowOf(step)]
 	}
 	_, slope := stat.LinearRegression(sampled, e.over, nil, false)
 	if math.IsNaN(slope) { // all of one length

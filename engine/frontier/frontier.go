@@ -325,7 +325,7 @@ func (p *plan) account(mix labels.Roles) *accounting {
 	if p.cut == CutCarried {
 		v.start = p.start()
 	}
-	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
+	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.StepAt(v.from), Every: p.w.Every, Steps: v.steps, WorldSize: p.w.WorldSize,
 		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, SyncPoint: p.point}
 	for _, rank := range p.w.Ranks {
 		r.Ranks = append(r.Ranks, rank.ID)

@@ -52,7 +52,7 @@ func chargeDataWait(w *trace.Window) (charged *trace.Window, unsafe bool) {
 		return w, true
 	}
 	out := *w
-	out.FirstStep++
+	out.FirstStep = w.StepAt(1)
 	// The wait now comes first: it ends before the batch is used.
 	order := []int{data}
 	for s := range S {

@@ -68,6 +68,7 @@ type Result struct {
 	// the end of the step.
 	Steps     int          // steps of the cut; a sync cut has one less than was recorded
 	FirstStep int64        // index of the first step
+	Every     int64        // by how much the indices of successive steps differ; 0: 1
 	Members   []trace.Rank // the same ranks with hosts and roles
 
 	Makespan  int64   // Σ_t F[t,S]; equals the sum of the stages' advances exactly
@@ -90,6 +91,12 @@ type Result struct {
 	evidence labels.Evidence // what the decision was made from
 	slip     []float64       // [stage] as Slack says
 }
+
+// StepAt returns the index of step t of the account.
+func (r *Result) StepAt(t int) int64 { return r.FirstStep + int64(t)*max(1, r.Every) }
+
+// LastStep returns the index of the last step; without any, that of the first.
+func (r *Result) LastStep() int64 { return r.StepAt(max(1, r.Steps) - 1) }
 
 // Stage is the account of one stage.
 type Stage struct {

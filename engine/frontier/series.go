@@ -76,7 +76,7 @@ const contextSteps = 2
 // BorderOf copies the last steps of a window.
 func BorderOf(w *trace.Window) *Border {
 	T := w.Steps()
-	b := &Border{last: *stepsFrom(w, T-min(contextSteps, T), T), end: w.FirstStep + int64(T)}
+	b := &Border{last: *stepsFrom(w, T-min(contextSteps, T), T), end: w.StepAt(T)}
 	b.last.Durations, b.last.Wall = slices.Clone(b.last.Durations), slices.Clone(b.last.Wall)
 	b.last.Side, b.last.Notes, b.last.GatherFailed = nil, nil, nil
 	return b
@@ -86,7 +86,7 @@ func BorderOf(w *trace.Window) *Border {
 func stepsFrom(w *trace.Window, from, to int) *trace.Window {
 	out, R := *w, len(w.Ranks)
 	per := len(w.Schema.Stages) * R
-	out.FirstStep += int64(from)
+	out.FirstStep = w.StepAt(from)
 	out.Durations = w.Durations[from*per : to*per]
 	if w.Wall != nil {
 		out.Wall = w.Wall[from*R : to*R]

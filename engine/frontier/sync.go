@@ -49,7 +49,7 @@ func (h *history) find(w *trace.Window, g points.Gates) {
 	if w.Wall != nil {
 		h.steps.Wall = append(h.steps.Wall, w.Wall[:n*R]...)
 	}
-	h.next, h.found = w.FirstStep+int64(w.Steps()), points.Find(&h.steps, g)
+	h.next, h.found = w.StepAt(w.Steps()), points.Find(&h.steps, g)
 }
 
 func pointGates(g gates.Gates) points.Gates {

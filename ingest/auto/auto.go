@@ -33,6 +33,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -138,6 +139,9 @@ type Options struct {
 	// Rank finds the rank, and the host, in the name of a Flight Recorder dump, as
 	// flightrecorder.Options has it.
 	Rank *regexp.Regexp
+
+	// Dialects are how programs of the user print the times of their steps, beside those that are known.
+	Dialects *trainlog.Dialects
 
 	Zone *time.Location // of stamps of monitoring that name none; nil: UTC
 

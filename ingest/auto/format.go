@@ -51,6 +51,7 @@ const (
 	Metrics      // of node_exporter and DCGM's exporter
 	KernelLog    // of a host
 	TrainLog     // what training programs print of their steps
+	HangText     // messages of time-outs in a log without steps
 	ToolReports  // what other tools conclude of ranks
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
@@ -161,6 +162,8 @@ func init() { // its functions look at it
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
 			noun: "a training program's log of its steps"},
+		{format: HangText, name: "log of a time-out", listed: "messages of time-outs (PyTorch's watchdog, Horovod, JAX)", half: true, gives: entries, read: (*unit).hangTexts, turn: enterings, together: logFolder,
+			noun: "messages of a time-out, from which sfstat hang says who waits and who is missing"},
 		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
 		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: object(func(text []byte) bool { return csv.IsLong(csv.ColumnsOfJSON(text)) }), gives: windows, read: (*unit).jsonTable,
@@ -232,9 +235,9 @@ func (f Format) refusal(want Wanted) error {
 		return input.Bad(input.ErrFormat, "packed in a way that is not read here: unpack it first (gzip and zstd, once, are read as they are)")
 	case Empty:
 		return input.Bad(input.ErrEmpty, "empty: the job may not have written anything yet")
-	case JSON:
-		return input.Bad(input.ErrFormat, "unrecognized input (JSON without \"schema\": \"sfstat.packet/1\", and no profiler trace). Supported: %s", want.supported())
-	case Text, Binary, Unknown:
+	case Binary:
+		return input.Bad(input.ErrFormat, "binary data of no kind that is known. %s", instead)
+	case JSON, Text, Unknown:
 		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), want.supported())
 	}
 	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, want.supported())

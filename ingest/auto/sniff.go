@@ -126,10 +126,13 @@ func hasAny(text []byte, any ...string) bool {
 	return slices.ContainsFunc(any, func(s string) bool { return bytes.Contains(text, []byte(s)) })
 }
 
-// looksLikeJSON tells an array from a log line in brackets.
+// looksLikeJSON tells an array from a log line in brackets: "[1,0]<stderr>:", "[  100.000001] NVRM", "[2024-01-02 10:00".
 func looksLikeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
-	return len(rest) == 0 || strings.IndexByte(`{["]-0123456789`, rest[0]) >= 0
+	if numbers := bytes.TrimLeft(rest, "0123456789.-+eE, \t\r\n]"); len(numbers) < len(rest) {
+		return len(numbers) == 0 || numbers[0] == '['
+	}
+	return len(rest) == 0 || strings.IndexByte(`{["]`, rest[0]) >= 0
 }
 
 // packetMark is in every packet that names its schema.

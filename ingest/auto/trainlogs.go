@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/ingest/hangtext"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
@@ -68,30 +69,57 @@ func (r *Reader) timedIn(folder string) bool {
 	return false
 }
 
-// trainLogs hands on the logs of one run as a window, and what a straggler detector concludes in them. That
-// stands for logs that cannot be used otherwise.
+// trainLogs hands on the logs of one run as windows, and what else is written in them: what a straggler detector concludes,
+// and who waits for whom where the job stood still. These stand for logs that cannot be used otherwise.
 func (u *unit) trainLogs(give func(Item) bool) error {
 	if u.inputs[0].Skipped == "" {
-		item, err := u.logged()
+		items, err := u.logged()
 		if err != nil {
 			if u.concluded(give) > 0 {
 				err = nil
 			}
 			return err
 		}
-		if item.Window != nil && !give(item) {
-			return nil
+		for _, item := range items {
+			if !give(item) {
+				return nil
+			}
 		}
 	}
 	u.concluded(give)
 	return nil
 }
 
-// logged is the window of the logs; none where all are passed over.
-func (u *unit) logged() (Item, error) {
-	b, of := trainlog.Builder{Limits: u.r.o.Limits}, make(map[string]int)
+// hangTexts hands on what logs of one run say of a time-out.
+func (u *unit) hangTexts(give func(Item) bool) error {
+	s := hangtext.Scanner{}
 	for _, l := range u.inputs {
-		err := u.readLog(&b, l)
+		src, err := u.r.open(l)
+		if err != nil {
+			return err
+		}
+		_, s.Rank, _ = placeOf(l.Path, u.r.o.Rank)
+		err = s.Read(src, l.Path, u.r.o.Limits)
+		if src.Close(); err != nil {
+			return err
+		}
+	}
+	path := u.inputs[0].Path
+	c := s.Record(path)
+	if c == nil {
+		return input.At(input.Pos{File: path}, input.Bad(input.ErrMissing, "the messages of a time-out do not tell which rank waits: give the logs of all ranks, "+
+			"or start with torchrun, which puts the rank before each line"))
+	}
+	give(Item{Comm: c, Path: path, folder: u.folder})
+	return nil
+}
+
+// logged returns the windows of the logs; none where all are passed over.
+func (u *unit) logged() (items []Item, err error) {
+	b, of := trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Rank: u.r.o.Rank}, make(map[string]int)
+	stopped := hangtext.Scanner{}
+	for _, l := range u.inputs {
+		err := u.readLog(&b, &stopped, l)
 		switch {
 		case err == nil:
 			of[l.Path] = 0
@@ -99,7 +127,7 @@ func (u *unit) logged() (Item, error) {
 		case len(u.inputs) > 1 && u.r.o.Strict != ingest.FirstError:
 			u.r.problems = append(u.r.problems, Problem{l.Path, err})
 		default:
-			return Item{}, err
+			return nil, err
 		}
 	}
 	path := u.inputs[0].Path
@@ -109,16 +137,26 @@ func (u *unit) logged() (Item, error) {
 	} else {
 		path = filepath.Dir(path)
 	}
-	w, err := b.Window(name)
+	windows, err := b.Windows(name)
+	for _, w := range windows {
+		items = append(items, Item{Window: w, Path: path, folder: u.folder, of: of})
+	}
+	if c := stopped.Record(path); c != nil && wants[u.r.o.Want].contents&entries != 0 {
+		items, err = append(items, Item{Comm: c, Path: path, folder: u.folder, of: of, run: name}), nil
+		c.Run = name
+		if len(windows) > 0 {
+			c.Run = windows[0].Run
+		}
+	}
 	if err == nil {
-		return Item{Window: w, Path: path, folder: u.folder, of: of}, nil
+		return items, nil
 	}
 	for _, l := range u.inputs {
 		if l.Skipped == "" && !u.passOver(l, err) {
-			return Item{}, input.At(input.Pos{File: path}, err)
+			return nil, input.At(input.Pos{File: path}, err)
 		}
 	}
-	return Item{}, nil
+	return nil, nil
 }
 
 // passOver skips a log that was found in a folder beside other inputs and says too little, as those of one rank do.
@@ -157,7 +195,7 @@ func (u *unit) concluded(give func(Item) bool) (n int) {
 }
 
 // readLog reads one log.
-func (u *unit) readLog(b *trainlog.Builder, l *Input) (err error) {
+func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input) (err error) {
 	defer bug.Contain(l.Path, &err)
 	src, err := u.r.open(l)
 	if err != nil {
@@ -165,6 +203,8 @@ func (u *unit) readLog(b *trainlog.Builder, l *Input) (err error) {
 	}
 	defer src.Close()
 	_, rank, host := placeOf(l.Path, u.r.o.Rank)
+	stopped.Rank = rank
+	b.Also = stopped.Line
 	if err := b.Read(src, l.Path, rank, host); err != nil {
 		return err
 	}

@@ -39,6 +39,17 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				err = nil
 			}
 		}
+		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog) {
+			if found, near := r.lookThrough(src, c.named); found != Unknown {
+				in.Format, err = found, nil
+			} else if in.Format == Text {
+				err = input.At(input.Pos{File: c.path}, near)
+			}
+		}
+		if in.Format == JSON && r.o.Want != Communication {
+			head, _ := src.Peek(sniffedFar)
+			err = input.At(input.Pos{File: c.path}, unreadJSON(head))
+		}
 		piped := in.Format == Archive && in.Bytes == ingest.UnknownSize // its columns are seen later
 		if err == nil && in.Format == Archive && !piped {
 			if in.Format, err = r.columnarAt(c.path); ours && in.Format == Archive {

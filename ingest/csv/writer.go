@@ -39,6 +39,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 1
 // Write writes the rows of a window. A window that cannot be written is
 // refused and leaves the table as it was.
 func (c *Writer) Write(w *trace.Window) error {
+	w = w.Consecutive()
 	if c.err != nil {
 		return c.err
 	}

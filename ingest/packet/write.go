@@ -24,6 +24,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 // Write writes the packets of all ranks of the window, by rank. It refuses a
 // window that could not be read again, before writing any of it.
 func (w *Writer) Write(win *trace.Window) error {
+	win = win.Consecutive()
 	if err := win.Storable(); err != nil {
 		return err
 	}

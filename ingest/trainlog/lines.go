@@ -2,89 +2,113 @@ package trainlog
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// whole is where times of whole steps go.
-const whole = stages
+// longest is how long a time may be, ns: 200 days.
+const longest = 1 << 54
 
-// times leads the names of times to stages: in lower case, words joined by an underscore.
-var times = map[string]Stage{
-	"data_time": Data, "data_wait": Data, "data_load_time": Data, "data_loading_time": Data, "dataloader_time": Data, "load_time": Data, "batch_load_time": Data,
-	"forward_time": Forward, "fwd_time": Forward, "backward_time": Backward, "bwd_time": Backward,
-	"optimizer_time": Optimizer, "optim_time": Optimizer, "opt_time": Optimizer,
-	"time": whole, "step_time": whole, "iter_time": whole, "iteration_time": whole, "batch_time": whole, "train_step_timing": whole, "time_per_step": whole,
-	"elapsed_time_per_iteration": whole,
+// NewLines reads the lines of a log, and what progress bars write over each other as lines.
+func NewLines(src io.Reader, name string, lim ingest.Limits) *ingest.Lines {
+	return ingest.NewLines(&carriage{r: src}, name, lim, nil)
+}
+
+// carriage reads carriage returns, which progress bars write instead of ends of lines, as ends of lines.
+type carriage struct{ r io.Reader }
+
+func (c *carriage) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	for rest := p[:n]; ; {
+		i := bytes.IndexByte(rest, '\r')
+		if i < 0 {
+			return n, err
+		}
+		if i+1 < len(rest) && rest[i+1] != '\n' {
+			rest[i] = '\n'
+		}
+		rest = rest[i+1:]
+	}
 }
 
 // lineReader reads the lines of one log.
 type lineReader struct {
 	b          *Builder
+	dialects   []*dialect
 	file, host string
 	rank       int
-	unranked   bool  // a line had no rank
+	at         int64 // number of the line
 	step       int64 // of the line before, for timers
 	block      block // of timers, that is open
+	profiled   profiled
+	x          reading
 }
 
-// known reports whether a line has the number of a step and a time of it.
-func (l *lineReader) known(line []byte) bool {
-	_, _, n := l.parse(line)
-	return n > 0
-}
+// mostOfLine is how much of a line is read.
+const mostOfLine = 1 << 14
 
-// parse reads a line with the number of a step, and how many times it has.
-func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
-	line = line[:min(len(line), 1<<14)]
-	if !hasAny(line, "tep", "ter", "TEP", "TER") || !hasAny(line, "ime", "iming", "TIME") {
-		return 0, r, 0 // as nearly all lines
-	}
-	step, ok := stepOf(line)
-	if !ok {
-		return 0, r, 0
-	}
-	r = newRow()
-	for from := 0; ; {
-		var t timing
-		if t, from = nextTiming(line, from); from < 0 {
-			return step, r, n
-		}
-		stage, unit, known := stageOf(t.name)
-		if !known {
+// parse reads a line by the first dialect that can; false where it says nothing of a step.
+func parse(dialects []*dialect, line []byte, x *reading) bool {
+	for _, d := range dialects {
+		if !d.knows(line) {
 			continue
 		}
-		if unit == "" {
-			unit = t.unit
+		if x.d = d; d.Skip {
+			return false
 		}
-		ns, ok := nanoseconds(string(t.number), unit)
-		if !ok {
-			continue
-		}
-		if n++; unit == "" && l.b != nil {
-			l.b.assumed = true
-		}
-		if stage == whole {
-			r.whole = ns
-		} else {
-			r.stage[stage] = ns
+		if x.read(line) {
+			return true
 		}
 	}
+	return false
 }
 
 func hasAny(line []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(line, []byte(w)) })
 }
 
+// pairs reads what own loops print: a step, and names with times.
+func (x *reading) pairs(line []byte) bool {
+	if !hasAny(line, "tep", "ter", "TEP", "TER") {
+		return false
+	}
+	step, ok := stepOf(line)
+	if !ok {
+		return false
+	}
+	x.step, x.epoch = step, epochOf(line)
+	for from := 0; ; {
+		var t timing
+		if t, from = nextTiming(line, from); from < 0 {
+			break
+		}
+		of, unit, known := x.d.stageOf(t.name)
+		if !known || x.has(of) {
+			continue
+		}
+		if unit == "" {
+			unit = t.unit
+		}
+		if ns, ok := nanoseconds(string(t.number), unit); ok {
+			x.assumed = x.assumed || unit == ""
+			x.times = append(x.times, measured{of, ns})
+		}
+	}
+	x.validation = len(x.times) > 0 && isValidation(line)
+	return len(x.times) > 0
+}
+
 // stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
 // behind.
-func stageOf(name []byte) (s Stage, unit string, known bool) {
+func (d *dialect) stageOf(name []byte) (of, unit string, known bool) {
 	var buffer [64]byte // longer than any name that is known
 	words := buffer[:0]
 	for i := len(name); i > 0 && len(words) < len(buffer); i-- {
@@ -105,12 +129,12 @@ func stageOf(name []byte) (s Stage, unit string, known bool) {
 		}
 	}
 	for from := 0; ; from++ {
-		if s, known = times[string(words[from:])]; known {
-			return s, unit, true
+		if of, known = d.Names[string(words[from:])]; known {
+			return of, unit, of != ofNone
 		}
 		next := bytes.IndexByte(words[from:], '_')
 		if next < 0 {
-			return 0, "", false
+			return "", "", false
 		}
 		from += next
 	}
@@ -133,7 +157,7 @@ func nanoseconds(number, unit string) (int64, bool) {
 		scale = 1e3
 	}
 	x, err := strconv.ParseFloat(number, 64)
-	if x *= scale; err != nil || !(x < 1<<54) { // 200 days
+	if x *= scale; err != nil || !(x < longest) {
 		return 0, false
 	}
 	return int64(math.Round(x)), true
@@ -141,40 +165,62 @@ func nanoseconds(number, unit string) (int64, bool) {
 
 // line takes a line.
 func (l *lineReader) line(line []byte) error {
+	if l.b.Also != nil {
+		l.b.Also(line, l.at)
+	}
+	line = line[:min(len(line), mostOfLine)]
 	if bytes.IndexByte(line, 0x1b) >= 0 {
 		line = colour.ReplaceAll(line, nil)
 	}
 	if done, err := l.timerLine(line); done {
 		return err
 	}
-	step, r, n := l.parse(line)
-	if n == 0 {
-		return nil
-	}
-	l.step = step
-	rank, err := l.rankOf(line)
-	if err != nil || rank < 0 {
+	if done, err := l.profilerLine(line); done {
 		return err
 	}
-	return l.b.add(l.b.rows, rankKey{step, rank}, r)
+	x := &l.x
+	if !parse(l.dialects, line, x) {
+		return nil
+	}
+	t, err := l.b.trackOf(&l.b.tracks, l, l.rankOf(line), x.validation)
+	if err != nil {
+		return err
+	}
+	step := x.step
+	if step >= 0 {
+		step = t.unrolled(x)
+		l.step = step
+	}
+	if x.stamp >= 0 {
+		x.times = append(x.times, measured{ofClock, x.stamp})
+		t.resolution = max(t.resolution, x.resolution)
+	}
+	t.mean, t.smooth, t.assumed = t.mean || x.d.Mean, t.smooth || x.d.Smooth, t.assumed || x.assumed
+	return l.b.add(t, x.d, step, x.times)
 }
 
 // rankOf is the rank that a line or the file's name tells, −1 where neither does.
-func (l *lineReader) rankOf(line []byte) (int, error) {
-	rank := l.rank
-	if told, ok := rankIn(line[:min(len(line), 1<<12)]); ok {
-		rank = told
+func (l *lineReader) rankOf(line []byte) int {
+	line = line[:min(len(line), 1<<12)]
+	if p := l.b.Rank; p != nil {
+		if m := p.FindSubmatch(line); len(m) > 1 {
+			at := max(1, p.SubexpIndex("rank"))
+			if n := len(m[at]); n > 0 && n <= 7 && skip(m[at], 0, isDigit) == n {
+				return int(wholeNumber(m[at]))
+			}
+		}
+		return l.rank
 	}
-	if rank < 0 {
-		l.unranked = true
-		return rank, nil
+	if told, ok := rankIn(line); ok {
+		return told
 	}
-	if of, ok := l.b.from[rank]; ok && of != l.file {
-		return 0, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", rank, of)
+	if told, ok := prefixed(line); ok && l.rank < 0 {
+		return told
 	}
-	l.b.from[rank] = l.file
-	if l.host != "" {
-		l.b.hosts[rank] = l.host
-	}
-	return rank, nil
+	return l.rank
+}
+
+// errUnranked says that several logs do not tell their ranks.
+func errUnranked() error {
+	return input.Bad(input.ErrMissing, "neither a line nor the name of the file tells the rank: name it rank_RANK.log, or say where the rank stands with --rank-pattern")
 }

@@ -207,3 +207,62 @@ func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	}
 	return line[begin:end], unit
 }
+
+// epochOf is the number behind the word epoch, −1 where there is none.
+func epochOf(line []byte) int64 {
+	for at := 0; at+len("epoch") < len(line); at++ {
+		if line[at]|0x20 != 'e' || !bytes.EqualFold(line[at:at+5], []byte("epoch")) || at > 0 && isWord(line[at-1]) {
+			continue
+		}
+		next := skip(line, optional(line, at+5, `"'`), isSpace)
+		next = skip(line, optional(line, next, ":=#"), isSpace)
+		next = skip(line, optional(line, next, "["), isSpace)
+		if n, _, ok := number(line, next, 9); ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// prefixed is the rank in what launchers put before a line: "3: " of srun -l, "[default3]:" of torchrun, "[1,3]<stdout>:" of
+// mpirun.
+func prefixed(line []byte) (rank int, ok bool) {
+	at := skip(line, 0, isSpace)
+	if n, end, ok := number(line, at, 6); ok && end+1 < len(line) && line[end] == ':' && isSpace(line[end+1]) {
+		return int(n), true
+	}
+	if at >= len(line) || line[at] != '[' {
+		return 0, false
+	}
+	if n, end, ok := number(line, at+1, 6); ok && end < len(line) && line[end] == ',' {
+		if n, end, ok = number(line, end+1, 6); ok && end+1 < len(line) && line[end] == ']' && line[end+1] == '<' {
+			return int(n), true
+		}
+	}
+	if digits, isDefault := bytes.CutPrefix(line[at+1:], []byte("default")); isDefault {
+		if n, end, ok := number(digits, 0, 6); ok && end+1 < len(digits) && digits[end] == ']' && digits[end+1] == ':' {
+			return int(n), true
+		}
+	}
+	return 0, false
+}
+
+var validationWords = [...]string{"val", "valid", "validation", "eval", "evaluation", "test", "testing"}
+
+// isValidation reports whether a line is of a step of validation, as one of its words says.
+func isValidation(line []byte) bool {
+	for at := 0; at < len(line); {
+		if !isLetter(line[at]) {
+			at++
+			continue
+		}
+		end := skip(line, at, isWord)
+		for _, w := range validationWords {
+			if len(w) == end-at && bytes.EqualFold(line[at:end], []byte(w)) {
+				return true
+			}
+		}
+		at = end
+	}
+	return false
+}

@@ -18,16 +18,16 @@ var (
 
 // timerStages are Megatron's timers by what they measure. Some contain others: batch-generator is in
 // forward-compute, and that with backward-compute in forward-backward.
-var timerStages = map[string]Stage{
-	"batch-generator": Data, "forward-compute": Forward, "backward-compute": Backward, "forward-backward": ForwardBackward,
-	"all-grads-sync": Gradients, "grads-all-reduce": Gradients, "backward-params-all-reduce": Gradients, "optimizer": Optimizer,
+var timerStages = map[string]string{
+	"batch-generator": "data", "forward-compute": "forward", "backward-compute": "backward", "forward-backward": "forward_backward",
+	"all-grads-sync": "gradients", "grads-all-reduce": "gradients", "backward-params-all-reduce": "gradients", "optimizer": "optimizer",
 }
 
 // block is one of timers.
 type block struct {
 	open bool
-	name string // of the timer whose ranks come
-	rows map[int]row
+	name string                   // of the timer whose ranks come
+	rows map[int]map[string]int64 // by rank and stage
 }
 
 // spread is the sums of a timer that tells the least and the most over the ranks, ms.
@@ -52,7 +52,7 @@ func isTimersHead(line []byte) bool {
 func (l *lineReader) timerLine(line []byte) (done bool, err error) {
 	if isTimersHead(line) {
 		err = l.endTimers()
-		l.block = block{open: true, rows: map[int]row{}}
+		l.block = block{open: true, rows: map[int]map[string]int64{}}
 		return true, err
 	}
 	if !l.block.open {
@@ -81,12 +81,10 @@ func (l *lineReader) timed(rank, ms string) error {
 	if !ok || !known {
 		return nil
 	}
-	r, ok := l.block.rows[id]
-	if !ok {
-		r = newRow()
+	if l.block.rows[id] == nil {
+		l.block.rows[id] = map[string]int64{}
 	}
-	r.stage[stage] = ns
-	l.block.rows[id] = r
+	l.block.rows[id][stage] = ns
 	return nil
 }
 
@@ -113,25 +111,34 @@ func (l *lineReader) endTimers() error {
 	if l.step > 0 {
 		step = l.step
 	}
-	for rank, r := range rows {
-		take(&r.stage[Forward], r.stage[Data])
-		inner := max(0, r.stage[Data]) + max(0, r.stage[Forward]) + max(0, r.stage[Backward])
-		if all := r.stage[ForwardBackward]; all >= 0 && r.stage[Forward] >= 0 && r.stage[Backward] >= 0 {
-			r.stage[Pipeline], r.stage[ForwardBackward] = all-inner, notTimed
-			if 100*r.stage[Pipeline] < all { // of reading clocks
-				r.stage[Pipeline] = 0
+	for _, rank := range slices.Sorted(maps.Keys(rows)) {
+		r := rows[rank]
+		if data, ok := r["data"]; ok {
+			if forward, ok := r["forward"]; ok {
+				r["forward"] = max(0, forward-data)
 			}
 		}
-		if err := l.b.add(l.b.timers, rankKey{step, rank}, r); err != nil {
+		all, whole := r["forward_backward"]
+		if _, ok := r["forward"]; whole && ok {
+			r["pipeline"] = max(0, all-r["data"]-r["forward"]-r["backward"])
+			delete(r, "forward_backward")
+			if 100*r["pipeline"] < all { // of reading clocks
+				r["pipeline"] = 0
+			}
+		}
+		t, err := l.b.trackOf(&l.b.timers, l, rank, false)
+		if err != nil {
+			return err
+		}
+		var times []measured
+		for _, s := range stageNames {
+			if ns, ok := r[s.word]; ok {
+				times = append(times, measured{s.word, ns})
+			}
+		}
+		if err := l.b.add(t, nil, step, times); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// take takes what is contained in a time off it, where both are known.
-func take(t *int64, contained int64) {
-	if *t >= 0 && contained >= 0 {
-		*t = max(0, *t-contained)
-	}
 }

@@ -1,32 +1,33 @@
-// Package trainlog reads what training programs print of their steps, and makes a window of the logs of all
-// ranks. Three forms are known:
+// Package trainlog reads what training programs print of their steps, and makes windows of the logs of all ranks.
 //
-//	step 12/500 … data_time: 0.003 … time: 0.381            a line for each step and rank: xtuner, MMEngine, own loops
-//	iteration 12/ 500 | elapsed time per iteration (ms): …  the same of Megatron-LM
-//	times across ranks (ms):                                Megatron's timers of all ranks, --timing-log-option all
+// How a program prints them is a dialect, which is data: dialects.yaml has those that are known, with a line of each.
+// The last of them reads own loops, "step 12 … data_time: 0.003 time: 0.381". Megatron's timers of all ranks
+// (--timing-log-option all) are blocks of lines, and have a reader of their own:
+//
+//	times across ranks (ms):
 //	  forward-compute:
 //	     rank  0: 812.40
 //
-// A line counts if it has a number behind step or iteration, and a time behind a name that [times] knows. A
-// time without a unit is in seconds. The rank stands in the line ("[RANK 12]") or in the name of the file.
+// The rank stands in the line ("[RANK 12]", "rank=12", the prefixes of torchrun, srun -l and mpirun) or in the name of the
+// file. One log without any is that of the job.
 //
-// Parts of a step that are timed are stages, in the order of [Stage]; what is left of the whole step is
-// step.rest. MMEngine's time of a step includes the wait for data, xtuner's does not: which one a log has is
-// told by which sum is more alike on the ranks, since steps of a synchronous job end together.
+// Parts of a step that are timed are stages; what is left of the whole step is step.rest. MMEngine's time of a step
+// includes the wait for data, xtuner's does not: which one a log has is told by which sum is more alike on the ranks,
+// since steps of a synchronous job end together. A number that only grows is a clock, and steps are its differences.
 //
 // Whole steps alone are as long on a late rank as on those that wait for it: they are one stage, in which
 // ranks synchronise.
 //
-// Cost: O(bytes); memory grows with the steps and ranks.
+// Cost: O(bytes); memory grows with the steps and ranks, not with the text.
 //
-// Sources of the forms: xtuner/v1/train/trainer.py and .dev_scripts/analyze_train_logs.py of xtuner,
+// Sources of the forms: the programs that dialects.yaml names; xtuner/v1/train/trainer.py of xtuner,
 // mmengine/hooks/iter_timer_hook.py, megatron/training/training.py and megatron/core/timers.py of Megatron-LM 0.8 to 0.16.
 package trainlog
 
 import (
-	"bytes"
+	"errors"
 	"io"
-	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -35,129 +36,218 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Stage is a part of a step that logs time.
-type Stage uint8
+// stageNames are the stages of what dialects call times, in the order of a step.
+var stageNames = []struct{ word, stage string }{
+	{"data", "data.next_wait"}, {"forward", "model.fwd_loss_cpu_wall"}, {"backward", "model.backward_cpu_wall"},
+	{"forward_backward", "model.forward_backward"}, {"pipeline", "pipeline.wait"}, {"gradients", "gradients.reduce"},
+	{"optimizer", "optim.step_cpu_wall"},
+}
+
+// orderOf returns where a stage of dialects stands in a step; −1: it is of a program's own.
+func orderOf(word string) int {
+	return slices.IndexFunc(stageNames, func(s struct{ word, stage string }) bool { return s.word == word })
+}
 
 const (
-	Data Stage = iota
-	Forward
-	Backward
-	ForwardBackward // where the two are not timed apart
-	Pipeline        // what of the two is neither: waiting and sending between pipeline stages
-	Gradients       // reduced over the replicas, behind a barrier
-	Optimizer
-	Rest // of the whole step
-	stages
+	maxRows    = 1 << 23 // of all ranks
+	maxColumns = 64      // stages of a log
 )
-
-var stageNames = [stages]string{"data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "model.forward_backward", "pipeline.wait",
-	"gradients.reduce", "optim.step_cpu_wall", stagename.Remainder}
-
-// maxRows bounds what is held: 128 bytes each.
-const maxRows = 1 << 22
 
 // notTimed is the time of what a line does not have.
 const notTimed = -1
 
-// row is what was logged of a step of a rank, in nanoseconds.
-type row struct {
-	stage [stages]int64
-	whole int64
+// track is what was logged of the steps of a rank, in the order of the file.
+type track struct {
+	rank       int // −1: nothing tells it
+	validation bool
+	file, host string
+	line       int64 // of the file, where it begins
+	columns    []int32
+	steps      []int64 // −1: counted from the one before
+	values     []int64 // by row and column, ns; notTimed
+	counted    bool    // some steps have no number in the log
+	smooth     bool    // times are averages that run on
+	mean       bool    // lines are means of the steps since the line before them
+	assumed    bool    // a time had no unit
+	resolution int64   // of stamps that steps are timed by
+
+	raw, offset, epoch, longest int64 // of numbers that begin again in every epoch
 }
 
-func newRow() row {
-	r := row{whole: notTimed}
-	for s := range r.stage {
-		r.stage[s] = notTimed
+// row returns the times of a row, by column.
+func (t *track) row(i int) []int64 {
+	n := len(t.columns)
+	return t.values[i*n : (i+1)*n]
+}
+
+// at returns the time of a row in a column of the builder.
+func (t *track) at(i int, column int32) int64 {
+	if c := slices.Index(t.columns, column); c >= 0 {
+		return t.row(i)[c]
 	}
-	return r
-}
-
-// rankKey is where a row belongs.
-type rankKey struct {
-	step int64
-	rank int
+	return notTimed
 }
 
 // Builder takes the logs of a job, one after the other. Its zero value is ready.
 type Builder struct {
-	Limits  ingest.Limits
-	rows    map[rankKey]row
-	timers  map[rankKey]row // of Megatron's timers, which count where there are any
-	hosts   map[int]string
-	from    map[int]string    // ranks that a file's name tells, by rank
+	Limits   ingest.Limits
+	Dialects *Dialects                       // of the user, before those that are known; nil: none
+	Rank     *regexp.Regexp                  // its first group is the rank in a line; nil: as is usual
+	Also     func(line []byte, number int64) // is given every line; may be nil
+
+	columns []column
+	tracks  []*track
+	timers  []*track          // of Megatron's timers, which count where there are any
 	spreads map[string]spread // of timers without ranks, by timer
-	again   int               // steps that were logged twice
-	assumed bool              // a time had no unit
-	blocks  int64             // of timers, so far
+	rows    int
+	blocks  int64 // of timers, so far
+	summed  int64 // batches that the table of a profiler sums
 }
 
-// Recognise reports whether text, the beginning of a file, is a log with times of steps.
-func Recognise(text []byte) bool {
-	var l lineReader
-	for line := range bytes.Lines(text) {
-		if isTimersHead(line) || l.known(line) {
-			return true
-		}
-		if text[0] == '{' {
-			return false // JSON: a log has a line for each step
-		}
-	}
-	return false
+// column is what times are of.
+type column struct {
+	of     string
+	weak   bool   // of microsteps, which stand for steps where these are not logged
+	sparse bool   // a step without it has none, rather than none that was logged
+	in     string // the one that contains it
 }
 
 // Read reads a log, whose rank and host the name of its file told; −1 and "" where it did not.
 func (b *Builder) Read(src io.Reader, name string, rank int, host string) error {
-	if b.rows == nil {
-		b.rows, b.timers, b.spreads, b.hosts, b.from = map[rankKey]row{}, map[rankKey]row{}, map[string]spread{}, map[int]string{}, map[int]string{}
+	if b.spreads == nil {
+		b.spreads = map[string]spread{}
 	}
-	before := len(b.rows) + len(b.timers) + len(b.spreads)
-	l := lineReader{b: b, file: name, rank: rank, host: host}
-	lines := ingest.NewLines(src, name, b.Limits, nil)
+	before := b.rows + len(b.spreads)
+	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.Dialects.before().list}
+	lines := NewLines(src, name, b.Limits)
 	for {
 		line, _, err := lines.NextCut()
 		if err == io.EOF {
 			break
 		}
 		if err == nil {
+			l.at = lines.Pos().Line
 			err = l.line(line)
 		}
 		if err != nil {
 			return input.At(lines.Pos(), err)
 		}
 	}
-	if err := l.endTimers(); err != nil {
+	if err := errors.Join(l.endTimers(), l.endProfiler()); err != nil {
 		return input.At(lines.Pos(), err)
 	}
-	switch {
-	case len(b.rows)+len(b.timers)+len(b.spreads) > before:
-	case l.unranked:
-		return input.At(lines.Pos(), input.Bad(input.ErrMissing, "neither a line nor the name of the file tells the rank: name it rank_RANK.log, or say where the rank stands with --rank-pattern"))
-	default:
+	if b.rows+len(b.spreads) == before {
 		return input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no line up to here has the number of a step and a time, as in \"step 12 data_time: 0.003 time: 0.381\""))
 	}
 	return nil
 }
 
-// add keeps a row. Of a step that is logged again, as after a restart, the later counts.
-func (b *Builder) add(to map[rankKey]row, k rankKey, r row) error {
-	if k.rank >= trace.MaxRanks || k.step < 0 {
-		return input.Bad(input.ErrRange, "step %d of rank %d", k.step, k.rank)
+// trackOf returns the track of a rank in a list, which is made where there is none.
+func (b *Builder) trackOf(list *[]*track, l *lineReader, rank int, validation bool) (*track, error) {
+	for _, t := range *list {
+		if t.rank != rank || t.validation != validation {
+			continue
+		}
+		if t.file == l.file {
+			return t, nil
+		}
+		if rank >= 0 {
+			return nil, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", rank, t.file)
+		}
 	}
-	if _, seen := to[k]; seen {
-		b.again++
-	} else if len(to) >= maxRows {
-		return input.Bad(input.ErrTooLarge, "more than %d steps of ranks: give fewer files", maxRows)
+	if rank >= trace.MaxRanks {
+		return nil, input.Bad(input.ErrRange, "rank %d", rank)
 	}
-	to[k] = r
+	t := &track{rank: rank, validation: validation, file: l.file, host: l.host, line: l.at, epoch: -1, raw: -1}
+	*list = append(*list, t)
+	return t, nil
+}
+
+// columnOf returns the number of a column.
+func (b *Builder) columnOf(d *dialect, of string) (int32, error) {
+	if i := slices.IndexFunc(b.columns, func(c column) bool { return c.of == of }); i >= 0 {
+		return int32(i), nil
+	}
+	if len(b.columns) >= maxColumns {
+		return 0, input.Bad(input.ErrTooLarge, "times of more than %d names: say in a dialect which are stages (--dialect)", maxColumns)
+	}
+	c := column{of: of, sparse: of != ofStep && of != ofClock && orderOf(of) < 0}
+	if d != nil {
+		c.in = d.In[of]
+	}
+	b.columns = append(b.columns, c)
+	return int32(len(b.columns) - 1), nil
+}
+
+// add keeps a row of times, or adds them to the last row where they are of its step. Step is −1 where the line does not
+// tell it.
+func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error {
+	fits, n := len(t.steps) > 0, len(t.steps)-1
+	if fits && step >= 0 && step != t.steps[n] {
+		fits = false
+	}
+	for _, m := range times {
+		c, err := b.columnOf(d, m.of)
+		if err != nil {
+			return err
+		}
+		t.make(c)
+		fits = fits && (t.at(n, c) == notTimed || d != nil && d.Smooth) // a bar is drawn again
+	}
+	if !fits {
+		if b.rows >= maxRows {
+			return input.Bad(input.ErrTooLarge, "more than %d steps of ranks: give fewer files", maxRows)
+		}
+		b.rows++
+		t.counted = t.counted || step < 0
+		t.steps = append(t.steps, step)
+		for range t.columns {
+			t.values = append(t.values, notTimed)
+		}
+		n = len(t.steps) - 1
+	}
+	row := t.row(n)
+	for _, m := range times {
+		c, _ := b.columnOf(d, m.of)
+		row[slices.Index(t.columns, c)] = m.ns
+	}
 	return nil
 }
 
-// ranksOf are those that logged something, ascending.
-func ranksOf(rows map[rankKey]row) []int {
-	seen := map[int]bool{}
-	for k := range rows {
-		seen[k.rank] = true
+// make gives a track a column.
+func (t *track) make(c int32) {
+	if slices.Contains(t.columns, c) {
+		return
 	}
-	return slices.Sorted(maps.Keys(seen))
+	n := len(t.columns)
+	values := make([]int64, 0, len(t.steps)*(n+1))
+	for i := range t.steps {
+		values = append(append(values, t.row(i)...), notTimed)
+	}
+	t.columns, t.values = append(t.columns, c), values
+}
+
+// unrolled returns the number of a step over epochs in which numbers begin again.
+func (t *track) unrolled(x *reading) int64 {
+	step := x.number()
+	if x.epoch < 0 || x.steps > 0 {
+		return step
+	}
+	if t.epoch >= 0 && x.epoch > t.epoch && step <= t.raw {
+		t.offset += t.longest
+		t.longest = 0
+	}
+	t.epoch, t.raw, t.longest = x.epoch, step, max(t.longest, step)
+	return step + t.offset
+}
+
+// stage returns the stage of a column.
+func (c *column) stage() string {
+	switch i := orderOf(c.of); {
+	case i >= 0:
+		return stageNames[i].stage
+	case c.of == ofStep:
+		return stagename.Remainder
+	}
+	return c.of
 }

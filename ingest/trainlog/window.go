@@ -1,8 +1,12 @@
 package trainlog
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
@@ -10,57 +14,293 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Window is what the logs come down to: the steps that all ranks logged.
-func (b *Builder) Window(run string) (*trace.Window, error) {
-	if len(b.timers) > 0 {
-		b.rows = b.timers
-	}
-	ranks := ranksOf(b.rows)
-	if len(ranks) == 0 {
-		if name, least, most := b.widest(); name != "" {
-			return nil, input.Bad(input.ErrMissing, "Megatron's timers without ranks: their largest spread is that of %s, %.1f to %.1f ms on average, and who is slow is not in the log: log with --timing-log-level 2 --timing-log-option all", name, least, most)
-		}
-		return nil, input.Bad(input.ErrEmpty, "no steps")
-	}
-	steps, left := b.common(ranks)
-	if len(steps) == 0 {
-		return nil, input.Bad(input.ErrMissing, "no step is in the logs of all %d ranks: are they of one run?", len(ranks))
-	}
-	w := &window{&trace.Window{Run: run, WorldSize: ranks[len(ranks)-1] + 1, Accumulation: 1}}
-	for _, id := range ranks {
-		w.Ranks = append(w.Ranks, trace.Rank{ID: id, Host: b.hosts[id], LocalRank: -1})
-	}
-	if err := b.fill(w, steps); err != nil {
+// Windows returns the steps that all ranks logged. Where numbers leave some out, another window begins.
+func (b *Builder) Windows(run string) ([]*trace.Window, error) {
+	j, err := b.job()
+	if err != nil {
 		return nil, err
 	}
-	b.number(w, steps)
+	steps, left := j.common()
+	if len(steps) == 0 {
+		return nil, input.Bad(input.ErrMissing, "no step is in the logs of all %d ranks: are they of one run?", len(j.tracks))
+	}
 	if left > 0 {
-		w.note(input.NoteStepGap, "steps that not all ranks logged are left out: %d", left)
+		j.note(input.NoteStepGap, "steps that not all ranks logged are left out: %d", left)
 	}
-	if b.again > 0 {
-		w.note(input.NoteStepsRepeated, "steps of ranks that were logged twice, as after a restart, of which the later counts: %d", b.again)
+	stages, err := j.stages(steps)
+	if err != nil {
+		return nil, err
 	}
-	if b.assumed {
-		w.note(input.NoteUnits, "times without a unit are read as seconds")
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.assumed }) {
+		j.note(input.NoteUnits, "times without a unit are read as seconds")
 	}
-	return w.Window, w.Validate()
+	return j.windows(run, steps, stages)
 }
 
-// window is one that is made.
-type window struct{ *trace.Window }
+// job is what the logs of a job come down to: for each rank the rows of its steps.
+type job struct {
+	b      *Builder
+	tracks []*track
+	rows   []map[int64]int // of each track, by step
+	whole  bool            // the logs are of the job, and name no rank
+	notes  []input.Note
+}
 
-func (w *window) note(kind input.NoteKind, format string, args ...any) {
-	w.Notes = append(w.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+func (j *job) note(kind input.NoteKind, format string, args ...any) {
+	j.notes = append(j.notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// job returns the tracks that count: those with a rank, else the one of a whole job.
+func (b *Builder) job() (*job, error) {
+	j := &job{b: b, tracks: b.timers}
+	if len(j.tracks) == 0 {
+		j.tracks = slices.DeleteFunc(slices.Clone(b.tracks), func(t *track) bool { return t.validation })
+		if len(j.tracks) == 0 {
+			j.tracks = slices.Clone(b.tracks)
+		}
+	}
+	b.settle()
+	for _, t := range j.tracks {
+		t.clean()
+		b.unclock(t)
+	}
+	j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return len(t.steps) == 0 })
+	if ranked := slices.DeleteFunc(slices.Clone(j.tracks), func(t *track) bool { return t.rank < 0 }); len(ranked) > 0 {
+		j.tracks = ranked
+	}
+	switch {
+	case len(j.tracks) == 0:
+		return nil, b.nothing()
+	case len(j.tracks) > 1 && j.tracks[0].rank < 0:
+		return nil, errUnranked()
+	}
+	j.whole = j.tracks[0].rank < 0
+	slices.SortFunc(j.tracks, func(x, y *track) int { return cmp.Compare(x.rank, y.rank) })
+	if name, least, most := b.widest(); name != "" && j.whole {
+		j.note(input.NoteWholeSteps, "Megatron's timers tell no ranks: their largest spread is that of %s, %.1f to %.1f ms on average; log with --timing-log-level 2 --timing-log-option all", name, least, most)
+	}
+	again := 0
+	for _, t := range j.tracks {
+		if k := t.interleaved(); k > 1 {
+			j.note(input.NoteRanksNumbered, "%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
+			t.fold(b)
+		}
+		rows := make(map[int64]int, len(t.steps))
+		for i, step := range t.steps {
+			if _, twice := rows[step]; twice {
+				again++
+			}
+			rows[step] = i
+		}
+		j.rows = append(j.rows, rows)
+	}
+	if again > 0 {
+		j.note(input.NoteStepsRepeated, "steps of ranks that were logged twice, as after a restart, of which the later counts: %d", again)
+	}
+	if b.summed > 0 {
+		j.note(input.NoteUnits, "a profiler's table has sums alone: one step stands for the mean of %d", b.summed)
+	}
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.smooth }) {
+		j.note(input.NoteUnits, "progress bars average over steps, so that one slow step is blurred")
+	}
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.counted }) {
+		j.note(input.NoteRecorder, "lines do not number their steps, which are counted from the number before them")
+	}
+	return j, nil
+}
+
+// nothing is the error of logs without a step.
+func (b *Builder) nothing() error {
+	if name, least, most := b.widest(); name != "" {
+		return input.Bad(input.ErrMissing, "Megatron's timers without ranks: their largest spread is that of %s, %.1f to %.1f ms on average, and who is slow is not in the log: log with --timing-log-level 2 --timing-log-option all", name, least, most)
+	}
+	return input.Bad(input.ErrEmpty, "no steps")
+}
+
+// settle lets times of microsteps stand for those of steps, where these are not logged.
+func (b *Builder) settle() {
+	for i := range b.columns {
+		of, weak := strings.CutSuffix(b.columns[i].of, "?")
+		if !weak {
+			continue
+		}
+		told := slices.ContainsFunc(b.columns, func(c column) bool { return c.of == of && !c.weak })
+		b.columns[i] = column{of: of, weak: true, sparse: orderOf(of) < 0, in: strings.TrimSuffix(b.columns[i].in, "?")}
+		if told {
+			for _, t := range b.tracks {
+				t.drop(int32(i))
+			}
+		}
+	}
+}
+
+// drop takes the times of a column away.
+func (t *track) drop(column int32) {
+	at := slices.Index(t.columns, column)
+	for i := range t.steps {
+		if at >= 0 {
+			t.row(i)[at] = notTimed
+		}
+	}
+}
+
+// clean drops rows without a time, and counts those without a number.
+func (t *track) clean() {
+	n := 0
+	for i := range t.steps {
+		row := t.row(i)
+		if !slices.ContainsFunc(row, func(v int64) bool { return v != notTimed }) {
+			continue
+		}
+		if t.steps[n] = t.steps[i]; t.steps[n] < 0 {
+			t.steps[n] = 1
+			if n > 0 {
+				t.steps[n] = t.steps[n-1] + 1
+			}
+		}
+		copy(t.values[n*len(t.columns):], row)
+		n++
+	}
+	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+}
+
+const (
+	// fewestOfClock is how many values in a row must grow to be those of a clock: of independent ones 1 in 8! do.
+	fewestOfClock = 8
+	// clockGrows is by which factor they must, at least: steps that grow more slowly take longer and longer.
+	clockGrows = 2
+)
+
+// unclock turns the times of a clock into those of steps: stamps, and whole steps that only grow. A row is the mean of
+// the steps since the row before it.
+func (b *Builder) unclock(t *track) {
+	whole, at := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofStep })), -1
+	clock := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofClock }))
+	switch {
+	case whole >= 0 && slices.Contains(t.columns, whole) && t.grows(whole):
+		at = slices.Index(t.columns, whole)
+	case clock >= 0 && slices.Contains(t.columns, clock) && (whole < 0 || !slices.Contains(t.columns, whole)):
+		at = slices.Index(t.columns, clock)
+		if whole < 0 {
+			b.columns, whole = append(b.columns, column{of: ofStep}), int32(len(b.columns))
+		}
+	default:
+		if c := slices.Index(t.columns, clock); clock >= 0 && c >= 0 {
+			t.columns[c] = -1
+		}
+		return
+	}
+	t.columns[at] = whole
+	t.mean = true
+	n, before, step := 0, int64(notTimed), int64(0)
+	for i := range t.steps {
+		row := t.row(i)
+		now, was := row[at], before
+		if now == notTimed {
+			continue
+		}
+		d := t.steps[i] - step
+		before, step = now, t.steps[i]
+		if was == notTimed || now <= was || d <= 0 {
+			continue
+		}
+		row[at] = (now - was) / d
+		t.steps[n] = t.steps[i]
+		copy(t.values[n*len(t.columns):], row)
+		n++
+	}
+	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+}
+
+// grows reports whether the times of a column only grow, by as much in most steps, as those of a clock do.
+func (t *track) grows(column int32) bool {
+	var values, by []int64
+	for i := range t.steps {
+		v := t.at(i, column)
+		if n := len(values); n > 0 && v <= values[n-1] {
+			return false
+		} else if n > 0 {
+			by = append(by, v-values[n-1])
+		}
+		values = append(values, v)
+	}
+	if n := len(values); n < fewestOfClock || values[n-1] < clockGrows*values[0] {
+		return false
+	}
+	usual, alike := slices.Sorted(slices.Values(by))[len(by)/2], 0
+	for _, d := range by {
+		if 2*d > usual && d < 2*usual {
+			alike++
+		}
+	}
+	return 2*alike > len(by)
+}
+
+// interleaved returns how many lines each step has, where nearly all have as many, next to each other.
+func (t *track) interleaved() int {
+	var counts []int
+	for i := range t.steps {
+		if n := len(counts); i > 0 && t.steps[i] == t.steps[i-1] {
+			counts[n-1]++
+		} else {
+			counts = append(counts, 1)
+		}
+	}
+	usual := slices.Sorted(slices.Values(counts))[len(counts)/2]
+	n := 0
+	for _, c := range counts {
+		if c == usual {
+			n++
+		}
+	}
+	if 10*n < 8*len(counts) {
+		return 1
+	}
+	return usual
+}
+
+// fold leaves the longest line of each step.
+func (t *track) fold(b *Builder) {
+	n := 0
+	for i := range t.steps {
+		row := t.row(i)
+		if n > 0 && t.steps[n-1] == t.steps[i] {
+			if have := t.row(n - 1); b.length(t, row) > b.length(t, have) {
+				copy(have, row)
+			}
+			continue
+		}
+		t.steps[n] = t.steps[i]
+		copy(t.values[n*len(t.columns):], row)
+		n++
+	}
+	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+}
+
+// length returns how long a row's step is: as logged, else the sum of its parts.
+func (b *Builder) length(t *track, row []int64) (sum int64) {
+	for i, c := range t.columns {
+		switch {
+		case c < 0 || row[i] < 0:
+		case b.columns[c].of == ofStep:
+			return row[i]
+		case b.columns[c].in == "":
+			sum += row[i]
+		}
+	}
+	return sum
 }
 
 // common are the steps that all ranks logged, ascending, and how many others there are.
-func (b *Builder) common(ranks []int) (steps []int64, left int) {
+func (j *job) common() (steps []int64, left int) {
 	logged := map[int64]int{}
-	for k := range b.rows {
-		logged[k.step]++
+	for _, rows := range j.rows {
+		for step := range rows {
+			logged[step]++
+		}
 	}
 	for step, n := range logged {
-		if n == len(ranks) {
+		if n == len(j.tracks) {
 			steps = append(steps, step)
 		}
 	}
@@ -68,110 +308,187 @@ func (b *Builder) common(ranks []int) (steps []int64, left int) {
 	return steps, len(logged) - len(steps)
 }
 
-// number numbers the steps. Logs of every k-th step have steps that follow each other all the same.
-func (b *Builder) number(w *window, steps []int64) {
-	w.FirstStep = steps[0]
-	every := int64(1)
-	if len(steps) > 1 {
-		every = steps[1] - steps[0]
-	}
-	for i := range steps {
-		if steps[i] != steps[0]+int64(i)*every {
-			every = 0
-			break
-		}
-	}
-	switch {
-	case every == 0:
-		w.FirstStep = 0
-		w.note(input.NoteStepGap, "steps are not logged evenly, and are counted here from 0: %d to %d", steps[0], steps[len(steps)-1])
-	case every > 1:
-		w.FirstStep = steps[0] / every
-		w.note(input.NoteRecorder, "one step in %d is logged: step %d here is step %d", every, w.FirstStep, steps[0])
-	}
+// staged is a stage of the windows that are made, with its times by step and rank.
+type staged struct {
+	name  string
+	times []int64
 }
 
-// fill takes the times of the stages that every step of every rank has.
-func (b *Builder) fill(w *window, steps []int64) error {
-	timed, some, wholes := [stages]bool{}, [stages]bool{}, true
-	for s := range timed {
-		timed[s] = true
-	}
-	for _, step := range steps {
-		for _, rank := range w.Ranks {
-			r := b.rows[rankKey{step, rank.ID}]
-			for s, t := range r.stage {
-				timed[s], some[s] = timed[s] && t >= 0, some[s] || t > 0
+// stages returns the stages that every step of every rank has, in the order of a step.
+func (j *job) stages(steps []int64) (out []staged, err error) {
+	R := len(j.tracks)
+	times, used := make([][]int64, len(j.b.columns)), []int{}
+	for c := range j.b.columns {
+		column, some, all := &j.b.columns[c], false, true
+		times[c] = make([]int64, 0, len(steps)*R)
+		for _, step := range steps {
+			for r, t := range j.tracks {
+				v := t.at(j.rows[r][step], int32(c))
+				some, all = some || v > 0, all && v >= 0
+				if v < 0 && column.sparse {
+					v = 0
+				}
+				times[c] = append(times[c], v)
 			}
-			wholes = wholes && r.whole >= 0
+		}
+		if some && (all || column.sparse) && column.of != ofClock {
+			used = append(used, c)
 		}
 	}
-	var of []Stage
-	for s := range stages {
-		if timed[s] && some[s] {
-			of = append(of, s)
+	own := slices.ContainsFunc(used, func(c int) bool { return j.b.columns[c].sparse })
+	slices.SortStableFunc(used, func(x, y int) int {
+		if own { // a program prints its stages in the order in which they run
+			return 0
 		}
+		return cmp.Compare(orderOf(j.b.columns[x].of), orderOf(j.b.columns[y].of))
+	})
+	for _, c := range used { // a part is taken off what contains it
+		parent := slices.IndexFunc(used, func(o int) bool { return j.b.columns[o].of == j.b.columns[c].in })
+		if parent < 0 {
+			continue
+		}
+		for i := range times[c] {
+			take(&times[used[parent]][i], times[c][i])
+		}
+	}
+	whole := []int64(nil)
+	for _, c := range used {
+		if j.b.columns[c].of == ofStep {
+			whole = times[c]
+			continue
+		}
+		out = append(out, staged{j.b.columns[c].stage(), times[c]})
 	}
 	switch {
-	case len(of) == 0 && !wholes:
-		return input.Bad(input.ErrMissing, "no time is in the logs of all ranks in all steps")
-	case wholes:
-		b.rest(w, steps, of)
-		of = append(of, Rest)
+	case whole == nil && len(out) == 0:
+		return nil, input.Bad(input.ErrMissing, "no time is in the logs of all ranks in all steps")
+	case whole != nil && len(out) == 0:
+		return []staged{{stagename.Whole, whole}}, nil
+	case whole != nil:
+		return append(out, staged{stagename.Remainder, j.rest(whole, out)}), nil
 	}
-	for _, s := range of {
-		w.Schema.Stages = append(w.Schema.Stages, stageNames[s])
-	}
-	for _, step := range steps {
-		for _, s := range of {
-			for _, rank := range w.Ranks {
-				w.Durations = append(w.Durations, b.rows[rankKey{step, rank.ID}].stage[s])
-			}
-		}
-	}
-	if len(of) == 1 && of[0] == Rest {
-		w.Schema.Stages[0] = stagename.Whole
-		w.Notes = append(w.Notes, ingest.WholeSteps(w.Window))
-	}
-	return nil
+	return out, nil
 }
 
-// rest times what stages leave of the whole steps. Whether a whole contains the stages is told by which of the
+// rest returns what stages leave of the whole steps. Whether a whole contains the stages is told by which of the
 // two sums is more alike on the ranks.
-func (b *Builder) rest(w *window, steps []int64, of []Stage) {
+func (j *job) rest(whole []int64, stages []staged) []int64 {
+	R, parts := len(j.tracks), make([]int64, len(whole))
 	var without, with, short int64
-	for _, step := range steps {
-		var whole, sum []int64
-		for _, rank := range w.Ranks {
-			r := b.rows[rankKey{step, rank.ID}]
-			parts := r.of(of)
-			if r.whole < parts {
-				short++
-			}
-			whole, sum = append(whole, r.whole), append(sum, r.whole+parts)
+	for i := range whole {
+		for _, s := range stages {
+			parts[i] += s.times[i]
 		}
-		without, with = without+slices.Max(whole)-slices.Min(whole), with+slices.Max(sum)-slices.Min(sum)
-	}
-	contains := len(of) > 0 && without <= with && 100*short <= int64(len(steps)*len(w.Ranks))
-	for _, step := range steps {
-		for _, rank := range w.Ranks {
-			k := rankKey{step, rank.ID}
-			r := b.rows[k]
-			if r.stage[Rest] = r.whole; contains {
-				r.stage[Rest] = max(0, r.whole-r.of(of))
+		if whole[i] < parts[i] {
+			short++
+		}
+		if i%R == R-1 {
+			row, sum := whole[i+1-R:i+1], make([]int64, R)
+			for r := range sum {
+				sum[r] = row[r] + parts[i+1-R+r]
 			}
-			b.rows[k] = r
+			without, with = without+slices.Max(row)-slices.Min(row), with+slices.Max(sum)-slices.Min(sum)
 		}
 	}
-	if !contains && len(of) > 0 {
-		w.note(input.NoteRecorder, "the logged time of a step does not contain that of its parts: with them, steps are more alike on the ranks")
+	if without > with || 100*short > int64(len(whole)) {
+		j.note(input.NoteRecorder, "the logged time of a step does not contain that of its parts: with them, steps are more alike on the ranks")
+		return whole
+	}
+	left := make([]int64, len(whole))
+	for i := range left {
+		left[i] = max(0, whole[i]-parts[i])
+	}
+	return left
+}
+
+// apart returns by how much the numbers of most neighbouring steps differ.
+func apart(steps []int64) int64 {
+	count := map[int64]int{}
+	for i := 1; i < len(steps); i++ {
+		count[steps[i]-steps[i-1]]++
+	}
+	most := int64(1)
+	for _, d := range slices.Sorted(maps.Keys(count)) {
+		if count[d] > count[most] {
+			most = d
+		}
+	}
+	return most
+}
+
+// windows cuts the steps where their numbers do. Where they do so nearly everywhere, steps are counted.
+func (j *job) windows(run string, steps []int64, stages []staged) (out []*trace.Window, err error) {
+	every := apart(steps)
+	cuts := []int{0}
+	for i := 1; i < len(steps); i++ {
+		if steps[i]-steps[i-1] != every {
+			cuts = append(cuts, i)
+		}
+	}
+	if 4*len(cuts) > len(steps)+8 {
+		j.note(input.NoteStepGap, "steps are not logged evenly, and are counted here from 0: %d to %d", steps[0], steps[len(steps)-1])
+		steps, every, cuts = make([]int64, len(steps)), 1, []int{0}
+		for i := range steps {
+			steps[i] = int64(i)
+		}
+	}
+	switch {
+	case every > 1 && j.tracks[0].mean:
+		j.note(input.NoteUnits, "a line is the mean of the %d steps up to its own", every)
+	case every > 1:
+		j.note(input.NoteRecorder, "one step in %d is logged", every)
+	}
+	j.coarse(stages)
+	R := len(j.tracks)
+	for n, from := range cuts {
+		to := len(steps)
+		if n+1 < len(cuts) {
+			to = cuts[n+1]
+		}
+		w := &trace.Window{Run: run, Index: int64(n), FirstStep: steps[from], Every: every, Accumulation: 1, WorldSize: max(1, j.tracks[R-1].rank+1)}
+		for _, t := range j.tracks {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: max(0, t.rank), Host: t.host, LocalRank: -1})
+		}
+		for _, s := range stages {
+			w.Schema.Stages = append(w.Schema.Stages, s.name)
+		}
+		for i := from; i < to; i++ {
+			for _, s := range stages {
+				w.Durations = append(w.Durations, s.times[i*R:(i+1)*R]...)
+			}
+		}
+		if n == 0 {
+			w.Notes = j.notes
+			if R > 1 && len(stages) == 1 && stages[0].name == stagename.Whole {
+				w.Notes = append(w.Notes, ingest.WholeSteps(w))
+			}
+		}
+		if err := w.Validate(); err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// coarsely is the part of a step from which on the resolution of its stamps is said.
+const coarsely = 0.02
+
+// coarse notes stamps that are not much finer than steps.
+func (j *job) coarse(stages []staged) {
+	t := j.tracks[0]
+	if t.resolution == 0 || len(stages) == 0 {
+		return
+	}
+	all := slices.Sorted(slices.Values(stages[0].times))
+	if usual := all[len(all)/2]; float64(t.resolution) > coarsely*float64(usual) {
+		j.note(input.NoteUnits, "steps are timed by the stamps of their lines, which are of %v", time.Duration(t.resolution))
 	}
 }
 
-// of is the sum of stages.
-func (r *row) of(list []Stage) (sum int64) {
-	for _, s := range list {
-		sum += r.stage[s]
+// take takes what is contained in a time off it, where both are known.
+func take(t *int64, contained int64) {
+	if *t >= 0 && contained >= 0 {
+		*t = max(0, *t-contained)
 	}
-	return sum
 }

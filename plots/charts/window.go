@@ -59,7 +59,7 @@ func rankStage(d *frontier.Detail) plots.Matrix {
 func rankStep(d *frontier.Detail) plots.Matrix {
 	m := plots.Matrix{Rows: ranks(d), Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "step"}, Value: plots.Axis{Name: "behind the median rank", Unit: "ms"}}
 	for t := range d.Steps {
-		m.Columns = append(m.Columns, plots.Worker{Name: strconv.FormatInt(d.FirstStep+int64(t), 10)})
+		m.Columns = append(m.Columns, plots.Worker{Name: strconv.FormatInt(d.StepAt(t), 10)})
 	}
 	m.Values = make([]float64, len(d.Ranks)*d.Steps)
 	for t := range d.Steps {
@@ -78,7 +78,7 @@ func shares(d *frontier.Detail) plots.Histogram {
 	}
 	panel := plots.HistogramPanel{Y: plots.Axis{Name: "exposed time", Unit: "ms"}}
 	for t := range d.Steps {
-		at := float64(d.FirstStep + int64(t))
+		at := float64(d.StepAt(t))
 		bin := plots.Bin{From: at - 0.5, To: at + 0.5}
 		for s := range d.Stages {
 			bin.Values = append(bin.Values, ms(d.Advance(t, s)))
@@ -107,7 +107,7 @@ const mostCurves = 64
 // prefixes are the curves of a step: how far each rank has got at the end of
 // each stage.
 func prefixes(d *frontier.Detail, step int) plots.Chart {
-	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.FirstStep+int64(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}}
+	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.StepAt(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}}
 	for _, b := range d.Boundaries {
 		panel.X.Names = append(panel.X.Names, brief(b))
 	}

@@ -77,10 +77,11 @@ const (
 	SourceKineto
 	SourcePacket // the recorder's own arrivals
 	SourcePySpy
-	SourceRAS // of NCCL
+	SourceRAS      // of NCCL
+	SourceHangText // messages of time-outs in a log
 )
 
-var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet", "py_spy", "nccl_ras"}
+var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet", "py_spy", "nccl_ras", "hang_text"}
 
 func (k SourceKind) String() string { return enum.Name(sourceNames[:], k) }
 
@@ -153,6 +154,8 @@ type Group struct {
 	Enqueued, Completed int64
 	// Launched counts the calls that its process has launched on it, when that was asked; nil: not known.
 	Launched []Launched
+	// TimedOut: its process says that it waited for too long.
+	TimedOut bool
 	// Unanswered: its process was asked, and did not answer.
 	Unanswered bool
 	// Silent: its sends and receives are counted and not recorded.

@@ -494,7 +494,7 @@ func TestHangByStatus(t *testing.T) {
 			r := &j.ranks[i]
 			r.calls[19].state, r.written = comms.Started, newest(r)+60_000*ms
 			if i == 2 {
-				r.calls, r.extent, r.status[int(r.calls[0].group)] = r.calls[:5], comms.CutOff, status{enqueued, 19}
+				r.calls, r.extent, r.status[int(r.calls[0].group)] = r.calls[:5], comms.CutOff, status{enqueued: enqueued, completed: 19}
 			}
 		}
 		h := j.Analyze(Options{}).Hang

@@ -3,6 +3,7 @@ package arrivals
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -28,10 +29,15 @@ type Blocked struct {
 	Last     int64    // when the last of them did
 	Missing  []Absent // ranks that did not enter; none where it cannot be told who
 	Unknown  []int    // members whose record does not show whether they are missing or waiting
+	GaveUp   bool     // the ranks that wait say that they did so for too long; when that was is not known
+	Lasted   int64    // how long the first of them waited, where GaveUp; 0: not known
 	WaitsFor int      // index in Groups of the call that the missing ranks wait in; negative: none
 
 	waited int64 // by those that wait, when the first of their records was written; −1: not known
 }
+
+// Numbered reports whether calls of the group have numbers, as those of PyTorch's groups do.
+func (b *Blocked) Numbered() bool { return b.Seq > 0 }
 
 // Absent is a rank that did not enter.
 type Absent struct {
@@ -93,7 +99,10 @@ type Root struct {
 
 // Waited returns how long a call is waited in at least; 0: not known.
 func (h *Hang) Waited(b *Blocked) int64 {
-	if b.Since == 0 {
+	switch {
+	case b.GaveUp:
+		return b.Lasted
+	case b.Since == 0:
 		return 0
 	}
 	return h.Dumped - b.Since
@@ -182,7 +191,9 @@ func (s *strikes) hang(r *Result, lines []fitted) {
 	}
 	for g := range s.groups {
 		if b, ok := s.blocked(int32(g)); ok {
-			b.doubtOlder(r.Step)
+			if !b.GaveUp {
+				b.doubtOlder(r.Step)
+			}
 			h.Groups = append(h.Groups, b)
 		}
 	}
@@ -190,7 +201,7 @@ func (s *strikes) hang(r *Result, lines []fitted) {
 		return
 	}
 	h.chain()
-	if b := &h.Groups[0]; !h.Loop && b.midStep(r.Step, lines) {
+	if b := &h.Groups[0]; !h.Loop && !b.GaveUp && b.midStep(r.Step, lines) {
 		r.MidStep = true
 		return
 	}
@@ -234,10 +245,13 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
 	}
 	slices.Sort(b.Unknown)
-	if len(missing) == 0 && len(b.Unknown) == 0 {
+	if len(missing) == 0 && len(b.Unknown) == 0 && !t.gaveUp(waiting, g) {
 		return b, false
 	}
 	t.wait(&b, waiting)
+	if b.GaveUp = t.gaveUp(waiting, g); b.GaveUp {
+		t.undate(&b, waiting)
+	}
 	for _, e := range missing {
 		b.Missing = append(b.Missing, t.missing(&b, e))
 	}
@@ -251,6 +265,24 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		b.Missing, b.Unknown = []Absent{a}, nil
 	}
 	return b, true
+}
+
+// undate takes the times off a call that ranks gave up, but for how long they waited.
+func (t *timed) undate(b *Blocked, waiting []tailEnd) {
+	for _, e := range waiting {
+		if r := &t.ranks[e.rank]; e.call >= 0 {
+			b.Lasted = max(b.Lasted, r.written-r.calls[e.call].enter)
+		}
+	}
+	if b.Lasted < int64(time.Millisecond) {
+		b.Lasted = 0
+	}
+	b.Since, b.Last, b.waited = 0, 0, -1
+}
+
+// gaveUp reports whether a rank that waits in a group says that it did so for too long.
+func (t *timed) gaveUp(waiting []tailEnd, g int32) bool {
+	return slices.ContainsFunc(waiting, func(e tailEnd) bool { return t.ranks[e.rank].status[int(g)].timedOut })
 }
 
 // divideEnds tells the members that wait in the last call of a group from those that are missing and those of

@@ -51,7 +51,10 @@ type rank struct {
 }
 
 // status is how far a process says that it got in a group.
-type status struct{ enqueued, completed int64 }
+type status struct {
+	enqueued, completed int64
+	timedOut            bool // it says that it waited for too long
+}
 
 // call is one entry of a rank, small, for there are many.
 type call struct {
@@ -157,7 +160,7 @@ func (a *adding) process(p int) rank {
 			groups[i] = a.group(g)
 			in := &a.groups[groups[i]]
 			in.silent, in.onHost = in.silent || g.Silent, in.onHost || g.OnHost
-			r.status[int(groups[i])] = status{g.Enqueued, g.Completed}
+			r.status[int(groups[i])] = status{g.Enqueued, g.Completed, g.TimedOut}
 		}
 	}
 	nth := map[inStep]int32{}

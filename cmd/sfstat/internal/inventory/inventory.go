@@ -92,7 +92,7 @@ func (inv *Inventory) Add(w *trace.Window) {
 	r.Windows++
 	r.Steps += int64(w.Steps())
 	r.FirstStep = min(r.FirstStep, w.FirstStep)
-	r.LastStep = max(r.LastStep, w.FirstStep+int64(w.Steps())-1)
+	r.LastStep = max(r.LastStep, w.StepAt(w.Steps()-1))
 	r.WorldSize = max(r.WorldSize, w.WorldSize)
 	r.Reporting = [2]int{min(r.Reporting[0], len(w.Ranks)), max(r.Reporting[1], len(w.Ranks))}
 	if w.Wall != nil {

@@ -1,0 +1,114 @@
+package auto
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/hangtext"
+	"github.com/sfstat/sfstat/ingest/trainlog"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// mostOfPipe is how much is looked at of text that cannot be read twice.
+const mostOfPipe = 16 << 20
+
+// lookThrough looks through text to its end for steps of training and messages of time-outs, which programs print behind
+// modules, arguments and the start of NCCL. Unknown: it has neither; near says what came closest. Of a file that was found
+// in a folder one line is not enough.
+func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near error) {
+	from := io.Reader(nil)
+	if src.Size() == ingest.UnknownSize {
+		head, _ := src.Peek(mostOfPipe)
+		from = strings.NewReader(string(head))
+	} else {
+		again, err := r.source(src.Name())
+		if err != nil {
+			return Unknown, err
+		}
+		defer again.Close()
+		from = again
+	}
+	steps, stopped := r.o.Dialects.Recogniser(), hangtext.Scanner{Rank: -1}
+	least := 2
+	if named {
+		least = 1
+	}
+	for lines := trainlog.NewLines(from, src.Name(), r.o.Limits); ; {
+		line, _, err := lines.NextCut()
+		if err != nil {
+			break
+		}
+		n := lines.Pos().Line
+		stopped.Line(line, n)
+		if steps.Line(line, n); steps.Steps >= least {
+			return TrainLog, nil
+		}
+	}
+	if stopped.Found() {
+		return HangText, nil
+	}
+	return Unknown, unreadText(&steps.Nearest, headerOf(src))
+}
+
+// headerOf returns the first line of what is a table, whose first two lines have as many cells; "" of other text.
+func headerOf(src *ingest.Source) string {
+	head, _ := src.Peek(sniffed)
+	first, rest, _ := strings.Cut(string(head), "\n")
+	second, _, _ := strings.Cut(rest, "\n")
+	for _, comma := range []string{",", ";", "\t"} {
+		if n := strings.Count(first, comma); n > 0 && n == strings.Count(second, comma) && !strings.ContainsAny(first, "0123456789[]{}:") && strings.ContainsAny(second, "0123456789") {
+			return strings.TrimSpace(first)
+		}
+	}
+	return ""
+}
+
+// instead is what to record for each of the two questions that people ask.
+const instead = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
+	"For a hang: py-spy dump of each rank into pyspy_RANK.txt, or dumps of PyTorch's Flight Recorder"
+
+// unreadText is the refusal of text: which format it nearly is, and what to record instead.
+func unreadText(near *trainlog.Nearest, table string) error {
+	if table != "" {
+		return input.Bad(input.ErrFormat, "a table without columns that are known: it needs step, rank and a time for each stage, and has %s. %s", cut(table), instead)
+	}
+	text := "text without times of steps, and without messages of a time-out"
+	if near.Line > 0 {
+		what := map[trainlog.Lack]string{
+			trainlog.LacksStep: "a time, and no number of a step",
+			trainlog.LacksTime: "the number of a step, and no time",
+			trainlog.LacksName: "the number of a step, and a time under no name that is known: describe the line in a file, for --dialect FILE",
+		}[near.Lacks]
+		text = fmt.Sprintf("text that is nearly a training log: line %d, %q, has %s", near.Line, cut(string(near.Text)), what)
+	}
+	return input.Bad(input.ErrFormat, "%s. %s", text, instead)
+}
+
+// strangers are formats that are known by name and not read, with a sign of each and what to give instead.
+var strangers = []struct{ sign, says string }{
+	{`-chakra.`, "a Chakra execution trace, which has operators and their order, and no measured times of ranks: give the profiler's trace that it was made with"},
+	{`"Communication Time Info"`, "communication of an Ascend cluster (msprof-analyze), which is not read: sfstat reads the profiler's trace_view.json, and NCCL's logs"},
+	{`"rf_ids"`, "an execution trace of PyTorch, which has no times: give the profiler's trace (torch.profiler)"},
+	{`"device_traces"`, "a memory snapshot of PyTorch, which has no times of steps: give the profiler's trace (torch.profiler)"},
+}
+
+// unreadJSON is the refusal of JSON.
+func unreadJSON(head []byte) error {
+	for _, s := range strangers {
+		if bytes.Contains(head, []byte(s.sign)) {
+			return input.Bad(input.ErrFormat, "%s. %s", s.says, instead)
+		}
+	}
+	return input.Bad(input.ErrFormat, "JSON of no kind that is known: neither a profiler's trace nor packets (\"schema\": \"sfstat.packet/1\"), and no log with a step and a time in each line. %s", instead)
+}
+
+// cut returns the beginning of a line.
+func cut(line string) string {
+	if r := []rune(line); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return line
+}

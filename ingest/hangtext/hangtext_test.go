@@ -1,0 +1,125 @@
+package hangtext
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/ingest"
+)
+
+// The forms are those of the programs; ranks, numbers and hosts are invented.
+const (
+	watchdog = "[rank%[1]d]:[E301 10:00:00.000000000 ProcessGroupNCCL.cpp:683] [Rank %[1]d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%[2]d, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.\n"
+	failure  = "[rank%[1]d]:[E301 10:00:00.000000000 ProcessGroupNCCL.cpp:2241] [PG ID 0 PG GUID 0(default_pg) Rank %[1]d]  failure detected by watchdog at work sequence id: %[2]d PG status: last enqueued work: %[3]d, last completed work: %[4]d\n"
+	signal   = "[PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from  rank 1 and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.This is most likely\n"
+	old      = "[E ProcessGroupNCCL.cpp:587] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1802805 milliseconds before timing out.\n"
+	part     = "[rank%[1]d]:[E301 ProcessGroupNCCL.cpp:2241] [PG ID 3 PG GUID 7(tp) Rank %[2]d]  failure detected by watchdog at work sequence id: 5 PG status: last enqueued work: %[3]d, last completed work: 4\n"
+	print    = "Rank %d is running collective: CollectiveFingerPrint(SequenceNumber=%d, OpType=%s, TensorShape=[%d], TensorDtypes=Float, TensorDeviceTypes=x)"
+)
+
+// told is what a text comes to: who waits in which call, who is missing, and which calls differ.
+func told(t *testing.T, text string) string {
+	t.Helper()
+	s := Scanner{Rank: -1}
+	if err := s.Read(strings.NewReader(text), "err.log", ingest.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Record("err.log")
+	if c == nil {
+		return "nothing"
+	}
+	var j arrivals.Job
+	if err := j.Add(c); err != nil {
+		t.Fatal(err)
+	}
+	r := j.Analyze(arrivals.Options{HangOnly: true})
+	var out []string
+	if r.Hang != nil {
+		for i := range r.Hang.Groups {
+			b := &r.Hang.Groups[i]
+			text := fmt.Sprintf("%s: %v wait in %s %d", b.Group, b.Waiting, b.Op, b.Seq)
+			for _, a := range b.Missing {
+				text += fmt.Sprintf(", not %d", a.Rank)
+				if a.May {
+					text += " perhaps"
+				}
+			}
+			out = append(out, text)
+		}
+	}
+	for _, m := range r.Mismatches {
+		out = append(out, "differ in "+m.Difference.String())
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+func TestForms(t *testing.T) {
+	all := func(form string, ranks []int, args ...any) (text string) {
+		for _, r := range ranks {
+			text += fmt.Sprintf(form, append([]any{r}, args...)...)
+		}
+		return text
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"all wait in one call":   {all(watchdog, []int{0, 1, 2, 3}, 88) + all(failure, []int{0, 1, 2, 3}, 88, 91, 87), "0: [0 1 2 3] wait in allreduce 88"},
+		"one says nothing":       {all(watchdog, []int{0, 1, 3}, 501), "0: [0 1 3] wait in allreduce 501, not 2 perhaps"},
+		"the first says nothing": {all(watchdog, []int{1, 2, 3}, 501), "0: [1 2 3] wait in allreduce 501, not 0 perhaps"},
+		"most say nothing":       {all(signal, []int{2, 7}, 460631, 460630), "0: [2 7] wait in call 460631"},
+		// All have launched calls up to 79; that two have not is what counts, not that the others ran ahead of the call.
+		"two have launched less":         {all(watchdog, []int{1, 2, 3, 5, 6, 7}, 78) + all(failure, []int{1, 2, 3, 5, 6, 7}, 78, 79, 77) + all(signal, []int{0, 4}, 77, 77), "0: [1 2 3 5 6 7] wait in allreduce 78, not 0, not 4"},
+		"one ran far ahead":              {all(failure, []int{0, 1}, 10, 10, 9) + all(failure, []int{2}, 10, 50, 9), "0: [0 1 2] wait in call 10"},
+		"without numbers":                {all(old, []int{0, 1, 2}), "0: [0 1 2] wait in allreduce 0"},
+		"a group of some":                {fmt.Sprintf(part, 4, 0, 5) + fmt.Sprintf(part, 5, 1, 5), "7: [4 5] wait in call 5"},
+		"a group of some, without ranks": {strings.ReplaceAll(fmt.Sprintf(part, 4, 0, 5), "[rank4]:", ""), "nothing"},
+		"other sizes":                    {"RuntimeError: Detected mismatch between collectives on ranks. " + fmt.Sprintf(print, 1, 7, "ALLREDUCE", 100) + ", but " + fmt.Sprintf(print, 0, 7, "ALLREDUCE", 200) + ".", "0: [0 1] wait in allreduce 7; differ in sizes"},
+		"other numbers":                  {fmt.Sprintf(print, 1, 1435, "ALLREDUCE", 10) + ", but " + fmt.Sprintf(print, 2, 1436, "ALLREDUCE", 10), "0: [2] wait in allreduce 1436, not 1"},
+		"monitored barrier":              {"RuntimeError: [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 30000 ms\n", "barrier: [0] wait in monitored_barrier 0, not 1, not 2"},
+		"Horovod":                        {"[1,0]<stderr>:[2024-01-02 10:00:00.000001: W horovod/common/stall_inspector.cc:105] One or more tensors …\n[1,0]<stderr>:Stalled ranks:\n[1,0]<stderr>:3: [allreduce.a, allreduce.b ...]\nother: [x]\n", "Horovod: [0] wait in allreduce.a 0, not 3"},
+		"Horovod, missing":               {"Missing ranks:\n1: [a, b]\n2: [a]\n", "Horovod: [0] wait in a 0, not 1, not 2"},
+		"Horovod before 0.19":            {"[1,0]<stderr>:Stalled ops:HorovodBroadcast_x_0 [missing ranks: 1, 3]\n", "Horovod: [0] wait in HorovodBroadcast_x_0 0, not 1, not 3"},
+		"JAX":                            {"DEADLINE_EXCEEDED: Barrier timed out. Id: x. # of tasks that reached the barrier: 2/4. The first task at the barrier: /job:jax_worker/replica:0/task:1. Some timed out task names:\n/job:jax_worker/replica:0/task:3\n/job:jax_worker/replica:0/task:0\n\n/job:jax_worker/replica:0/task:2 is well\n", "JAX: [1] wait in barrier 0, not 0, not 3"},
+		"nothing":                        {"step 3 time: 5\nStalled\n", "nothing"},
+	} {
+		if got := told(t, c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// Where a line stands in the file of a rank, and does not tell it, the file does.
+func TestRankOfFile(t *testing.T) {
+	s := Scanner{}
+	for rank := range 3 {
+		s.Rank = rank
+		if err := s.Read(strings.NewReader("WorkNCCL: collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST) ran for 5000 milliseconds\n"), "x", ingest.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := s.Record("x"); c == nil || len(c.Processes) != 3 || c.Processes[2].Rank != 2 || c.Calls[0].Seq != 9 || c.Calls[0].Name != "broadcast" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Whatever stands in a log: no panic, and a record that the engine takes.
+func FuzzScanner(f *testing.F) {
+	f.Add(fmt.Sprintf(watchdog+failure, 1, 78, 79, 77))
+	f.Add("Stalled ranks:\n3: [a]\n[missing ranks: 1]\ntimed out task /task:3\n")
+	f.Add(fmt.Sprintf(print, 1, 7, "ALLREDUCE", 3))
+	f.Add("Ranks 1, 2 failed to pass monitoredBarrier in 30000 ms")
+	f.Fuzz(func(t *testing.T, text string) {
+		s := Scanner{Rank: -1}
+		if s.Read(strings.NewReader(text), "x", ingest.Limits{Line: 1 << 16}) != nil {
+			return
+		}
+		if c := s.Record("x"); c != nil {
+			var j arrivals.Job
+			if err := j.Add(c); err == nil {
+				j.Analyze(arrivals.Options{HangOnly: true})
+			}
+		}
+	})
+}

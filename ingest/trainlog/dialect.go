@@ -1,0 +1,298 @@
+package trainlog
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+//go:embed dialects.yaml
+var builtIn []byte
+
+// described is a dialect as a person writes it: dialects.yaml says what each field is.
+type described struct {
+	Dialect string
+	Has     []string          `yaml:",omitempty"`
+	Any     []string          `yaml:",omitempty"`
+	Not     []string          `yaml:",omitempty"`
+	Step    string            `yaml:",omitempty"`
+	Or      string            `yaml:",omitempty"`
+	Epoch   string            `yaml:",omitempty"`
+	Epochs  int64             `yaml:",omitempty"`
+	Times   map[string]string `yaml:",omitempty"`
+	Names   map[string]string `yaml:",omitempty"`
+	In      map[string]string `yaml:",omitempty"`
+	Pairs   bool              `yaml:",omitempty"`
+	Mean    bool              `yaml:",omitempty"`
+	Smooth  bool              `yaml:",omitempty"`
+	Stamps  bool              `yaml:",omitempty"`
+	Skip    bool              `yaml:",omitempty"`
+	Sample  string
+	Gives   string `yaml:",omitempty"`
+}
+
+// Dialects is how programs print the times of their steps, the first that knows a line first.
+type Dialects struct{ list []*dialect }
+
+// dialect is one of them, ready to read lines.
+type dialect struct {
+	described
+	has, any, not [][]byte
+	steps         []*pattern
+	epoch         *pattern
+	times         []timed
+}
+
+// timed is where times stand, and what they are of: a stage, or one of the words below.
+type timed struct {
+	at *pattern
+	of string
+}
+
+// What a time is of that is no stage.
+const (
+	ofStep  = "step"  // the whole
+	ofClock = "clock" // of the run
+	ofNames = "names" // what `names` says of the name
+	ofNone  = "-"
+)
+
+var standard = sync.OnceValue(func() *Dialects {
+	d, err := ParseDialects("dialects.yaml", builtIn)
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	return d
+})
+
+// ParseDialects reads dialects, of which each must read its sample; name stands in errors.
+func ParseDialects(name string, text []byte) (*Dialects, error) {
+	var list []described
+	if err := strictyaml.Decode(name, text, &list); err != nil {
+		return nil, err
+	}
+	out := &Dialects{}
+	for i := range list {
+		d, err := list[i].compile()
+		if err != nil {
+			return nil, input.At(input.Pos{File: name, Inside: fmt.Sprintf("dialect %q", list[i].Dialect)}, err)
+		}
+		out.list = append(out.list, d)
+	}
+	return out, nil
+}
+
+// LoadDialects reads the dialects of a user's file; nil where none is named.
+func LoadDialects(path string) (*Dialects, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, ingest.Unreadable(path, err)
+	}
+	return ParseDialects(path, text)
+}
+
+// before returns the dialects of a user in front of those that are built in.
+func (d *Dialects) before() *Dialects {
+	if d == nil {
+		return standard()
+	}
+	return &Dialects{slices.Concat(d.list, standard().list)}
+}
+
+// compile returns a dialect ready to read, or says what is wrong with it.
+func (x *described) compile() (*dialect, error) {
+	d := &dialect{described: *x, has: bytesOf(x.Has), any: bytesOf(x.Any), not: bytesOf(x.Not)}
+	if x.Dialect == "" || len(x.Has)+len(x.Any) == 0 {
+		return nil, input.Bad(input.ErrMissing, "a dialect needs a name (dialect) and words that stand in each of its lines (has)")
+	}
+	for _, text := range [...]string{x.Step, x.Or} {
+		if text == "" {
+			continue
+		}
+		p, err := parsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		if !p.has(stepNumber) {
+			return nil, input.Bad(input.ErrMissing, "%q has no {step}", text)
+		}
+		d.steps = append(d.steps, p)
+	}
+	if x.Epoch != "" {
+		p, err := parsePattern(x.Epoch)
+		if err != nil {
+			return nil, err
+		}
+		d.epoch = p
+	}
+	for _, text := range slices.Sorted(maps.Keys(x.Times)) {
+		p, err := parsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(p.parts, func(p part) bool { return p.hole.isTime() }) {
+			return nil, input.Bad(input.ErrMissing, "%q has no time: {s}, {ms}, {us} or {its}", text)
+		}
+		d.times = append(d.times, timed{p, x.Times[text]})
+	}
+	return d, d.readsSample()
+}
+
+// readsSample refuses a dialect that reads its sample otherwise than it says.
+func (d *dialect) readsSample() error {
+	if d.Sample == "" {
+		return input.Bad(input.ErrMissing, "a dialect needs a line that it reads (sample)")
+	}
+	if !d.knows([]byte(d.Sample)) {
+		return input.Bad(input.ErrFormat, "its words (has, any, not) are not those of its sample")
+	}
+	x := reading{d: d}
+	got := "nothing"
+	if !d.Skip && x.read([]byte(d.Sample)) {
+		got = x.String()
+	}
+	if d.Gives == "" && got == "nothing" || d.Gives != "" && d.Gives != got {
+		return input.Bad(input.ErrFormat, "of its sample it reads %q, expected %q", got, d.Gives)
+	}
+	return nil
+}
+
+func bytesOf(list []string) (out [][]byte) {
+	for _, s := range list {
+		out = append(out, []byte(s))
+	}
+	return out
+}
+
+// knows reports whether a line has the words of a dialect.
+func (d *dialect) knows(line []byte) bool {
+	for _, w := range d.has {
+		if !bytes.Contains(line, w) {
+			return false
+		}
+	}
+	holds := func(w []byte) bool { return bytes.Contains(line, w) }
+	return (len(d.any) == 0 || slices.ContainsFunc(d.any, holds)) && !slices.ContainsFunc(d.not, holds)
+}
+
+// reading is what was read in a line.
+type reading struct {
+	d                  *dialect
+	step, steps, epoch int64 // −1: none
+	stamp              int64 // of the line, or of the run's clock; −1: none
+	resolution         int64 // of the stamp
+	times              []measured
+	assumed            bool // a time had no unit
+	validation         bool // it is of a step of validation
+}
+
+// measured is a time, ns, and what it is of.
+type measured struct {
+	of string
+	ns int64
+}
+
+// read reads a line that the dialect knows; false where it has neither a step nor a time.
+func (x *reading) read(line []byte) bool {
+	x.step, x.steps, x.epoch, x.stamp, x.resolution, x.times, x.assumed, x.validation = -1, -1, -1, -1, 0, x.times[:0], false, false
+	if x.d.Pairs {
+		return x.pairs(line)
+	}
+	for _, p := range x.d.steps {
+		if m, ok := p.find(line, 0); ok {
+			x.step, x.steps, x.epoch = m.step, m.steps, m.epoch
+			break
+		}
+	}
+	if x.step < 0 && len(x.d.steps) > 0 {
+		return false
+	}
+	if x.d.epoch != nil {
+		if m, ok := x.d.epoch.find(line, 0); ok {
+			x.epoch = m.epoch
+		}
+	}
+	for i := range x.d.times {
+		x.find(line, &x.d.times[i])
+	}
+	if x.d.Stamps && !x.has(ofStep) {
+		x.stamp, x.resolution = stampOf(line)
+	}
+	return len(x.times) > 0 || x.step >= 0 && (x.stamp >= 0 || len(x.d.times) == 0)
+}
+
+// find takes the times that a pattern finds.
+func (x *reading) find(line []byte, t *timed) {
+	for from := 0; from < len(line); {
+		m, ok := t.at.find(line, from)
+		if !ok {
+			return
+		}
+		from = max(from+1, m.end)
+		of := t.of
+		if of == ofNames {
+			name := string(m.name)
+			if of, ok = x.d.Names[name]; !ok {
+				of = name
+			}
+		}
+		switch {
+		case of == ofNone || x.has(of):
+		case of == ofClock:
+			x.stamp = m.ns
+		default:
+			x.times = append(x.times, measured{of, m.ns})
+		}
+		if t.of != ofNames {
+			return
+		}
+	}
+}
+
+func (x *reading) has(of string) bool {
+	return slices.ContainsFunc(x.times, func(t measured) bool { return t.of == of })
+}
+
+// String says what was read, as `gives` of a dialect does.
+func (x *reading) String() string {
+	var where, what []string
+	if rank, ok := rankIn([]byte(x.d.Sample)); ok {
+		where = append(where, fmt.Sprintf("rank %d", rank))
+	}
+	if x.step >= 0 {
+		where = append(where, fmt.Sprintf("step %d", x.number()))
+	}
+	for _, t := range x.times {
+		what = append(what, fmt.Sprintf("%s %v", t.of, time.Duration(t.ns)))
+	}
+	slices.Sort(what)
+	text := strings.Join(where, ", ")
+	switch {
+	case x.stamp >= 0:
+		return text + ", at " + time.Duration(x.stamp%int64(24*time.Hour)).String()
+	case len(what) > 0:
+		return strings.TrimPrefix(text+": ", ": ") + strings.Join(what, ", ")
+	}
+	return text
+}
+
+// number returns the number of the step, counted over epochs where the line says how long these are.
+func (x *reading) number() int64 {
+	if x.epoch >= x.d.Epochs && x.steps > 0 && x.epoch < 1<<24 && x.steps < 1<<32 {
+		return (x.epoch-x.d.Epochs)*x.steps + x.step
+	}
+	return x.step
+}

@@ -1,0 +1,245 @@
+package trainlog
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// hole is what stands at a place of a pattern.
+type hole uint8
+
+const (
+	noHole  hole = iota // the text itself
+	blanks              // any number of blanks, none too
+	anyText             // a number that is not needed
+	stepNumber
+	stepsNumber // how many steps an epoch has
+	epochNumber
+	timeName
+	inSeconds
+	inMillis
+	inMicros
+	perSecond // steps per second
+)
+
+var holes = map[string]hole{"": anyText, "step": stepNumber, "steps": stepsNumber, "epoch": epochNumber, "name": timeName, "s": inSeconds, "ms": inMillis, "us": inMicros,
+	"its": perSecond}
+
+// isTime reports whether a time, or what tells one, stands in a hole.
+func (h hole) isTime() bool { return h >= inSeconds }
+
+// part is a text, or a hole, of a pattern.
+type part struct {
+	hole hole
+	text []byte
+}
+
+// pattern is where something stands in a line: "iter: {step}/" or "{s} sec/step". A pattern that begins with a word does
+// not match in the middle of one.
+type pattern struct{ parts []part }
+
+// parsePattern returns the pattern of a text.
+func parsePattern(text string) (*pattern, error) {
+	p := &pattern{}
+	for rest := text; rest != ""; {
+		switch c := rest[0]; {
+		case c == '{':
+			name, after, closed := strings.Cut(rest[1:], "}")
+			h, known := holes[name]
+			if !closed || !known {
+				return nil, input.Bad(input.ErrFormat, "the pattern %q has %.20q, expected {s}, {ms}, {us}, {its}, {step}, {steps}, {epoch}, {name} or {}", text, rest)
+			}
+			p.parts, rest = append(p.parts, part{hole: h}), after
+		case isSpace(c):
+			if len(p.parts) > 0 { // a word begins where none goes on
+				p.parts = append(p.parts, part{hole: blanks})
+			}
+			rest = strings.TrimLeft(rest, " \t")
+		default:
+			n := strings.IndexAny(rest, "{ \t")
+			if n < 0 {
+				n = len(rest)
+			}
+			p.parts, rest = append(p.parts, part{text: []byte(rest[:n])}), rest[n:]
+		}
+	}
+	if p.anchor() < 0 {
+		return nil, input.Bad(input.ErrFormat, "the pattern %q has no text beside its numbers", text)
+	}
+	if p.anchor() > 0 && (len(p.parts) < 2 || !p.parts[0].hole.isTime()) {
+		return nil, input.Bad(input.ErrFormat, "the pattern %q begins with a number that is no time: put the text before it", text)
+	}
+	return p, nil
+}
+
+// anchor returns the first part that is text, which is searched for; −1: there is none.
+func (p *pattern) anchor() int {
+	for i := range p.parts {
+		if p.parts[i].hole == noHole {
+			return i
+		}
+	}
+	return -1
+}
+
+// has reports whether a hole is in the pattern.
+func (p *pattern) has(h hole) bool {
+	for i := range p.parts {
+		if p.parts[i].hole == h {
+			return true
+		}
+	}
+	return false
+}
+
+// match is what a pattern found.
+type match struct {
+	step, steps, epoch int64
+	name               []byte
+	ns                 int64 // of the time
+	end                int   // behind it
+}
+
+// find returns the first match from a place on.
+func (p *pattern) find(line []byte, from int) (m match, ok bool) {
+	a := p.anchor()
+	text := p.parts[a].text
+	for at := from; ; at++ {
+		i := bytes.Index(line[at:], text)
+		if i < 0 {
+			return m, false
+		}
+		at += i
+		m = match{step: -1, steps: -1, epoch: -1}
+		switch {
+		case a > 0:
+			ok = m.before(line, at, p.parts[:a]) && m.rest(line, at+len(text), p.parts[a+1:])
+		case at > 0 && isWord(text[0]) && isWord(line[at-1]):
+			ok = false
+		default:
+			ok = m.rest(line, at+len(text), p.parts[1:])
+		}
+		if ok {
+			return m, true
+		}
+	}
+}
+
+// before matches a time, and blanks behind it, that end at a place.
+func (m *match) before(line []byte, end int, parts []part) bool {
+	if len(parts) > 1 {
+		end = back(line, end, isSpace)
+	}
+	begin := back(line, end, func(c byte) bool { return isDigit(c) || c == '.' })
+	if begin > 0 && isWord(line[begin-1]) {
+		return false
+	}
+	return m.time(line[begin:end], parts[0].hole, "")
+}
+
+// rest matches parts from a place on.
+func (m *match) rest(line []byte, at int, parts []part) bool {
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.hole == noHole:
+			if !bytes.HasPrefix(line[at:], p.text) {
+				return false
+			}
+			at += len(p.text)
+		case p.hole == blanks:
+			at = skip(line, at, isSpace)
+		case p.hole == timeName:
+			end := skip(line, at, isName)
+			if end == at || !isLetter(line[at]) {
+				return false
+			}
+			m.name, at = line[at:end], end
+		case p.hole.isTime():
+			return m.timeAt(line, at, p.hole, parts[i+1:])
+		default:
+			end := skip(line, at, isDigit)
+			if end == at || end-at > 15 {
+				return false
+			}
+			n := wholeNumber(line[at:end])
+			switch p.hole {
+			case stepNumber:
+				m.step = n
+			case stepsNumber:
+				m.steps = n
+			case epochNumber:
+				m.epoch = n
+			case anyText:
+			}
+			at = end
+		}
+	}
+	m.end = at
+	return true
+}
+
+// timeAt matches a time at a place, with a unit that the line may say, and the parts behind it.
+func (m *match) timeAt(line []byte, at int, unit hole, behind []part) bool {
+	end := numberEnd(line, at)
+	if end == at {
+		return false
+	}
+	number := line[at:end]
+	next := skip(line, end, isSpace)
+	word := skip(line, next, isLetter)
+	said := unitOf(line[next:word], len("seconds"))
+	if len(behind) > 0 && m.rest(line, end, behind) {
+		return m.time(number, unit, "")
+	}
+	if said != "" && (word == len(line) || !isWord(line[word])) {
+		return m.rest(line, word, behind) && m.time(number, unit, said)
+	}
+	return len(behind) == 0 && (end == len(line) || !isWord(line[end])) && m.rest(line, end, nil) && m.time(number, unit, "")
+}
+
+// time takes a time, in the unit that the line says, else that of the pattern.
+func (m *match) time(number []byte, unit hole, said string) (ok bool) {
+	if unit == perSecond {
+		ns, ok := nanoseconds(string(number), "s")
+		if !ok || ns <= 0 {
+			return false
+		}
+		m.ns = int64(1e18 / float64(ns))
+		return m.ns < longest
+	}
+	if said == "" {
+		said = map[hole]string{inSeconds: "s", inMillis: "ms", inMicros: "us"}[unit]
+	}
+	m.ns, ok = nanoseconds(string(number), said)
+	return ok
+}
+
+func isName(c byte) bool { return isWord(c) || c == '-' || c == '/' || c == '.' }
+
+// numberEnd returns where a number ends that begins at a place; the place itself where none does.
+func numberEnd(line []byte, at int) int {
+	end := skip(line, at, isDigit)
+	if end == at {
+		return at
+	}
+	if end+1 < len(line) && line[end] == '.' && isDigit(line[end+1]) {
+		end = skip(line, end+1, isDigit)
+	}
+	if end < len(line) && line[end]|0x20 == 'e' {
+		if digits := optional(line, end+1, "+-"); digits < len(line) && isDigit(line[digits]) {
+			end = skip(line, digits, isDigit)
+		}
+	}
+	return end
+}
+
+// wholeNumber returns the value of up to 15 digits.
+func wholeNumber(digits []byte) (n int64) {
+	for _, c := range digits {
+		n = 10*n + int64(c-'0')
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package trainlog
+
+import (
+	"bytes"
+)
+
+// Recogniser looks through a text for lines with times of steps.
+type Recogniser struct {
+	Steps   int     // lines that have them
+	Nearest Nearest // the line that comes closest, where there is none
+
+	dialects []*dialect
+	x        reading
+}
+
+// Nearest is a line that is nearly one with the time of a step.
+type Nearest struct {
+	Line  int64 // 0: there is none
+	Lacks Lack
+	Text  []byte
+}
+
+// Lack is what a line lacks.
+type Lack uint8
+
+const (
+	LacksAll  Lack = iota
+	LacksStep      // it has a time under a name that is known
+	LacksTime      // it has the number of a step
+	LacksName      // it has the number of a step and a time, under no name that is known
+)
+
+// Recogniser returns one of these dialects, and of those that are built in.
+func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.before().list} }
+
+// Recognise reports whether text, the beginning of a file, is a log with times of steps.
+func Recognise(text []byte) bool {
+	r := (*Dialects)(nil).Recogniser()
+	for line := range bytes.Lines(text) {
+		if r.Line(line, 0); r.Steps > 0 {
+			return true
+		}
+		if text[0] == '{' {
+			return false // JSON: a log has a line for each step
+		}
+	}
+	return false
+}
+
+// Line looks at the line of a number.
+func (r *Recogniser) Line(line []byte, number int64) {
+	line = line[:min(len(line), mostOfLine)]
+	if isTimersHead(line) || isProfilerTable(line) || parse(r.dialects, line, &r.x) && (len(r.x.times) > 0 || r.x.stamp >= 0) {
+		r.Steps++
+		return
+	}
+	if r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
+		return
+	}
+	lacks := r.lack(line)
+	if lacks > r.Nearest.Lacks {
+		r.Nearest = Nearest{Line: number, Lacks: lacks, Text: bytes.Clone(bytes.TrimSpace(line[:min(len(line), 200)]))}
+	}
+}
+
+// lack says what a line lacks.
+func (r *Recogniser) lack(line []byte) Lack {
+	named := hasTime(line)
+	_, step := int64(0), false
+	if hasAny(line, "tep", "ter", "TEP", "TER") {
+		_, step = stepOf(line)
+	}
+	switch {
+	case step && named:
+		return LacksName
+	case step:
+		return LacksTime
+	case named:
+		return LacksStep
+	}
+	return LacksAll
+}
+
+// hasTime reports whether a line has a number that is a time, by its name or its unit.
+func hasTime(line []byte) bool {
+	for from := 0; ; {
+		var t timing
+		if t, from = nextTiming(line, from); from < 0 {
+			break
+		}
+		if t.unit != "" || bytes.Contains(bytes.ToLower(t.name), []byte("time")) {
+			return true
+		}
+	}
+	for at := 0; at < len(line); {
+		if !isDigit(line[at]) || at > 0 && (isWord(line[at-1]) || line[at-1] == '.') {
+			at++
+			continue
+		}
+		end := numberEnd(line, at)
+		word := skip(line, end, isSpace)
+		at = skip(line, word, isLetter)
+		if unitOf(line[word:at], len("seconds")) != "" && (at == len(line) || !isWord(line[at])) {
+			return true
+		}
+		at = max(at, end)
+	}
+	return false
+}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -35,12 +36,15 @@ func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
 		return e, false
 	}
 	for _, name := range names {
-		if name != stagename.Remainder && times[name] > e.Time {
+		if !strings.HasPrefix(name, "step.") && times[name] > e.Time {
 			e.Stage, e.Time = name, times[name]
 		}
 	}
-	if e.Stage == "" {
-		e.Stage, e.Time = names[0], times[names[0]]
+	if float64(e.Time) < largestOf*float64(e.Step) && len(e.Stage) > 0 && len(names) > 1 && unstaged(times) > e.Time {
+		e.Stage = ""
+	}
+	if e.Stage == "" { // what is in no stage says nothing of what takes it
+		e.Stage, e.Time = stagename.Whole, e.Step
 	}
 	e.StartUp, e.First = m.Alone.StartUp, m.Alone.First
 	for i := range m.Claims {
@@ -52,6 +56,16 @@ func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
 		e.Changes = append(e.Changes, c)
 	}
 	return e, true
+}
+
+// unstaged returns the time that is in none of a program's stages.
+func unstaged(times map[string]int64) (sum int64) {
+	for name, ns := range times {
+		if strings.HasPrefix(name, "step.") {
+			sum += ns
+		}
+	}
+	return sum
 }
 
 // fewestApart is how many steps on either side of a gap may be compared: that all of one side are longer than all of
@@ -112,6 +126,9 @@ func (j *judge) lookAtOne() []answer.Action {
 	}
 	if stagename.KindOf(stage) == stagename.Data {
 		return []answer.Action{{Action: answer.CheckLoader, With: answer.SourceLoader, Stages: []string{stage}, Ranks: slices.Clone(j.placed.ranks)}}
+	}
+	if j.alone != nil { // it was profiled
+		return nil
 	}
 	return []answer.Action{{Action: answer.Profile, With: answer.SourceProfiler, Ranks: slices.Clone(j.placed.ranks)}}
 }

@@ -15,6 +15,9 @@ import (
 // mostOfPipe is how much is looked at of text that cannot be read twice.
 const mostOfPipe = 16 << 20
 
+// severalSteps is how many lines with the time of a step make a file of a folder a training log.
+const severalSteps = 3
+
 // lookThrough looks through text to its end for steps of training and messages of time-outs, which programs print behind
 // modules, arguments and the start of NCCL. Unknown: it has neither; near says what came closest. Of a file that was found
 // in a folder one line is not enough.
@@ -32,7 +35,7 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 		from = again
 	}
 	steps, stopped := r.o.Dialects.Recogniser(), hangtext.Scanner{Rank: -1}
-	least := 2
+	least := severalSteps
 	if named {
 		least = 1
 	}
@@ -51,6 +54,16 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 		return HangText, nil
 	}
 	return Unknown, unreadText(&steps.Nearest, headerOf(src))
+}
+
+// scarce reports whether so few lines at the beginning of a log have the time of a step that it may be any text.
+func (r *Reader) scarce(src *ingest.Source) bool {
+	head, _ := src.Peek(sniffed)
+	steps := r.o.Dialects.Recogniser()
+	for line := range bytes.Lines(head) {
+		steps.Line(line, 1)
+	}
+	return steps.Steps > 0 && steps.Steps < severalSteps
 }
 
 // headerOf returns the first line of what is a table, whose first two lines have as many cells; "" of other text.

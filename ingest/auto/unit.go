@@ -39,10 +39,11 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				err = nil
 			}
 		}
-		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog) {
+		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {
 			if found, near := r.lookThrough(src, c.named); found != Unknown {
 				in.Format, err = found, nil
-			} else if in.Format == Text {
+			} else if in.Format != NCCLLog {
+				in.Format = Text
 				err = input.At(input.Pos{File: c.path}, near)
 			}
 		}

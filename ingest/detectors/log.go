@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -43,6 +44,8 @@ type reading struct {
 // log is what is found in a log.
 type log struct {
 	seen     bool
+	words    ingest.Words // of which one is in every line that counts
+	any      ingest.Has
 	extremes map[string][]reading         // by side and name: "MxRtt"
 	scores   map[string]map[int][]float64 // of NVRx, by kind and rank
 	hosts    map[int]string
@@ -61,6 +64,9 @@ type waited struct {
 func (l *log) line(line []byte) {
 	if l.extremes == nil {
 		l.extremes, l.scores, l.hosts, l.comms = map[string][]reading{}, map[string]map[int][]float64{}, map[int]string{}, map[string]waited{}
+	}
+	if l.kind == "" && l.table == "" && !l.marked(line) {
+		return
 	}
 	switch text := string(line[:min(len(line), 1<<14)]); {
 	case extremes.MatchString(text):
@@ -82,6 +88,15 @@ func (l *log) line(line []byte) {
 	default:
 		l.kind = ""
 	}
+}
+
+// marked reports whether a line may be one of those that count, as hardly any is.
+func (l *log) marked(line []byte) bool {
+	if l.any == (ingest.Has{}) {
+		l.any, _ = l.words.Set("MnRtt/Rnk: ", " performance:", "Comm. Op")
+	}
+	has := l.words.In(line)
+	return has.Any(&l.any)
 }
 
 // score takes the score of a rank.

@@ -19,7 +19,6 @@
 package hangtext
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -37,8 +36,8 @@ import (
 )
 
 // marks are words of which one is in every line that counts.
-var marks = [][]byte{[]byte("ollective operation timeout"), []byte("ast enqueued"), []byte("CollectiveFingerPrint("), []byte("failed to pass monitoredBarrier"),
-	[]byte("Stalled ranks:"), []byte("Missing ranks:"), []byte("[missing ranks:"), []byte("arrier timed out"), []byte("imed out task")}
+var marks = []string{"ollective operation timeout", "ast enqueued", "CollectiveFingerPrint(", "failed to pass monitoredBarrier", "Stalled ranks:", "Missing ranks:",
+	"[missing ranks:", "arrier timed out", "imed out task"}
 
 var (
 	prefixRank  = regexp.MustCompile(`\[(?:rank|default)(\d{1,7})\]`)
@@ -81,26 +80,18 @@ type Scanner struct {
 	Rank int   // that the name of the file tells, where nothing else does; −1: none
 	Last int64 // line that counted last; 0: none did
 
+	words   ingest.Words // [marks]
+	any     ingest.Has
 	members map[member]*said
 	unknown int   // messages that do not tell the rank
 	list    group // whose missing ranks the next lines name
 	until   int64 // line at which such a list ends
 }
 
-// Marks reports whether a line may be one of those that count.
-func Marks(line []byte) bool {
-	for _, m := range marks {
-		if bytes.Contains(line, m) {
-			return true
-		}
-	}
-	return false
-}
-
 // Line takes the line of a number.
 func (s *Scanner) Line(line []byte, at int64) {
 	listed := s.list != group{} && at <= s.until
-	if !listed && !Marks(line) {
+	if !listed && !s.marked(line) {
 		return
 	}
 	text := string(line[:min(len(line), 1<<14)])
@@ -114,6 +105,15 @@ func (s *Scanner) Line(line []byte, at int64) {
 	if len(s.members) > before {
 		s.Last = at
 	}
+}
+
+// marked reports whether a line has one of the marks.
+func (s *Scanner) marked(line []byte) bool {
+	if s.any == (ingest.Has{}) {
+		s.any, _ = s.words.Set(marks...)
+	}
+	has := s.words.In(line)
+	return has.Any(&s.any)
 }
 
 // of returns what is known of a member.

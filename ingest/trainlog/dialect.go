@@ -1,7 +1,6 @@
 package trainlog
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -42,12 +41,17 @@ type described struct {
 }
 
 // Dialects is how programs print the times of their steps, the first that knows a line first.
-type Dialects struct{ list []*dialect }
+type Dialects struct {
+	list  []*dialect
+	words ingest.Words // of all
+	// Words that lines read otherwise have: heads of Megatron's timers and of Lightning's table, and those of [reading.pairs].
+	timers, table, steps ingest.Has
+}
 
 // dialect is one of them, ready to read lines.
 type dialect struct {
 	described
-	has, any, not [][]byte
+	has, any, not ingest.Has
 	steps         []*pattern
 	epoch         *pattern
 	times         []timed
@@ -89,7 +93,26 @@ func ParseDialects(name string, text []byte) (*Dialects, error) {
 		}
 		out.list = append(out.list, d)
 	}
-	return out, nil
+	return out, out.index(name)
+}
+
+// index tells the words of all dialects apart.
+func (d *Dialects) index(name string) error {
+	full := false
+	set := func(words ...string) ingest.Has {
+		h, ok := d.words.Set(words...)
+		full = full || !ok
+		return h
+	}
+	for _, x := range d.list {
+		x.has, x.any, x.not = set(x.Has...), set(x.Any...), set(x.Not...)
+	}
+	d.timers, d.table, d.steps = set(timersWord), set(tableWords...), set("tep", "ter", "TEP", "TER")
+	if full {
+		return input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "more words (has, any, not) than can be told apart: give fewer dialects"))
+	}
+	d.words.In(nil) // readers side by side share it from here on
+	return nil
 }
 
 // LoadDialects reads the dialects of a user's file; nil where none is named.
@@ -109,12 +132,20 @@ func (d *Dialects) before() *Dialects {
 	if d == nil {
 		return standard()
 	}
-	return &Dialects{slices.Concat(d.list, standard().list)}
+	out := &Dialects{}
+	for _, x := range slices.Concat(d.list, standard().list) {
+		one := *x
+		out.list = append(out.list, &one)
+	}
+	if out.index("") != nil {
+		return standard() // [ParseDialects] refused it
+	}
+	return out
 }
 
 // compile returns a dialect ready to read, or says what is wrong with it.
 func (x *described) compile() (*dialect, error) {
-	d := &dialect{described: *x, has: bytesOf(x.Has), any: bytesOf(x.Any), not: bytesOf(x.Not)}
+	d := &dialect{described: *x}
 	if x.Dialect == "" || len(x.Has)+len(x.Any) == 0 {
 		return nil, input.Bad(input.ErrMissing, "a dialect needs a name (dialect) and words that stand in each of its lines (has)")
 	}
@@ -156,7 +187,11 @@ func (d *dialect) readsSample() error {
 	if d.Sample == "" {
 		return input.Bad(input.ErrMissing, "a dialect needs a line that it reads (sample)")
 	}
-	if !d.knows([]byte(d.Sample)) {
+	one := Dialects{list: []*dialect{d}}
+	if err := one.index(""); err != nil {
+		return err
+	}
+	if has := one.words.In([]byte(d.Sample)); !d.knows(&has) {
 		return input.Bad(input.ErrFormat, "its words (has, any, not) are not those of its sample")
 	}
 	x := reading{d: d}
@@ -170,22 +205,9 @@ func (d *dialect) readsSample() error {
 	return nil
 }
 
-func bytesOf(list []string) (out [][]byte) {
-	for _, s := range list {
-		out = append(out, []byte(s))
-	}
-	return out
-}
-
-// knows reports whether a line has the words of a dialect.
-func (d *dialect) knows(line []byte) bool {
-	for _, w := range d.has {
-		if !bytes.Contains(line, w) {
-			return false
-		}
-	}
-	holds := func(w []byte) bool { return bytes.Contains(line, w) }
-	return (len(d.any) == 0 || slices.ContainsFunc(d.any, holds)) && !slices.ContainsFunc(d.not, holds)
+// knows reports whether a line with some words may be of a dialect.
+func (d *dialect) knows(has *ingest.Has) bool {
+	return has.All(&d.has) && (len(d.Any) == 0 || has.Any(&d.any)) && !has.Any(&d.not)
 }
 
 // reading is what was read in a line.

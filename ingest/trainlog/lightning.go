@@ -19,10 +19,8 @@ var actions = map[string]string{
 	"training_step": "forward", "model_forward": "forward", "backward": "backward", "model_backward": "backward", "optimizer_step": "optimizer",
 }
 
-// isProfilerTable reports whether the table of a profiler follows a line.
-func isProfilerTable(line []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(line), []byte("|")) && hasAny(line, "Action") && hasAny(line, "Total time (s)")
-}
+// tableWords are in the head of the table.
+var tableWords = []string{"Action", "Total time (s)"}
 
 // profiled is a table that is open.
 type profiled struct {
@@ -32,10 +30,13 @@ type profiled struct {
 }
 
 // profilerLine takes a line of the table; done where it is one.
-func (l *lineReader) profilerLine(line []byte) (done bool, err error) {
+func (l *lineReader) profilerLine(line []byte, head bool) (done bool, err error) {
+	if !head && !l.profiled.open {
+		return false, nil
+	}
 	text := bytes.TrimSpace(line)
 	switch {
-	case isProfilerTable(text):
+	case head && bytes.HasPrefix(text, []byte("|")):
 		err = l.endProfiler()
 		l.profiled = profiled{open: true, total: map[string]float64{}}
 		return true, err

@@ -42,7 +42,7 @@ func (c *carriage) Read(p []byte) (int, error) {
 // lineReader reads the lines of one log.
 type lineReader struct {
 	b          *Builder
-	dialects   []*dialect
+	dialects   *Dialects
 	file, host string
 	rank       int
 	at         int64 // number of the line
@@ -56,9 +56,9 @@ type lineReader struct {
 const mostOfLine = 1 << 14
 
 // parse reads a line by the first dialect that can; false where it says nothing of a step.
-func parse(dialects []*dialect, line []byte, x *reading) bool {
-	for _, d := range dialects {
-		if !d.knows(line) {
+func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
+	for _, d := range d.list {
+		if !d.knows(has) {
 			continue
 		}
 		if x.d = d; d.Skip {
@@ -77,9 +77,6 @@ func hasAny(line []byte, words ...string) bool {
 
 // pairs reads what own loops print: a step, and names with times.
 func (x *reading) pairs(line []byte) bool {
-	if !hasAny(line, "tep", "ter", "TEP", "TER") {
-		return false
-	}
 	step, ok := stepOf(line)
 	if !ok {
 		return false
@@ -172,14 +169,15 @@ func (l *lineReader) line(line []byte) error {
 	if bytes.IndexByte(line, 0x1b) >= 0 {
 		line = colour.ReplaceAll(line, nil)
 	}
-	if done, err := l.timerLine(line); done {
+	has := l.dialects.words.In(line)
+	if done, err := l.timerLine(line, has.All(&l.dialects.timers)); done {
 		return err
 	}
-	if done, err := l.profilerLine(line); done {
+	if done, err := l.profilerLine(line, has.All(&l.dialects.table)); done {
 		return err
 	}
 	x := &l.x
-	if !parse(l.dialects, line, x) {
+	if !l.dialects.parse(line, &has, x) {
 		return nil
 	}
 	t, err := l.b.trackOf(&l.b.tracks, l, l.rankOf(line), x.validation)

@@ -4,12 +4,18 @@ import (
 	"bytes"
 )
 
+// severalSteps is how many lines with steps a head of a table of them stands for.
+const severalSteps = 3
+
+// nearestWithin is how many lines are searched for one with a time and no step.
+const nearestWithin = 10_000
+
 // Recogniser looks through a text for lines with times of steps.
 type Recogniser struct {
 	Steps   int     // lines that have them
 	Nearest Nearest // the line that comes closest, where there is none
 
-	dialects []*dialect
+	dialects *Dialects
 	x        reading
 }
 
@@ -31,7 +37,7 @@ const (
 )
 
 // Recogniser returns one of these dialects, and of those that are built in.
-func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.before().list} }
+func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.before()} }
 
 // Recognise reports whether text, the beginning of a file, is a log with times of steps.
 func Recognise(text []byte) bool {
@@ -50,11 +56,16 @@ func Recognise(text []byte) bool {
 // Line looks at the line of a number.
 func (r *Recogniser) Line(line []byte, number int64) {
 	line = line[:min(len(line), mostOfLine)]
-	if isTimersHead(line) || isProfilerTable(line) || parse(r.dialects, line, &r.x) && (len(r.x.times) > 0 || r.x.stamp >= 0) {
+	has := r.dialects.words.In(line)
+	switch {
+	case has.All(&r.dialects.timers) && timersHead.Match(line), has.All(&r.dialects.table):
+		r.Steps += severalSteps
+		return
+	case r.dialects.parse(line, &has, &r.x) && (len(r.x.times) > 0 || r.x.stamp >= 0):
 		r.Steps++
 		return
 	}
-	if r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
+	if !has.Any(&r.dialects.steps) && number > nearestWithin || r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
 		return
 	}
 	lacks := r.lack(line)

@@ -1,7 +1,6 @@
 package trainlog
 
 import (
-	"bytes"
 	"maps"
 	"regexp"
 	"slices"
@@ -43,14 +42,12 @@ func (b *Builder) widest() (name string, least, most float64) {
 	return name, least, most
 }
 
-// isTimersHead reports whether timers follow a line.
-func isTimersHead(line []byte) bool {
-	return bytes.Contains(line, []byte("across ranks (ms):")) && timersHead.Match(line)
-}
+// timersWord is in the head of timers.
+const timersWord = "across ranks (ms):"
 
 // timerLine takes a line of timers; done where it is one.
-func (l *lineReader) timerLine(line []byte) (done bool, err error) {
-	if isTimersHead(line) {
+func (l *lineReader) timerLine(line []byte, head bool) (done bool, err error) {
+	if head && timersHead.Match(line) {
 		err = l.endTimers()
 		l.block = block{open: true, rows: map[int]map[string]int64{}}
 		return true, err

@@ -118,7 +118,7 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 		b.spreads = map[string]spread{}
 	}
 	before := b.rows + len(b.spreads)
-	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.Dialects.before().list}
+	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.Dialects.before()}
 	lines := NewLines(src, name, b.Limits)
 	for {
 		line, _, err := lines.NextCut()

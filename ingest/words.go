@@ -1,0 +1,114 @@
+package ingest
+
+import "slices"
+
+// Words finds which of some words a line has, in one pass over it, whatever their number (Aho and Corasick 1975, Commun.
+// ACM 18:333–340).
+type Words struct {
+	list []string
+	next []uint16 // [state][byte]
+	ends []uint16 // [state] index of found, 0: no word ends there
+	sets []Has
+}
+
+// Has is a set of words, by their numbers.
+type Has [4]uint64
+
+// mostWords is how many words a set has at most.
+const mostWords = 64 * len(Has{})
+
+// Of reports whether a word is in the set.
+func (h *Has) Of(n int) bool { return h[n/64]>>(n%64)&1 != 0 }
+
+// All reports whether all of another set are in it.
+func (h *Has) All(of *Has) bool {
+	return h[0]&of[0] == of[0] && h[1]&of[1] == of[1] && h[2]&of[2] == of[2] && h[3]&of[3] == of[3]
+}
+
+// Any reports whether one of another set is in it.
+func (h *Has) Any(of *Has) bool {
+	return h[0]&of[0]|h[1]&of[1]|h[2]&of[2]|h[3]&of[3] != 0
+}
+
+func (h *Has) add(n int) { h[n/64] |= 1 << (n % 64) }
+
+// Set returns the set of some words, which are among those that are found; ok is false where there are too many.
+func (w *Words) Set(words ...string) (h Has, ok bool) {
+	for _, text := range words {
+		n := slices.Index(w.list, text)
+		if n < 0 {
+			if n = len(w.list); n >= mostWords {
+				return h, false
+			}
+			w.list, w.next = append(w.list, text), nil
+		}
+		h.add(n)
+	}
+	return h, true
+}
+
+// build makes the automaton.
+func (w *Words) build() {
+	const bytes = 256
+	w.next, w.ends, w.sets = make([]uint16, bytes), make([]uint16, 1), make([]Has, 1)
+	own := []Has{{}}
+	for n, text := range w.list {
+		at := 0
+		for _, c := range []byte(text) {
+			if to := w.next[at*bytes+int(c)]; to != 0 {
+				at = int(to)
+				continue
+			}
+			made := len(w.next) / bytes
+			w.next = append(w.next, make([]uint16, bytes)...)
+			w.next[at*bytes+int(c)] = uint16(made)
+			own, at = append(own, Has{}), made
+		}
+		own[at].add(n)
+	}
+	fail, queue := make([]int, len(own)), []int{0}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for c := range bytes {
+			to := int(w.next[at*bytes+c])
+			if to == 0 {
+				w.next[at*bytes+c] = w.next[fail[at]*bytes+c]
+				continue
+			}
+			if at != 0 {
+				fail[to] = int(w.next[fail[at]*bytes+c])
+			}
+			for i := range own[to] {
+				own[to][i] |= own[fail[to]][i]
+			}
+			queue = append(queue, to)
+		}
+	}
+	w.ends = make([]uint16, len(own))
+	for at, h := range own {
+		if h != (Has{}) {
+			w.ends[at] = uint16(len(w.sets))
+			w.sets = append(w.sets, h)
+		}
+	}
+}
+
+// In returns which words a line has.
+func (w *Words) In(line []byte) (h Has) {
+	if w.next == nil {
+		w.build()
+	}
+	next, ends, at := w.next, w.ends, uint(0)
+	for _, c := range line {
+		at = uint(next[at<<8|uint(c)])
+		if e := ends[at]; e != 0 {
+			s := &w.sets[e]
+			h[0] |= s[0]
+			h[1] |= s[1]
+			h[2] |= s[2]
+			h[3] |= s[3]
+		}
+	}
+	return h
+}

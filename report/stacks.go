@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -88,7 +89,15 @@ func (j Arrivals) stacksAlone() document {
 		}
 		x.Owner, x.At, x.Further = stackOwner(&others[0]), standsIn(&others[0]), len(x.Apart)-len(others[0].Ranks)
 	}
-	return document{headline{say("stacks", x), sure}, stackTable(j.Stacks), prose(say("next stacks", x))}
+	return document{headline{say("stacks", x), sure}, stackTable(j.Stacks), prose(say("next stacks", x)), prose(notedWords(j.Noted))}
+}
+
+// notedWords is what is not known of stacks.
+func notedWords(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return "Note: " + strings.Join(notes, "; ") + "."
 }
 
 // stackOwner is whose stack it is.
@@ -102,7 +111,7 @@ func stackOwner(s *arrivals.Stack) string {
 // standsIn is the program's line that a stack is in, with what it calls; without one the innermost frame.
 func standsIn(s *arrivals.Stack) string {
 	l := s.Line
-	if l.IsZero() {
+	if l.IsZero() || s.Within {
 		l = s.Inner
 	}
 	if l.Call == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
@@ -29,6 +30,9 @@ func (p *program) diagnose(c *cli.Context) error {
 		}
 		return drawn.see(item.Window)
 	})
+	if errors.Is(err, auto.ErrStandstill) && c.String("format") == "text" {
+		return p.hang(c)
+	}
 	if err == nil {
 		err = p.draw(c, &drawn)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
@@ -42,6 +43,8 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {
 			if found, near := r.lookThrough(src, c.named); found != Unknown {
 				in.Format, err = found, nil
+			} else if head, _ := src.Peek(sniffed); in.Format == TrainLog && detectors.Recognise(head) {
+				in.Format, err = ToolReports, nil
 			} else if in.Format != NCCLLog {
 				in.Format = Text
 				err = input.At(input.Pos{File: c.path}, near)

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -45,6 +46,9 @@ func (r *Reader) readStack(in *Input, src *metered) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
+	if len(c.Processes) > 1 {
+		return Item{Comm: c}, numberProcesses(c)
+	}
 	p := &c.Processes[0]
 	if p.Rank, p.Host = flightrecorder.RankOf(in.Path, r.o.Rank); p.Rank < 0 {
 		return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
@@ -52,6 +56,29 @@ func (r *Reader) readStack(in *Input, src *metered) (Item, error) {
 	}
 	return Item{Comm: c}, nil
 }
+
+// numberProcesses gives the processes of a dump numbers, where not all tell their rank or some tell the same: in the order of the file.
+func numberProcesses(c *comms.Record) error {
+	ranks := map[int]bool{}
+	for _, p := range c.Processes {
+		ranks[p.Rank] = true
+	}
+	if len(ranks) == len(c.Processes) && !ranks[-1] {
+		return nil
+	}
+	text := "nothing tells which rank a process is: they are numbered in the order of the file:"
+	for i := range c.Processes {
+		p := &c.Processes[i]
+		if p.Rank = i; i < mostNumbered {
+			text += fmt.Sprintf(" %d is process %d,", i, p.PID)
+		}
+	}
+	c.Notes = append(c.Notes, input.Note{Kind: input.NoteRanksNumbered, Text: strings.TrimRight(text, ",")})
+	return nil
+}
+
+// mostNumbered of the processes of a dump are named in a note.
+const mostNumbered = 64
 
 func (r *Reader) readRAS(in *Input, src *metered) (Item, error) {
 	c, err := ncclras.Read(src, in.Path, r.o.Limits)
@@ -90,8 +117,11 @@ func (i Item) concludes() (all []string) {
 		return nil
 	}
 	for _, e := range i.Telemetry.Events {
-		if e.Kind == health.ToolReport {
+		switch e.Kind {
+		case health.ToolReport:
 			all = append(all, strings.TrimRight(e.Text, "."))
+		case health.XidError:
+			all = append(all, fmt.Sprintf("the kernel reported Xid %d: %s", e.Code, strings.TrimRight(e.Text, ".")))
 		}
 	}
 	return all

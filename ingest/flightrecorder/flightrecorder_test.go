@@ -287,3 +287,18 @@ func ExampleReader() {
 	fmt.Printf("rank %d entered %s #%d of %s from line %d\n", c.Processes[0].Rank, last.Op, last.Seq, c.Groups[last.Group].Desc, frame.Line)
 	// Output: rank 1 entered AllReduce #2 of default_pg from line 66
 }
+
+// An IP address in a name is the host; its last number is no rank, and neither is a port.
+func TestAddresses(t *testing.T) {
+	for name, want := range map[string]struct {
+		rank int
+		host string
+	}{
+		"10.0.107.52.log": {-1, "10.0.107.52"}, "34.83.195.179_6003.json": {-1, "34.83.195.179"}, "fr_trace_10.0.0.7_rank3": {3, "10.0.0.7"},
+		"rank_3.log": {3, ""}, "fr_trace_3": {3, ""},
+	} {
+		if rank, host := RankOf(name, nil); rank != want.rank || host != want.host {
+			t.Errorf("%s: rank %d on %q, want %d on %q", name, rank, host, want.rank, want.host)
+		}
+	}
+}

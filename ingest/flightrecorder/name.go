@@ -1,6 +1,7 @@
 package flightrecorder
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -9,6 +10,12 @@ import (
 
 // ranked finds the last number of a file's name, and what stands before it.
 var ranked = regexp.MustCompile(`^(.*?)(?:[_.-]?(?:rank|ranks|trace|dump|fr)[_.-]?)?(\d+)$`)
+
+// address finds an IP address in a name, and port what is left of a name that is an address with a port.
+var (
+	address = regexp.MustCompile(`(?:^|[^0-9.])((?:\d{1,3}\.){3}\d{1,3})(?:$|[^0-9.]|\.[^0-9])`)
+	port    = regexp.MustCompile(`^[_:-]\d{4,5}(?:$|\.)`)
+)
 
 // writer are the words that stand in names because of what wrote them, and
 // name no host.
@@ -23,6 +30,13 @@ func RankOf(name string, pattern *regexp.Regexp) (rank int, host string) {
 	if pattern != nil {
 		return matched(name, pattern)
 	}
+	ip := ""
+	if at := address.FindStringSubmatchIndex(name); at != nil { // neither a rank nor half a host
+		ip = name[at[2]:at[3]]
+		if name = name[:at[2]] + name[at[3]:]; port.MatchString(name) || !strings.ContainsAny(name, "0123456789") {
+			return -1, ip
+		}
+	}
 	for cut := true; cut; {
 		ext := filepath.Ext(name)
 		_, err := strconv.Atoi(strings.TrimPrefix(ext, "."))
@@ -32,13 +46,13 @@ func RankOf(name string, pattern *regexp.Regexp) (rank int, host string) {
 	}
 	m := ranked.FindStringSubmatch(name)
 	if m == nil {
-		return -1, ""
+		return -1, ip
 	}
 	rank, err := strconv.Atoi(m[2])
 	if err != nil || rank > 1<<24 {
-		return -1, ""
+		return -1, ip
 	}
-	return rank, hostIn(m[1])
+	return rank, cmp.Or(ip, hostIn(m[1]))
 }
 
 // hostIn is what is left of a name without the words of its writer.

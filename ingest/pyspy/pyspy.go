@@ -1,5 +1,6 @@
-// Package pyspy reads what py-spy dump prints of one process, as text or as JSON: where each of its
-// threads is. Of these it keeps the main thread's stack, which shows what a rank does while a job hangs.
+// Package pyspy reads what py-spy dump prints of processes, as text or as JSON: where each of their
+// threads is. Of these it keeps the main thread's stack, which shows what a rank does while a job hangs. In a backward
+// pass the main thread waits for PyTorch's autograd thread, which has no name: its frames stand before those of the main thread.
 //
 // A text is
 //
@@ -12,7 +13,8 @@
 //
 // with the innermost frame first, local variables (--locals) indented further, and native frames (--native)
 // without a line. What stands before the first process, as a shell loop prints it, is passed over. A dump
-// names neither the rank nor the time; a file holds one process, and further ones are left out with a note.
+// names neither the rank nor the time: what a command line or a process name says of it ("--local-rank 3", "scheduler_TP3") is
+// taken where a file holds several processes.
 //
 // Cost: O(bytes).
 //
@@ -26,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,11 +70,11 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// Read reads one dump, whose process has the rank −1: the name of the file may tell it.
+// Read reads a dump. The rank of a process is −1 where it is the only one, as the name of the file may tell it, or where nothing
+// says it.
 func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) {
-	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: name, Kind: comms.SourcePySpy}},
-		Processes: []comms.Process{{Rank: -1, LocalRank: -1, Device: -1}}}
-	d := dump{name: name, of: &c.Processes[0]}
+	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: name, Kind: comms.SourcePySpy}}}
+	d := dump{name: name}
 	lim = lim.OrDefault()
 	var head [1]byte
 	n, err := io.ReadFull(src, head[:])
@@ -87,22 +90,90 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) 
 	if err != nil {
 		return nil, err
 	}
-	if d.others > 0 {
-		c.Notes = append(c.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf("%s: the stacks of %d further processes are left out: write one file for each rank", name, d.others)})
+	idle := 0
+	for i := range d.processes {
+		p := &d.processes[i]
+		stack := p.stack()
+		if stack == nil {
+			idle++
+			continue
+		}
+		one := comms.Process{Rank: -1, LocalRank: -1, Device: -1, PID: p.pid, Stack: stack}
+		if len(d.processes) > 1 {
+			one.Rank = rankIn(p.command)
+		}
+		c.Processes = append(c.Processes, one)
+	}
+	if idle > 0 {
+		c.Notes = append(c.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf("%s: processes without a thread named %s are left out: %d", name, mainThread, idle)})
 	}
 	return c, nil
 }
 
+// said is where a command line or the name of a process tells the rank.
+var said = regexp.MustCompile(`--local[-_]rank[= ](\d{1,6})\b|(?:^|[-_: ])(?:TP|rank[=_ ]?)(\d{1,6})\b`)
+
+// rankIn returns the rank that a command line tells, −1 where it does not.
+func rankIn(command string) int {
+	m := said.FindStringSubmatch(command)
+	if m == nil {
+		return -1
+	}
+	n, _ := strconv.Atoi(m[1] + m[2])
+	return n
+}
+
+// process is one of a dump.
+type process struct {
+	pid     int64
+	command string
+	threads []threadStack
+}
+
+// threadStack is where a thread is.
+type threadStack struct {
+	name   string
+	frames []comms.Frame
+}
+
+// stack returns where a process is: the stack of its main thread, in a backward pass behind that of the autograd thread.
+func (p *process) stack() []comms.Frame {
+	main := slices.IndexFunc(p.threads, func(t threadStack) bool { return t.name == mainThread && len(t.frames) > 0 })
+	if main < 0 {
+		return nil
+	}
+	frames := p.threads[main].frames
+	if !inBackward(frames) {
+		return frames
+	}
+	var grad []comms.Frame
+	for _, t := range p.threads {
+		if t.name == "" && len(t.frames) > len(grad) {
+			grad = t.frames
+		}
+	}
+	return slices.Concat(grad, frames)
+}
+
+// inBackward reports whether a stack ends in PyTorch's backward pass, which another thread runs.
+func inBackward(frames []comms.Frame) bool {
+	return slices.ContainsFunc(frames[:min(len(frames), 4)], func(f comms.Frame) bool {
+		return strings.Contains(f.File, "torch/autograd/")
+	})
+}
+
 // dump is one that is read.
 type dump struct {
-	name   string
-	of     *comms.Process
-	others int // processes behind the first
+	name      string
+	processes []process
 }
+
+// mostProcesses bounds those of a dump.
+const mostProcesses = 1 << 12
 
 // text reads the lines of a dump.
 func (d *dump) text(lines *ingest.Lines) error {
-	inMain := false
+	var at *threadStack
 	for {
 		raw, err := lines.Next()
 		if err == io.EOF {
@@ -113,28 +184,29 @@ func (d *dump) text(lines *ingest.Lines) error {
 		}
 		line := strings.TrimRight(string(colour.ReplaceAll(raw, nil)), " \t")
 		if m := processLine.FindStringSubmatch(line); m != nil {
-			if d.of.PID != 0 {
-				d.others++
-			} else if d.of.PID, err = strconv.ParseInt(m[1], 10, 64); err != nil {
-				return input.At(lines.Pos(), input.Bad(input.ErrRange, "a process of number %.40s", m[1]))
+			pid, err := strconv.ParseInt(m[1], 10, 64)
+			if err != nil || len(d.processes) == mostProcesses {
+				return input.At(lines.Pos(), input.Bad(input.ErrRange, "a process of number %.40s, or more than %d of them", m[1], mostProcesses))
 			}
-			inMain = false
+			d.processes, at = append(d.processes, process{pid: pid, command: line[len(m[0]):]}), nil
 			continue
 		}
 		switch m := threadLine.FindStringSubmatch(line); {
-		case d.of.PID == 0 || d.others > 0:
+		case len(d.processes) == 0:
 		case m != nil:
-			inMain = m[2] == mainThread && d.of.Stack == nil
-		case inMain && strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "     "):
-			if err := d.frame(line); err != nil {
+			p := &d.processes[len(d.processes)-1]
+			p.threads = append(p.threads, threadStack{name: m[2]})
+			at = &p.threads[len(p.threads)-1]
+		case at != nil && strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "     "):
+			if err := at.frame(line); err != nil {
 				return input.At(lines.Pos(), err)
 			}
 		}
 	}
 }
 
-// frame adds a line of the main thread's stack.
-func (d *dump) frame(line string) error {
+// frame adds a line of a stack.
+func (t *threadStack) frame(line string) error {
 	m := frameLine.FindStringSubmatch(line)
 	if m == nil {
 		return input.Bad(input.ErrFormat, "%.80q is no frame, expected FUNCTION (FILE:LINE): was the dump cut off? %s", strings.TrimSpace(line), again)
@@ -146,23 +218,23 @@ func (d *dump) frame(line string) error {
 			return input.Bad(input.ErrRange, "line %.40s of a file", m[3])
 		}
 	}
-	return d.add(comms.Frame{Function: m[1], File: m[2], Line: number})
+	return t.add(comms.Frame{Function: m[1], File: m[2], Line: number})
 }
 
 // add adds a frame. The addresses of native code without a name differ between processes.
-func (d *dump) add(f comms.Frame) error {
-	if len(d.of.Stack) >= maxFrames {
+func (t *threadStack) add(f comms.Frame) error {
+	if len(t.frames) >= maxFrames {
 		return input.Bad(input.ErrTooLarge, "a stack of more than %d frames", maxFrames)
 	}
 	if !strings.HasPrefix(f.Function, "0x") {
-		d.of.Stack = append(d.of.Stack, f)
+		t.frames = append(t.frames, f)
 	}
 	return nil
 }
 
-// whole refuses a dump without the stack of a main thread.
+// whole refuses a dump in which no process, or the last one, has the stack of a main thread.
 func (d *dump) whole(at input.Pos) error {
-	if len(d.of.Stack) == 0 {
+	if n := len(d.processes); n == 0 || d.processes[n-1].stack() == nil && !slices.ContainsFunc(d.processes, func(p process) bool { return p.stack() != nil }) {
 		return input.At(at, input.Bad(input.ErrTruncated, "no stack of a thread named %q up to here: was the dump cut off? %s", mainThread, again))
 	}
 	return nil
@@ -198,25 +270,22 @@ func (d *dump) json(src io.Reader, lim ingest.Limits) error {
 		return input.At(pos, input.Bad(input.ErrFormat, "no JSON of py-spy dump (%v): %s", err, again))
 	}
 	for _, t := range threads {
-		switch {
-		case d.of.PID == 0:
-			d.of.PID = t.PID
-		case t.PID != d.of.PID:
-			d.others++
-			continue
+		i := slices.IndexFunc(d.processes, func(p process) bool { return p.pid == t.PID })
+		if i < 0 {
+			i = len(d.processes)
+			d.processes = append(d.processes, process{pid: t.PID})
 		}
-		if t.Name != mainThread || d.of.Stack != nil {
-			continue
-		}
+		one := threadStack{name: t.Name}
 		for _, f := range t.Frames {
 			file := f.Short
 			if file == "" {
 				file = f.File
 			}
-			if err := d.add(comms.Frame{Function: f.Name, File: file, Line: max(0, f.Line)}); err != nil {
+			if err := one.add(comms.Frame{Function: f.Name, File: file, Line: max(0, f.Line)}); err != nil {
 				return input.At(input.Pos{File: d.name}, err)
 			}
 		}
+		d.processes[i].threads = append(d.processes[i].threads, one)
 	}
 	return d.whole(input.Pos{File: d.name, Offset: int64(len(text))})
 }

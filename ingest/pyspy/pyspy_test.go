@@ -1,6 +1,7 @@
 package pyspy
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -37,14 +38,15 @@ func TestRead(t *testing.T) {
 		text  string
 		notes int
 	}{
-		"text":            {whole, 0},
-		"after a heading": {"== pid 10060 ==\n" + whole, 0},
-		"coloured":        {coloured, 0},
-		"locals":          {strings.Replace(whole, "train.py:25)\n", "train.py:25)\n        Arguments:\n            self: <Loader at 0x7f>\n        Locals:\n            step: 3\n", 1), 0},
-		"native":          {strings.Replace(whole, "    Loader", "    0x7f91a164524a (libc.so.6)\n    Loader", 1), 0},
-		"another thread":  {strings.Replace(whole, "Thread 10060 (idle)", "Thread 9 (active+gil): \"Thread-1\"\n    run (x.py:4)\nThread 10060 (idle)", 1), 0},
-		"another process": {whole + "Process 7: python worker\nPython v3.11.7 (/usr/bin/python3)\n\nThread 7 (idle): \"MainThread\"\n    poll (w.py:1)\n", 1},
-		"JSON":            {inJSON, 0},
+		"text":                 {whole, 0},
+		"after a heading":      {"== pid 10060 ==\n" + whole, 0},
+		"coloured":             {coloured, 0},
+		"locals":               {strings.Replace(whole, "train.py:25)\n", "train.py:25)\n        Arguments:\n            self: <Loader at 0x7f>\n        Locals:\n            step: 3\n", 1), 0},
+		"native":               {strings.Replace(whole, "    Loader", "    0x7f91a164524a (libc.so.6)\n    Loader", 1), 0},
+		"another thread":       {strings.Replace(whole, "Thread 10060 (idle)", "Thread 9 (active+gil): \"Thread-1\"\n    run (x.py:4)\nThread 10060 (idle)", 1), 0},
+		"another process":      {whole + "Process 7: python worker\nPython v3.11.7 (/usr/bin/python3)\n\nThread 7 (idle): \"MainThread\"\n    poll (w.py:1)\n", 0},
+		"a child without main": {whole + "Process 7: worker\nPython v3.11.7 (/usr/bin/python3)\n\nThread 7 (idle): \"other\"\n    poll (w.py:1)\n", 1},
+		"JSON":                 {inJSON, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !Recognise([]byte(c.text)) {
@@ -62,6 +64,26 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Each process of a file is one, with the rank that its command line or name tells; in a backward pass the autograd thread, which has
+// no name, is where it is.
+func TestProcesses(t *testing.T) {
+	text := ""
+	for i, command := range []string{"python train.py --local-rank 3", "sglang::scheduler_TP4", "python HTTP2.py", "trainer rank=5"} {
+		text += fmt.Sprintf("Process %d: %s\nPython v3.10.12 (/usr/bin/python3)\n\nThread 1 (idle): \"MainThread\"\n    backward (torch/autograd/__init__.py:266)\n    step (train.py:40)\n"+
+			"Thread 8 (idle): \"Thread-1\"\n    wait (threading.py:3)\n    run (x.py:1)\n    y (x.py:2)\nThread 9 (active)\n    all_reduce (torch/distributed/distributed_c10d.py:%d)\n", 100+i, command, i)
+	}
+	c, err := Read(strings.NewReader(text), "x", ingest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{3, 4, -1, 5} {
+		p := c.Processes[i]
+		if p.Rank != want || p.PID != int64(100+i) || len(p.Stack) != 3 || p.Stack[0].Function != "all_reduce" || p.Stack[0].Line != i || p.Stack[2].Function != "step" {
+			t.Errorf("process %d: %+v, want rank %d", i, p, want)
+		}
+	}
+}
+
 // A damaged dump is refused with its place and what to do.
 func TestDamage(t *testing.T) {
 	whole := text(t)
@@ -69,7 +91,7 @@ func TestDamage(t *testing.T) {
 		"cut within a frame": {whole[:strings.Index(whole, ".py:32")], `x:6: "train (train" is no frame`},
 		"cut before frames":  {whole[:strings.Index(whole, "    Loader")], "x:4: no stack of a thread named"},
 		"a line too large":   {strings.Replace(whole, ":25)", ":99999999999999999999)", 1), "x:5: line 99999999999999999999"},
-		"main of another":    {"Process 7: python\nPython v3.11.7 (/usr/bin/python3)\n\n" + whole, "no stack of a thread named"},
+		"no main at all":     {"Process 7: python\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread 7 (idle): \"other\"\n    run (x.py:4)\n", "no stack of a thread named"},
 		"cut JSON":           {inJSON[:200], "x@byte 200: no JSON of py-spy dump"},
 		"JSON without main":  {strings.Replace(inJSON, "MainThread", "other", 1), "no stack of a thread named"},
 	} {

@@ -3,12 +3,19 @@ package telemetry
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-const xid = "NVRM: Xid ("
+const (
+	xid = "NVRM: Xid ("
+	// lostGPU is in the driver's message of a GPU that it lost, which is Xid 79 also where that is not printed. Its address stands
+	// in the same line or in one before it.
+	lostGPU = "fallen off the bus"
+	ofGPU   = "NVIDIA GPU "
+)
 
 // What the kernel of a host reported: the output of dmesg, with
 // its times since the start of the machine or (-T, --time-format iso) the clock's, of
@@ -29,6 +36,7 @@ var reports = []struct {
 	kind health.EventKind
 }{
 	{xid, health.XidError},
+	{lostGPU, health.XidError},
 	{"Machine check events logged", health.MachineCheck},
 	{"mce: [Hardware Error]", health.MachineCheck},
 	{"EDAC MC", health.MachineCheck},
@@ -46,6 +54,9 @@ func isKernelLog(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
+		}
+		if isSpace := line[0] == ' ' || line[0] == '\t'; isSpace && bytes.Contains(line, []byte("NVRM:")) {
+			continue // of a message of several lines
 		}
 		if lines++; lines > 50 {
 			break
@@ -74,7 +85,12 @@ func begins(line []byte) bool {
 }
 
 func readKernelLog(f *file) error {
+	bus, address := uint64(0), ""
 	return f.lines(func(line []byte) bool {
+		if at := bytes.Index(line, []byte(ofGPU)); at >= 0 && bytes.Contains(line, []byte("NVRM:")) {
+			word, _, _ := bytes.Cut(bytes.TrimSpace(line[at+len(ofGPU):]), []byte(" "))
+			address, bus = string(word), nccl.ParseBus(string(word))
+		}
 		for _, k := range reports {
 			at := bytes.Index(line, []byte(k.mark))
 			if at < 0 {
@@ -86,7 +102,9 @@ func readKernelLog(f *file) error {
 			if host, ok := cutHost(rest); ok {
 				e.Host = host
 			}
-			if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
+			if k.mark == lostGPU {
+				e.Code, e.Bus, e.Text = 79, bus, strings.TrimSpace("NVRM: GPU "+address)+" has "+e.Text
+			} else if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
 				return false
 			}
 			f.event(e)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 const fell = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -86,4 +87,16 @@ func FuzzKernelLog(f *testing.F) {
 			t.Errorf("%v: does not name the file", err)
 		}
 	})
+}
+
+// A GPU that the driver lost is Xid 79 also where none is printed, at the address that the message names in its first line.
+func TestLostGPU(t *testing.T) {
+	const text = "[  100.000001] NVRM: The NVIDIA GPU 0000:b3:00.0\n               NVRM: (PCI ID: 10de:26b5) installed in this system has\n               NVRM: fallen off the bus and is not responding to commands.\n"
+	if !KernelLog.Recognises([]byte(text)) {
+		t.Error("not recognised")
+	}
+	got, err := Read(strings.NewReader(text), "dmesg", KernelLog, Options{})
+	if err != nil || len(got.Events) != 1 || got.Events[0].Code != 79 || got.Events[0].Bus != nccl.ParseBus("0000:b3:00.0") {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

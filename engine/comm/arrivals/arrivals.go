@@ -67,9 +67,10 @@ type Result struct {
 	// MidStep: calls that some entered and others did not are those of the step in
 	// which the records were written.
 	MidStep bool
-	Untold  []int   `json:"-"` // ranks whose records do not show how far they got
-	Stacks  []Stack // of main threads, that of most ranks first; nil: nobody looked
-	Asked   *Asked  // what NCCL answered of its counts; nil: nobody asked
+	Untold  []int    `json:"-"` // ranks whose records do not show how far they got
+	Noted   []string // what is not known of the stacks
+	Stacks  []Stack  // of main threads, that of most ranks first; nil: nobody looked
+	Asked   *Asked   // what NCCL answered of its counts; nil: nobody asked
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
@@ -140,7 +141,7 @@ func (j *Job) Analyze(o Options) *Result {
 		return hosts.Analyze(o)
 	}
 	if j.byRank == nil {
-		return &Result{Stacks: j.stacksOf(), Asked: j.answers()}
+		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Asked: j.answers()}
 	}
 	m := j.match()
 	t := m.align()

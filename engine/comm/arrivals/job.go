@@ -23,6 +23,7 @@ type Job struct {
 	// use where nobody else recorded any.
 	profiled []*comms.Record
 	stood    []stood
+	notes    []string        // on the stacks
 	asked    []*comms.Record // reports of NCCL's RAS
 
 	ranks  []rank

@@ -14,10 +14,11 @@ import (
 // In a hang most ranks wait at one line, and who is elsewhere is worth a look; ByteRobust (SOSP 2025)
 // isolates machines by it. A stack is of one moment, and ranks that work are elsewhere by right.
 type Stack struct {
-	Ranks []int    // ranks that have this stack
-	Hosts []string // of these, "": not known
-	Line  Line     // first line outside of PyTorch, installed packages and the standard library, from the inside
-	Inner Line     // innermost frame
+	Ranks  []int    // ranks that have this stack
+	Hosts  []string // of these, "": not known
+	Line   Line     // first line outside of PyTorch, installed packages and the standard library, from the inside
+	Inner  Line     // innermost frame
+	Within bool     // another stack has the same Line, and Inner tells them apart
 }
 
 // stood is where the main thread of a rank was.
@@ -35,7 +36,12 @@ func (j *Job) stands(c *comms.Record) (alone bool) {
 			alone = true
 		}
 	}
-	return alone && len(c.Groups) == 0
+	if alone = alone && len(c.Groups) == 0; alone {
+		for _, n := range c.Notes {
+			j.notes = append(j.notes, n.Text)
+		}
+	}
+	return alone
 }
 
 // Looked reports whether somebody looked where ranks are: stacks were added, or counts of NCCL.
@@ -57,6 +63,10 @@ func (j *Job) stacksOf() []Stack {
 		s.Ranks, s.Hosts = append(s.Ranks, rank), append(s.Hosts, last[rank].host)
 	}
 	slices.SortStableFunc(out.All, func(a, b Stack) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
+	for i := range out.All { // a line that stacks share does not tell them apart
+		shares := func(o Stack) bool { return o.Line == out.All[i].Line }
+		out.All[i].Within = slices.ContainsFunc(out.All[:i], shares) || slices.ContainsFunc(out.All[i+1:], shares)
+	}
 	return out.All
 }
 

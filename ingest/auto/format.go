@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/ncclras"
+	"github.com/sfstat/sfstat/ingest/nccltests"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
@@ -51,6 +52,7 @@ const (
 	Metrics      // of node_exporter and DCGM's exporter
 	KernelLog    // of a host
 	TrainLog     // what training programs print of their steps
+	Bandwidths   // of nccl-tests, or of pairs of nodes
 	HangText     // messages of time-outs in a log without steps
 	ToolReports  // what other tools conclude of ranks
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
@@ -149,6 +151,10 @@ func init() { // its functions look at it
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
+		{format: Bandwidths, name: "bandwidth test", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readBandwidths),
+			sniff: plain(func(text []byte) bool {
+				return nccltests.Recognise(text) && !hasAny(text, "NCCL INFO") || nccltests.RecognisePairs(text)
+			}), noun: "bandwidths of nccl-tests: sfstat comm --limit FILE compares a job's calls with them"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, read: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/ncclras"
+	"github.com/sfstat/sfstat/ingest/nccltests"
 	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -89,6 +90,18 @@ func (r *Reader) readToolReport(in *Input, src *metered) (Item, error) {
 	t, err := detectors.Read(src, in.Path, r.o.Limits)
 	return Item{Telemetry: t}, err
 }
+
+// readBandwidths reads what nccl-tests print, or a list of pairs of nodes: what they show by themselves.
+func (r *Reader) readBandwidths(in *Input, src *metered) (Item, error) {
+	if head, _ := src.Peek(mostOfPairs); nccltests.RecognisePairs(head) {
+		return Item{Telemetry: &health.Record{Path: in.Path, Events: nccltests.ConcludePairs(head)}}, nil
+	}
+	rows, err := nccltests.Read(src.Source, r.o.Limits)
+	return Item{Telemetry: &health.Record{Path: in.Path, Events: nccltests.Conclude(rows)}}, err
+}
+
+// mostOfPairs is how much of a list of pairs of nodes is read.
+const mostOfPairs = 1 << 20
 
 // monitoring is how files of a format of monitoring are read.
 func monitoring(f telemetry.Format) func(*unit, func(Item) bool) error {

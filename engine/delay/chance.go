@@ -134,6 +134,9 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		if slices.ContainsFunc(left, func(v float64) bool { return math.Abs(v) > small*d }) {
 			t = max(t, newAutocovariance([][]float64{slices.Clone(left)}).tau(-1))
 		}
+		if len(set) > 2 {
+			t = max(t, s.excursions(r, x, own).tau(-1))
+		}
 		return int(math.Ceil(t))
 	}
 	t := s.excursions(r, x, own).tau(-1)
@@ -177,7 +180,7 @@ func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
 	}
 	var columns [][]float64
 	for _, e := range x {
-		if int(e.rank) == r || total[e.rank] >= alike*own {
+		if int(e.rank) == r || len(s.peers[s.of[r]]) > fewRanks && total[e.rank] >= alike*own {
 			continue
 		}
 		if index[e.rank] == 0 {

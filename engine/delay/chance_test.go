@@ -289,6 +289,10 @@ func TestBlockLength(t *testing.T) {
 			t.Errorf("excursions of %v of the rank's: blocks of %d steps, want that they count: %v", share, got, counts)
 		}
 	}
+	// Of three ranks the others are too few for one to be left out.
+	if got := waves(3, 0).blockLength(0, 0, 1e6, make([]float64, 24), x, sum/0.81); got == 1 {
+		t.Errorf("excursions of one of two others: blocks of %d steps, want that they count", got)
+	}
 	for ranks := 2; ranks <= 3; ranks++ {
 		few := waves(ranks, 0)
 		// Of few ranks excursions count as well, either way, that last six steps here while their sizes do not.

@@ -89,7 +89,8 @@ type struckBy struct {
 	block int         // intervals that count as one
 }
 
-// strikesOf returns the strikes in a piece. Blocks are as long as what is left of the ranks' excess stays correlated.
+// strikesOf returns the strikes in a piece. Blocks are as long as what is left of the ranks' excess stays
+// correlated, or that any rank strikes: a burst is one strike, however long.
 func (s *series) strikesOf(k int) *struckBy {
 	least := max(slackOfNoise*s.noise[k], leastOfStep*s.step)
 	var sizes []float64
@@ -102,16 +103,16 @@ func (s *series) strikesOf(k int) *struckBy {
 		least = max(least, median(sizes)/2)
 	}
 	out := &struckBy{series: s, piece: k, by: make([][]float64, s.Ranks)}
-	quiet := make([][]float64, s.Ranks)
+	quiet, any := make([][]float64, s.Ranks), make([]float64, s.Intervals)
 	for r := range out.by {
 		out.by[r], quiet[r] = make([]float64, s.Intervals), s.column(s.excess[k], r)
 	}
 	for _, e := range s.charge[k].entries {
 		if e.x > least {
-			out.by[e.rank][e.at], quiet[e.rank][e.at] = quiet[e.rank][e.at], 0
+			out.by[e.rank][e.at], quiet[e.rank][e.at], any[e.at] = quiet[e.rank][e.at], 0, 1
 		}
 	}
-	out.block = int(math.Ceil(newAutocovariance(quiet).tau(-1)))
+	out.block = int(math.Ceil(max(newAutocovariance(quiet).tau(-1), newAutocovariance([][]float64{any}).tau(-1))))
 	return out
 }
 

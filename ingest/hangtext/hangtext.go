@@ -51,7 +51,6 @@ var (
 	missing     = regexp.MustCompile(`(?:([^\s:]+) )?\[missing ranks: ?((?:\d{1,7}(?:, ?)?)+)\]`)
 	stalled     = regexp.MustCompile(`(?:^|>:|\] ?|\s)(\d{1,7}): ?\[([^\]]*)\]?`)
 	tasks       = regexp.MustCompile(`task:(\d{1,7})`)
-	reached     = regexp.MustCompile(`reached the barrier: (\d{1,7})/(\d{1,7})`)
 	number      = regexp.MustCompile(`\d{1,7}`)
 )
 

@@ -234,8 +234,8 @@ func prefixed(line []byte) (rank int, ok bool) {
 	if at >= len(line) || line[at] != '[' {
 		return 0, false
 	}
-	if n, end, ok := number(line, at+1, 6); ok && end < len(line) && line[end] == ',' {
-		if n, end, ok = number(line, end+1, 6); ok && end+1 < len(line) && line[end] == ']' && line[end+1] == '<' {
+	if _, end, ok := number(line, at+1, 6); ok && end < len(line) && line[end] == ',' {
+		if n, end, ok := number(line, end+1, 6); ok && end+1 < len(line) && line[end] == ']' && line[end+1] == '<' {
 			return int(n), true
 		}
 	}

@@ -104,19 +104,6 @@ func (j *judge) tooCoarse() bool {
 // leastResolution is how coarse times must be, ns, to be rounded by whoever wrote them: clocks are finer.
 const leastResolution = 100_000
 
-// resolution returns the largest unit of which all times are whole multiples, ns; 0: all are 0.
-func resolution(times []int64) (unit int64) {
-	for _, x := range times {
-		for x != 0 {
-			unit, x = x, unit%x
-		}
-		if unit == 1 {
-			break
-		}
-	}
-	return unit
-}
-
 // partWithoutRanks returns the part of the run in which ranks of the job were not recorded.
 func (j *judge) partWithoutRanks() float64 {
 	without, whole := int64(0), int64(0)

@@ -165,18 +165,6 @@ func TestRanksNotRecordedForLong(t *testing.T) {
 	}
 }
 
-// TestResolution: the unit of which all times are whole multiples.
-func TestResolution(t *testing.T) {
-	for _, c := range []struct {
-		times []int64
-		want  int64
-	}{{[]int64{120e6, 15e6, 0, 200e6}, 5e6}, {[]int64{3, 7}, 1}, {nil, 0}, {[]int64{0, 0}, 0}} {
-		if got := resolution(c.times); got != c.want {
-			t.Errorf("%v: %d, want %d", c.times, got, c.want)
-		}
-	}
-}
-
 // TestRoundedJobs: a table in units larger than the ranks' arrivals differ by is no all-clear, and says why.
 func TestRoundedJobs(t *testing.T) {
 	for unit, want := range map[int64]answer.Reason{10e6: answer.TooCoarse, 1e3: answer.RanksWait} {

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/latent"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -28,13 +29,9 @@ func differ(d *division, unit int64, o latent.Options) *latent.Result {
 	return out
 }
 
-// mostUnits is how many times say in which units a recording counts.
-const mostUnits = 1 << 12
-
 // unit returns the unit in which the times of a stretch are whole multiples, ns.
 func (s stretch) unit() int64 {
-	times := s.windows[0].durations
-	return resolution(times[:min(len(times), mostUnits)])
+	return points.Unit(s.windows[0].durations)
 }
 
 // differing returns who differs in the own work of the run; nil where nothing was tested.

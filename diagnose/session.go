@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/monitoring"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -251,7 +252,7 @@ type book struct {
 func (r *run) bookOf(w *trace.Window) book {
 	out := book{w.FirstStep, w.StepAt(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil, 0}
 	if len(r.books)+len(r.lent) == 0 {
-		out.resolution = resolution(w.Durations)
+		out.resolution = points.Unit(w.Durations)
 		if p, found := contains(w); found {
 			out.contains = &p
 		}

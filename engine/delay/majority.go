@@ -4,18 +4,22 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/claim"
 	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 const (
-	// apartOfNoise and apartInside are how many times the noise, and what ranks of one part differ by, two parts of the ranks must lie apart.
-	apartOfNoise, apartInside = 2, 3
+	// apartOfNoise, apartInside and apartInUnits are how many times the noise, what ranks of one part differ by, and the unit of the times
+	// two parts of the ranks must lie apart.
+	apartOfNoise, apartInside, apartInUnits = 2, 3, 1.5
 )
 
-// majority finds pieces that take more than half of the ranks longer, all alike, than the others: the median is then one of those that are slow, and the
-// others look early, and it would save MinGain. That one part is usual is not in the times: the faster one is taken for it, and nothing is stronger than Supported. Were ranks
-// exchangeable, just these f of R would be the early ones of a block of steps with chance 1/C(R, f):
+// majority finds pieces that take more than half of the ranks longer, all alike, than the others, where that costs MinGain: the
+// median is then one of those that are slow, and the others look early. Which part is usual is not in the times: the faster one
+// is taken for it, and nothing is stronger than Supported. Were ranks exchangeable, just these f of R would be the early ones of
+// a block of steps with chance 1/C(R, f):
 //
 //	P = min(1, 2 · R · K · C(R, f)^−n · 2^(B−n))
 //
@@ -37,10 +41,10 @@ func (s *series) majority(o Options) (out []claim.Claim) {
 func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 	level := make([]float64, s.Ranks)
 	for r := range level {
-		level[r] = median(s.recorded(k, r))
+		level[r] = median(s.timesOf(k, r))
 	}
 	fast, slow, apart := parts(level)
-	if 2*len(slow) <= s.Ranks || apart < max(apartOfNoise*s.noise[k], leastOfStep*s.step) {
+	if 2*len(slow) <= s.Ranks || apart < max(apartOfNoise*s.noise[k], leastOfStep*s.step, apartInUnits*float64(points.Unit(s.Work[k]))) {
 		return claim.Claim{}, false
 	}
 	early, blocks, block := s.early(k, fast, slow, apart)
@@ -50,7 +54,7 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 		return claim.Claim{}, false
 	}
 	one := cause{kind: claim.Ranks, ranks: slow, host: -1}
-	size := s.between(k, fast, slow)
+	size := s.difference(k, fast, slow)
 	for _, r := range slow {
 		t := &term{rank: r, piece: k, claim: size, d: make([]float64, s.Intervals), pattern: claim.Constant, chance: chance{p: math.Exp(p), block: block, blocks: blocks}}
 		for n := range t.d {
@@ -67,8 +71,8 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 	return c, c.Saves.Alone >= o.MinGain
 }
 
-// recorded returns what a rank takes in a piece beside the terms, in the intervals in which it was recorded.
-func (s *series) recorded(k, r int) (out []float64) {
+// timesOf returns what a rank takes in a piece beside the terms, in the intervals in which it was recorded.
+func (s *series) timesOf(k, r int) (out []float64) {
 	for n := range s.Intervals {
 		if s.Step(n, k) >= 0 {
 			out = append(out, float64(s.rest[k][n*s.Ranks+r]))
@@ -148,8 +152,8 @@ func (s *series) early(k int, fast, slow []int, apart float64) (early, blocks, b
 	return early, blocks, block
 }
 
-// between returns by how much the slow ranks take longer in a piece than the fast ones, the mean of the middle half of intervals.
-func (s *series) between(k int, fast, slow []int) float64 {
+// difference returns by how much the slow ranks take longer in a piece than the fast ones, the mean of the middle half of intervals.
+func (s *series) difference(k int, fast, slow []int) float64 {
 	var out []float64
 	for n := range s.Intervals {
 		if s.Step(n, k) < 0 {

@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/claim"
 	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/sfstat/sfstat/engine/claim"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 //
 //	P = min(1, 2 · K · C(R, m) · P(Bin(N, m/R) ≥ G))
 //
-// of K pieces: who they are is chosen by the same charges.
+// of K pieces: who they are is chosen by the same charges. The others' waits must show what is charged.
 func (s *series) members(k int, run *Run, o Options) (claim.Claim, bool) {
 	c := &s.charge[k]
 	if s.Ranks < 4 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
@@ -58,7 +59,7 @@ func (s *series) members(k int, run *Run, o Options) (claim.Claim, bool) {
 	f.P, f.Certainty = p, claim.Supported
 	f.Saves = claim.Exact(1 - s.length(without(s.arrive, s, one.terms, 0))/s.length(s.arrive))
 	f.Saves.After = f.Saves.Alone
-	return f, f.Saves.Alone >= leastTurns
+	return f, f.Saves.Alone >= leastTurns && f.Waited >= waitsAddUp
 }
 
 // hostOf returns the host whose ranks these are, all of them; −1: none.

@@ -283,6 +283,11 @@ func find(s *Steps, g Gates) Found {
 	if s.walled() && named < 0 {
 		found = placeRest(c, found, g)
 	}
+	for i := range found.Points {
+		if p := &found.Points[i]; p.Evidence == Shown && c.coarse(p.Stage) {
+			p.Evidence = Likely
+		}
+	}
 	return found
 }
 

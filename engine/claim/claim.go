@@ -153,7 +153,23 @@ type Difference struct {
 	Tau    float64 // steps that count as one independent step
 	Block  int     // length of a block, steps
 	Blocks int     // that were handed to ranks at random
+	// Places compare the distributions that D is of, from the least time to the longest: of the first of Parts, or Together
+	// of all pieces that lead to the point. None: not known.
+	Places   []Place
+	Together bool
+	Quarters []Quarter // of the run, in order, with the intervals of Last and Of; none: nobody waits
 }
+
+// Place is a time at which the distribution of a rank is held against those of its peers.
+type Place struct {
+	Beyond int64   // own work beyond the usual, ns of a step
+	Peers  float64 // share of intervals in which a peer takes longer, levels taken off, median
+	Rank   float64 // the same of the rank, less the margin
+	D      float64 // weighted departure; the largest place decides
+}
+
+// Quarter is in how many intervals of a quarter of the run a rank is last even less the margin.
+type Quarter struct{ Last, Of int }
 
 // Slower reports whether the rank is slower by more than the margin, and does not only vary more.
 func (d *Difference) Slower() bool { return d.Level > d.Margin }

@@ -101,9 +101,19 @@ func Join(stretches []*Result) *Result {
 			}
 			return judged[k].Blame[i].P
 		})
-		s.Last, s.Of = 0, 0
+		s.Last, s.Of, s.Quarters = 0, 0, [quarters]claim.Quarter{}
+		all := 0
 		for _, r := range tested {
-			s.Last, s.Of = s.Last+r.Blame[i].Last, s.Of+r.Blame[i].Of
+			all += r.Blame[i].Of
+		}
+		for _, r := range tested {
+			for _, part := range r.Blame[i].Quarters {
+				if part.Of > 0 {
+					q := &s.Quarters[quarterOf(s.Of+part.Of/2, all)] // that its middle is in
+					q.Last, q.Of = q.Last+part.Last, q.Of+part.Of
+				}
+				s.Last, s.Of = s.Last+part.Last, s.Of+part.Of
+			}
 		}
 	}
 	return &out
@@ -119,6 +129,7 @@ func joinScores(judged []*Result, weight []float64, i int) (out Score) {
 		}
 	}
 	out.Level /= all
+	out.Places = joinPlaces(judged, weight, i)
 	out.Quarters = agreeing
 	out.P = agreed(len(judged), weight, func(k int) float64 {
 		if judged[k].Screened || judged[k].Workers[i].Quarters < agreeing {
@@ -127,6 +138,30 @@ func joinScores(judged []*Result, weight []float64, i int) (out Score) {
 		return judged[k].Workers[i].P
 	})
 	out.Bound = out.P
+	return out
+}
+
+// joinPlaces returns the means of the places of a rank in a column over the stretches in which it was tested; none: in none.
+func joinPlaces(judged []*Result, weight []float64, i int) (out []claim.Place) {
+	all := 0.0
+	var beyond [grid]float64
+	for k, r := range judged {
+		if r.Screened || len(r.Workers[i].Places) == 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]claim.Place, grid)
+		}
+		all += weight[k]
+		for g, p := range r.Workers[i].Places {
+			beyond[g] += weight[k] * float64(p.Beyond)
+			out[g].Peers, out[g].Rank, out[g].D = out[g].Peers+weight[k]*p.Peers, out[g].Rank+weight[k]*p.Rank, out[g].D+weight[k]*p.D
+		}
+	}
+	for g := range out {
+		p := &out[g]
+		p.Beyond, p.Peers, p.Rank, p.D = int64(math.Round(beyond[g]/all)), p.Peers/all, p.Rank/all, p.D/all
+	}
 	return out
 }
 
@@ -200,7 +235,7 @@ func (r *Result) claim(rank, point int) (c claim.Claim, differs bool) {
 	}
 	s := r.Score(rank, named)
 	d := claim.Difference{Level: int64(math.Round(s.Level)), Margin: r.Margin, D: r.Score(rank, deciding).D, Sum: piece < 0, Alone: least,
-		Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N}
+		Tau: r.Blocks.Tau, Block: r.Blocks.Length, Blocks: r.Blocks.N, Places: r.Score(rank, deciding).Places, Together: r.Columns[deciding].Sum()}
 	c = claim.Claim{Kind: claim.Rank, Cause: claim.Latent, Ranks: []int{rank}, Host: -1, Length: r.Step, P: least, Certainty: claim.Event,
 		Steps: claim.Struck{Count: r.Blocks.Steps, Of: r.Blocks.Steps, Last: r.Blocks.Steps - 1, Pattern: claim.Constant}}
 	c.Size, d.Total = max(0, d.Level), d.Level
@@ -213,6 +248,9 @@ func (r *Result) claim(rank, point int) (c claim.Claim, differs bool) {
 	if len(r.Blame) > 0 {
 		b := r.Blame[rank*(len(r.Blame)/r.Ranks)+point]
 		d.Blame, d.Last, d.Of = b.P, b.Last, b.Of
+		if b.Of > 0 {
+			d.Quarters = b.Quarters[:]
+		}
 		if b.Waits && b.P <= r.o.Blame {
 			c.Certainty, c.P = claim.Supported, max(least, b.P*r.o.Level/r.o.Blame)
 		}

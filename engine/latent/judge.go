@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blocks"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -242,7 +243,7 @@ func (j *judge) countColumn(g *group, c int) {
 		for q := range beyond[i] {
 			cumulate(&beyond[i][q])
 		}
-		j.depart(s, &beyond[i], g, c, cut)
+		j.depart(s, &beyond[i], &x, g, c, cut)
 	}
 }
 
@@ -270,17 +271,21 @@ func (j *judge) testedIn(g *group, c int) []bool {
 	return out
 }
 
-// depart computes D, and in how many quarters of the run the rank exceeds its peers at D's place.
-func (j *judge) depart(s *Score, beyond *[quarters][grid + 1]int32, g *group, c, cut int) {
+// depart computes D and the shares at all places x, and in how many quarters of the run the rank exceeds its peers at D's place.
+func (j *judge) depart(s *Score, beyond *[quarters][grid + 1]int32, x *[grid]float64, g *group, c, cut int) {
 	at := 0
+	s.Places = make([]claim.Place, grid)
 	for k := range grid {
 		sum := int32(0)
 		for q := range beyond {
 			sum += beyond[q][k+1]
 		}
-		if d := (float64(sum)/float64(cut) - g.f0[c*grid+k]) / g.spread[c*grid+k]; d > s.D {
+		share, f := float64(sum)/float64(cut), g.f0[c*grid+k]
+		d := (share - f) / g.spread[c*grid+k]
+		if d > s.D {
 			s.D, at = d, k
 		}
+		s.Places[k] = claim.Place{Beyond: int64(math.Round(x[k])), Peers: f, Rank: share, D: d}
 	}
 	for q := range beyond {
 		if float64(beyond[q][at+1])/float64(sizeOfQuarter(q, cut)) > g.f0[c*grid+at] {
@@ -330,7 +335,7 @@ func (j *judge) countLast(g *group, point int) {
 	for i := range n {
 		reference[i] = robust.Median(slices.Delete(slices.Clone(level), i, i+1))
 	}
-	last := make([]int, n)
+	last := make([][quarters]int, n)
 	row := make([]float64, n)
 	for b := range j.cut.N {
 		from := start + b*j.cut.Length
@@ -352,7 +357,7 @@ func (j *judge) countLast(g *group, point int) {
 					rest = second
 				}
 				if d[t*n+i]-j.margin-reference[i] > rest {
-					last[i]++
+					last[i][j.quarter[t-start]]++
 				}
 			}
 		}
@@ -373,7 +378,11 @@ func (j *judge) countLast(g *group, point int) {
 	}
 	for i, r := range g.ranks {
 		s := &j.Blame[r*j.work.Points+point]
-		s.Last, s.Of, s.Waits = last[i], cut, true
+		s.Waits = true
+		for q, n := range last[i] {
+			s.Quarters[q] = claim.Quarter{Last: n, Of: sizeOfQuarter(q, cut)}
+			s.Last, s.Of = s.Last+n, s.Of+s.Quarters[q].Of
+		}
 	}
 }
 

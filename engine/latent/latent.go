@@ -35,6 +35,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blocks"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/gates"
 )
 
@@ -176,11 +177,12 @@ func (c Column) Sum() bool { return c.Stage < 0 }
 
 // Score is how a rank differs in a column.
 type Score struct {
-	Level    float64 // beyond the median of its peers, ns of an interval
-	D        float64 // largest weighted departure beyond the margin, no unit; 0 or less: none
-	P        float64 // 1 where nothing was drawn
-	Bound    float64 // that P is never above
-	Quarters int     // of the run in which it departs at the same x
+	Level    float64       // beyond the median of its peers, ns of an interval
+	D        float64       // largest weighted departure beyond the margin, no unit; 0 or less: none
+	P        float64       // 1 where nothing was drawn
+	Bound    float64       // that P is never above
+	Quarters int           // of the run in which it departs at the same x
+	Places   []claim.Place // at each x; none where it was not tested
 }
 
 // Share is how often the waits of others lead to a rank.
@@ -190,6 +192,8 @@ type Share struct {
 	P     float64
 	Bound float64 // that P is never above
 	Waits bool    // others wait at the point
+	// Quarters are those of the run, in order; they add up to Last and Of.
+	Quarters [quarters]claim.Quarter
 }
 
 // Score returns how a rank differs in a column.

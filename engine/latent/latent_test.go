@@ -1,7 +1,9 @@
 package latent
 
 import (
+	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +59,7 @@ func TestOrder(t *testing.T) {
 		a, b := test(t, w), test(t, &other)
 		for at, r := range order {
 			for k := range a.Columns {
-				if *a.Score(r, k) != *b.Score(at, k) || a.Blame[r] != b.Blame[at] {
+				if !reflect.DeepEqual(a.Score(r, k), b.Score(at, k)) || a.Blame[r] != b.Blame[at] {
 					t.Fatalf("rank %d: %+v %+v, in another order %+v %+v", r, *a.Score(r, k), a.Blame[r], *b.Score(at, k), b.Blame[at])
 				}
 			}
@@ -88,7 +90,7 @@ func TestScale(t *testing.T) {
 		if x, y := a.Workers[i], b.Workers[i]; x.P != y.P || x.Quarters != y.Quarters || math.Abs(4*x.Level-y.Level) > 1e-3 {
 			t.Errorf("%+v, four times as long %+v", x, y)
 		}
-		if a.Workers[i] != c.Workers[i] {
+		if !reflect.DeepEqual(a.Workers[i], c.Workers[i]) {
 			t.Errorf("%+v, longer on all ranks %+v", a.Workers[i], c.Workers[i])
 		}
 	}
@@ -160,6 +162,48 @@ func TestClaim(t *testing.T) {
 	w.Points = 0
 	if free := test(t, w).Claims(); len(free) != 1 || free[0].Certainty != claim.Event || free[0].Difference.Of != 0 {
 		t.Errorf("%+v, want an event where nobody waits", free)
+	}
+}
+
+// TestPlaces: a claim has the shares that decide it and how often it is last by quarters, as the prototype has them, of 120
+// intervals; joined stretches have their means and their sums.
+func TestPlaces(t *testing.T) {
+	beyond := []int64{-2083658, -1750803, -1311187, -882593, -502560, -255538, 20215, 246414, 513943, 832978, 1332533, 1734478, 2190366}
+	peers := []float64{118, 115.5, 107.5, 95.5, 82.5, 73, 61, 49, 36.5, 25, 11, 6, 3}
+	rank := []float64{120, 120, 120, 118, 114, 113, 107, 99, 95, 73, 47, 31, 15}
+	d := []float64{.130189, .197386, .340997, .465155, .566328, .682888, .766773, .847701, 1.059659, .984939, 1.039664, .955899, .640513}
+	quarter := []claim.Quarter{{Last: 6, Of: 30}, {Last: 11, Of: 30}, {Last: 14, Of: 30}, {Last: 6, Of: 30}}
+	one := test(t, slow(2e6).work())
+	twice := []claim.Quarter{{Last: 17, Of: 60}, {Last: 20, Of: 60}, {Last: 17, Of: 60}, {Last: 20, Of: 60}}
+	for _, c := range []struct {
+		r        *Result
+		quarters []claim.Quarter
+	}{{one, quarter}, {Join([]*Result{one, one}), twice}} {
+		got := c.r.Claims()[0].Difference
+		if len(got.Places) != len(beyond) || got.Together || !slices.Equal(got.Quarters, c.quarters) {
+			t.Fatalf("%+v, want %d places in one stage, and %v", got, len(beyond), c.quarters)
+		}
+		for i, p := range got.Places {
+			if max(p.Beyond-beyond[i], beyond[i]-p.Beyond) > 1 || math.Abs(p.Peers*120-peers[i]) > 1e-9 || math.Abs(p.Rank*120-rank[i]) > 1e-9 || math.Abs(p.D-d[i]) > 1e-6 {
+				t.Errorf("place %d: %+v, want %d ns, %v and %v of 120, D %v", i, p, beyond[i], peers[i], rank[i], d[i])
+			}
+		}
+		if most := slices.MaxFunc(got.Places, func(a, b claim.Place) int { return cmp.Compare(a.D, b.D) }); math.Abs(most.D-got.D) > 1e-12 {
+			t.Errorf("the largest departure is %v, and D %v", most.D, got.D)
+		}
+	}
+	w := slow(2e6).work()
+	for k := range w.Own { // as much in each piece
+		for i := 3; i < len(w.Own[k]); i += 8 {
+			w.Own[k][i] += 2e6
+		}
+	}
+	if got := test(t, w).Claims()[0].Difference; !got.Together || got.Sum {
+		t.Errorf("%+v, want the distribution of the sum, and pieces that differ by themselves", got)
+	}
+	w.Points = 0
+	if got := test(t, w).Claims()[0].Difference; got.Quarters != nil {
+		t.Errorf("%+v, where nobody waits", got.Quarters)
 	}
 }
 

@@ -85,8 +85,15 @@ func latentOf(r *latent.Result) *answer.Latent {
 // differenceOf returns by how much a claim's rank differs, and how surely.
 func differenceOf(c *claim.Claim) answer.Difference {
 	d := c.Difference
-	return answer.Difference{Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
-		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of}
+	out := answer.Difference{Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
+		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of, Together: d.Together}
+	for _, p := range d.Places {
+		out.Places = append(out.Places, answer.LatentPlace(p))
+	}
+	for _, q := range d.Quarters {
+		out.Quarters = append(out.Quarters, answer.LatentQuarter(q))
+	}
+	return out
 }
 
 // difference returns a claim of the second stage as an answer.

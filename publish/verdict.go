@@ -125,10 +125,27 @@ type LatentDifference struct {
 	Blame      *float64                  `json:"p_waits" doc:"chance that waits lead to any rank so often; null: nobody waits"`
 	Last       int                       `json:"last" doc:"steps in which it is last even less the margin, ranks compared with levels taken off"`
 	Of         int                       `json:"of" doc:"steps in which that was looked at; 0: nobody waits"`
+	Places     []LatentPlace             `json:"places" doc:"the distributions that d is of, from the least time to the longest"`
+	Together   bool                      `json:"together" doc:"places are of all stages before the same synchronisation point together; false: of the first of stages"`
+	Quarters   []LatentQuarter           `json:"quarters" doc:"last and of by quarters of the steps, in order; empty: nobody waits"`
 	Walks      *int                      `json:"walks" doc:"of an operator trace: walks of blame that end there; null: of no such trace"`
 	Symptoms   *int                      `json:"symptoms" doc:"likewise: walks in all"`
 	Saves      *float64                  `json:"saves" doc:"likewise: part of a step that a replay saves in which the worker is as fast as its peers"`
 	Named      bool                      `json:"named" doc:"a finding says that the rank is late, and has this as evidence"`
+}
+
+// LatentPlace is a time at which the distributions of a rank and of its peers are compared.
+type LatentPlace struct {
+	Beyond int64    `json:"beyond_ns" doc:"own work beyond the usual, ns a step"`
+	Peers  *float64 `json:"peers" doc:"share of steps in which a peer takes longer than that, levels taken off, median of the peers"`
+	Rank   *float64 `json:"rank" doc:"the same of the rank, less the margin"`
+	D      *float64 `json:"d" doc:"rank less peers, weighted; where it is largest the distributions depart the most"`
+}
+
+// LatentQuarter is a quarter of the steps.
+type LatentQuarter struct {
+	Last int `json:"last" doc:"steps in which the rank is last even less the margin"`
+	Of   int `json:"of" doc:"steps in which that was looked at"`
 }
 
 // LatentExcess is what a rank takes in a stage beyond its peers.
@@ -310,7 +327,11 @@ func latentOf(l *answer.Latent) []LatentDifference {
 	return each(l.Differences, func(d answer.Difference) LatentDifference {
 		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: each(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
 			Confidence: named(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
-			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named}
+			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named, Together: d.Together,
+			Places: each(d.Places, func(p answer.LatentPlace) LatentPlace {
+				return LatentPlace{p.Beyond, number(p.Peers), number(p.Rank), number(p.D)}
+			}),
+			Quarters: each(d.Quarters, func(q answer.LatentQuarter) LatentQuarter { return LatentQuarter(q) })}
 		if d.Of > 0 {
 			out.Blame = number(d.Blame)
 		}

@@ -37,12 +37,28 @@ type Difference struct {
 	Blame      float64 // of the waits; 1: nobody waits
 	Last       int     // steps in which it is last even less the margin
 	Of         int
+	// Places compare the distributions that D is of, from the least time to the longest: of the first of Stages, or Together
+	// of all stages before the same synchronisation point. None: not known.
+	Places   []LatentPlace
+	Together bool
+	Quarters []LatentQuarter // of the steps of Of, in order; none: nobody waits
 	// Of a worker of an operator trace walks of blame say who is waited for, and a replay what that costs.
 	Walks    int     // that end there
 	Symptoms int     // walks in all
 	Saves    float64 // part of a step that a replay saves in which it takes Level less
 	Named    bool    // a finding says that the rank is late, so that this is evidence for it
 }
+
+// LatentPlace is a time at which the distribution of a rank is held against those of its peers.
+type LatentPlace struct {
+	Beyond int64   // own work beyond the usual, ns of a step
+	Peers  float64 // share of steps in which a peer takes longer, levels taken off, median
+	Rank   float64 // the same of the rank, less the margin
+	D      float64 // weighted departure; the largest place decides
+}
+
+// LatentQuarter is in how many steps of a quarter of the run a rank is last even less the margin.
+type LatentQuarter struct{ Last, Of int }
 
 // Refusal is why the second stage tests nothing.
 type Refusal string

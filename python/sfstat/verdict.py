@@ -110,7 +110,26 @@ class Excess:
     """What a rank takes in a stage beyond its peers, ns a step."""
 
     stage: str
+    late: bool
     excess_ns: int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A time at which the distributions of a rank and of its peers are compared: shares of steps that take longer."""
+
+    beyond_ns: int
+    peers: Optional[float]
+    rank: Optional[float]
+    d: Optional[float]
+
+
+@dataclass(frozen=True)
+class LastInQuarter:
+    """In how many steps of a quarter of the run a rank is last even less the margin."""
+
+    last: int
+    of: int
 
 
 @dataclass(frozen=True)
@@ -133,6 +152,12 @@ class Difference:
     p_waits: Optional[float]
     last: int
     of: int
+    places: Tuple[Departure, ...]
+    together: bool
+    quarters: Tuple[LastInQuarter, ...]
+    walks: Optional[int]
+    symptoms: Optional[int]
+    saves: Optional[float]
     named: bool
 
 

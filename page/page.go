@@ -158,6 +158,24 @@ type Difference struct {
 	D      float64  `json:"d"`        // largest weighted departure of the distributions
 	Waits  bool     `json:"waits"`    // lead to it, too
 	P      float64  `json:"p"`
+	// Empty: not known; nobody waits.
+	Places   []LatentPlace `json:"places"`
+	Together bool          `json:"together"` // places are of all stages before the point; else of the first of stages
+	Quarters []Quarter     `json:"quarters"`
+}
+
+// LatentPlace is a time at which K-S compares a rank with its peers.
+type LatentPlace struct {
+	Beyond int64   `json:"beyond_ns"` // own work beyond the usual, a step
+	Peers  float64 `json:"peers"`     // share of steps in which a peer takes longer
+	Rank   float64 `json:"rank"`      // the same of the rank, less the margin
+	D      float64 `json:"d"`         // weighted departure
+}
+
+// Quarter is how often a rank is last, even less the margin, in a quarter of the steps.
+type Quarter struct {
+	Last int `json:"last"`
+	Of   int `json:"of"`
 }
 
 // Apart is how far the completion times of ranks are apart (package ks).

@@ -340,12 +340,14 @@ func TestNamesOfThePage(t *testing.T) {
 // where nobody does.
 func TestLatentRanks(t *testing.T) {
 	v := diagnose.RunVerdict{Run: "job", Latent: &answer.Latent{Margin: 2 * ms, Step: 200 * ms, Differences: []answer.Difference{
-		{Rank: 3, Confidence: evidence.Strong, Level: 5 * ms, D: 1.2, P: 0.001, Sum: true, Named: true, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}, {Stage: "forward\x1b", Time: 2 * ms}}},
+		{Rank: 3, Confidence: evidence.Strong, Level: 5 * ms, D: 1.2, P: 0.001, Sum: true, Named: true, Together: true,
+			Places: []answer.LatentPlace{{Beyond: ms, Peers: 0.25, Rank: 0.75, D: 1.2}}, Quarters: []answer.LatentQuarter{{Last: 9, Of: 30}}, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}, {Stage: "forward\x1b", Time: 2 * ms}}},
 		{Rank: 5, Confidence: evidence.Ambiguous, Level: 3 * ms, D: 0.7, P: 0.002, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}}},
 	}}}
 	got := first(t, New(asRecorded), &diagnose.Verdict{RunVerdict: v}).Latent
 	want := &Latent{Margin: 2 * ms, Step: 200 * ms, Ranks: []Difference{
-		{Rank: 3, Level: 5 * ms, Stages: []string{"data", "forward\\x1b"}, Sum: true, D: 1.2, Waits: true, P: 0.001}, {Rank: 5, Level: 3 * ms, Stages: []string{"data"}, D: 0.7, P: 0.002}}}
+		{Rank: 3, Level: 5 * ms, Stages: []string{"data", "forward\\x1b"}, Sum: true, D: 1.2, Waits: true, P: 0.001,
+			Together: true, Places: []LatentPlace{{Beyond: ms, Peers: 0.25, Rank: 0.75, D: 1.2}}, Quarters: []Quarter{{Last: 9, Of: 30}}}, {Rank: 5, Level: 3 * ms, Stages: []string{"data"}, D: 0.7, P: 0.002}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -450,7 +450,13 @@ func latentOf(v *diagnose.RunVerdict) *Latent {
 	}
 	out := &Latent{Margin: v.Latent.Margin, Step: v.Latent.Step}
 	for _, d := range v.Latent.Differences {
-		one := Difference{Rank: d.Rank, Level: d.Level, Sum: d.Sum, D: d.D, Waits: d.Confidence >= evidence.Supported, P: d.P}
+		one := Difference{Rank: d.Rank, Level: d.Level, Sum: d.Sum, D: d.D, Together: d.Together, Waits: d.Confidence >= evidence.Supported, P: d.P}
+		for _, p := range d.Places {
+			one.Places = append(one.Places, LatentPlace(p))
+		}
+		for _, q := range d.Quarters {
+			one.Quarters = append(one.Quarters, Quarter(q))
+		}
 		for _, s := range d.Stages {
 			one.Stages = append(one.Stages, glyph.Visible(report.DiffersIn(s)))
 		}

@@ -43,7 +43,7 @@ export function signs(run, sel) {
 // latent is who differs from the peers by more than a margin, however little that costs.
 export function latent(run, sel) {
 	const { latent: l } = run;
-	const rows = l.ranks.filter((r) => run.ranks.every((x, i) => x.id !== r.rank || sel.shown[i]));
+	const rows = shownDifferences(run, sel);
 	const top = Math.max(1, ...rows.map((r) => Math.abs(r.level_ns)));
 	return {
 		columns: [{ head: 'rank' }, { head: 'beyond its peers, a step', number: true }, { head: '', bar: true }, { head: 'of a step', number: true }, { head: 'in' }, { head: 'K-S: D', number: true }, { head: 'p', number: true }, { head: 'is waited for' }],
@@ -52,6 +52,9 @@ export function latent(run, sel) {
 	};
 }
 
+// shownDifferences are the ranks that differ and are selected.
+const shownDifferences = (run, sel) => run.latent.ranks.filter((r) => run.ranks.every((x, i) => x.id !== r.rank || sel.shown[i]));
+
 const svg = 'http://www.w3.org/2000/svg';
 
 function node(tag, attributes, ...children) {
@@ -59,6 +62,67 @@ function node(tag, attributes, ...children) {
 	for (const [k, v] of Object.entries(attributes)) n.setAttribute(k, String(v));
 	n.append(...children);
 	return n;
+}
+
+const mostDrawn = 8; // ranks whose distributions are drawn
+
+// departures are, for each rank that differs, its distribution beside its peers' and how
+// often it is last in each quarter of the run.
+export function departures(run, sel) {
+	const rows = shownDifferences(run, sel).filter((r) => r.places?.length).slice(0, mostDrawn);
+	const deciding = (r) => r.places.reduce((best, p) => p.d > best.d ? p : best);
+	const where = (r) => r.together ? run.operators ? 'all its work together' : 'all stages before the synchronisation point together' : brief(r.stages[0]);
+	return {
+		draw(into) {
+			if (!rows.length) return false;
+			const width = Math.max(280, into.clientWidth), beside = width >= 640;
+			into.replaceChildren(...rows.map((r) => {
+				const late = run.named.some((i) => run.ranks[i]?.id === r.rank), colour = late ? named(run) : variable('--ink');
+				const walked = r.quarters?.length > 0, left = beside && walked ? Math.round(width * 0.6) : width;
+				return el('div', {}, el('h3', {}, `rank ${r.rank}, ${where(r)}`), distributions(r, deciding(r), left, colour), walked ? byQuarters(r, beside ? width - left : width, late ? colour : variable('--stage-other')) : '');
+			}));
+			return true;
+		},
+		table: () => rows.length ? {
+			columns: [{ head: 'rank' }, { head: 'longer than the usual by' }, { head: 'its peers', number: true }, { head: 'the rank, less the margin', number: true }, { head: 'D', number: true }, { head: 'last', number: true }],
+			rows: rows.flatMap((r) => [...r.places.map((p) => [`rank ${r.rank}`, length(p.beyond_ns), percent(p.peers), percent(p.rank), p.d.toFixed(2), null]),
+				...(r.quarters ?? []).map((q, i) => [`rank ${r.rank}`, `quarter ${i + 1} of the run`, null, null, null, `${count(q.last)} of ${count(q.of)}`])]),
+		} : null,
+	};
+}
+
+const text = (x, y, anchor, words, colour = variable('--dim')) => node('text', { x, y, 'text-anchor': anchor, fill: colour, 'font-size': 12 }, words);
+
+// distributions draws the shares of steps that take longer than each place.
+function distributions(r, at, width, colour) {
+	const height = 190, left = 46, right = width - 24, top = 26, bottom = height - 40;
+	const begin = r.places[0].beyond_ns, end = Math.max(r.places.at(-1).beyond_ns, begin + 1);
+	const x = (p) => left + (p.beyond_ns - begin) / (end - begin) * (right - left), y = (share) => bottom - share * (bottom - top);
+	const picture = node('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': `Rank ${r.rank}: where its peers take ${length(at.beyond_ns)} more than usual in ${percent(at.peers)} of steps, it does so, less the margin, in ${percent(at.rank)}; the table below has the numbers.` });
+	for (const share of [0, 0.5, 1]) picture.append(node('path', { d: `M${left} ${y(share)}H${right}`, stroke: variable('--line'), fill: 'none' }), text(left - 6, y(share) + 4, 'end', `${100 * share} %`));
+	picture.append(node('path', { d: `M${x(at)} ${y(at.peers)}V${y(at.rank)}`, stroke: variable('--ink'), 'stroke-width': 2, fill: 'none', class: 'deciding' }));
+	for (const [of, stroke, dash] of [['peers', variable('--stage-other'), '5 3'], ['rank', colour, 'none']]) {
+		picture.append(node('path', { d: `M${r.places.map((p) => `${x(p).toFixed(1)} ${y(p[of]).toFixed(1)}`).join('L')}`, stroke, 'stroke-width': 1.5, 'stroke-dasharray': dash, fill: 'none' }),
+			...r.places.map((p) => node('circle', { cx: x(p), cy: y(p[of]), r: p === at ? 4 : 2.5, fill: stroke }, node('title', {}, `${of === 'peers' ? 'its peers' : `rank ${r.rank}, less the margin`}: ${percent(p[of])} of steps beyond ${length(p.beyond_ns)}`))));
+	}
+	const signed = (p) => `${p.beyond_ns > 0 ? '+' : p.beyond_ns < 0 ? '−' : ''}${length(Math.abs(p.beyond_ns))}`;
+	picture.append(text(left, bottom + 16, 'start', signed(r.places[0])), text(right, bottom + 16, 'end', signed(r.places.at(-1))), text((left + right) / 2, bottom + 32, 'middle', 'own work beyond the usual, a step'));
+	picture.append(node('path', { d: `M${left} 10h22`, stroke: colour, 'stroke-width': 1.5 }), text(left + 28, 14, 'start', `rank ${r.rank}, less the margin`), node('path', { d: `M${left + 200} 10h22`, stroke: variable('--stage-other'), 'stroke-width': 1.5, 'stroke-dasharray': '5 3' }), text(left + 228, 14, 'start', 'its peers'));
+	return picture;
+}
+
+// byQuarters draws in which part of each quarter of the run the rank is last.
+function byQuarters(r, width, colour) {
+	const height = 190, left = 46, right = width - 10, top = 26, bottom = height - 40, room = (right - left) / r.quarters.length;
+	const y = (share) => bottom - share * (bottom - top);
+	const picture = node('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': `Rank ${r.rank}, last by quarters of the run: ${r.quarters.map((q) => `${count(q.last)} of ${count(q.of)} steps`).join(', ')}.` });
+	for (const share of [0, 0.5, 1]) picture.append(node('path', { d: `M${left} ${y(share)}H${right}`, stroke: variable('--line'), fill: 'none' }), text(left - 6, y(share) + 4, 'end', `${100 * share} %`));
+	r.quarters.forEach((q, i) => {
+		const share = q.of ? q.last / q.of : 0, middle = left + room * (i + 0.5);
+		picture.append(node('rect', { x: middle - room * 0.3, y: y(share), width: room * 0.6, height: bottom - y(share), fill: colour, class: 'quarter' }), text(middle, y(share) - 5, 'middle', count(q.last), variable('--ink')), text(middle, bottom + 16, 'middle', `of ${count(q.of)}`));
+	});
+	picture.append(text((left + right) / 2, bottom + 32, 'middle', 'quarters of the run: steps in which it is last'));
+	return picture;
 }
 
 // walk is one walk from a late operator back to where its delay began: time to the

@@ -1,6 +1,6 @@
 import { fixes, hosts, quality, rankStage, rankStep } from './charts.js';
 import { stageColours, theme } from './colour.js';
-import { apart, arrivals, latent, signs, walk } from './compare.js';
+import { apart, arrivals, departures, latent, signs, walk } from './compare.js';
 import { el, short } from './dom.js';
 import { figure, tableOf } from './figure.js';
 import { filters } from './filters.js';
@@ -76,6 +76,7 @@ function build() {
 	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
 	if (run.latent) figures.push(listed('Who differs from its peers', `Ranks whose own work between synchronisation points is more than ${length(run.latent.margin_ns)} a step beyond the median of their peers', by its distribution (K-S). Most is too little to act on, and decides nothing.`, latent));
+	if (run.latent) figures.push(of('How its distribution differs', `Lines: the share of steps in which its own work is longer than a time, less the margin of ${length(run.latent.margin_ns)}, beside the median of its peers; upright, where they depart the most, weighted (K-S).${run.latent.ranks.some((r) => r.quarters?.length) ? ' Bars: in how many steps of each quarter of the run it is last even less the margin.' : ''}`, departures));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the operators of the trace by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
 	if (run.walk) figures.push(of('Where the delay began', 'Each operator was held up by the next; the last one is where the delay began.', walk));
 	if (run.apart) figures.push(of('Completion times apart', `How far the completion times of every two ${noun}s are apart within their steps: 0 alike, 1 all of one before all of the other (Kolmogorov–Smirnov). A ${noun} that differs from the others has a strong row and column.`, apart));

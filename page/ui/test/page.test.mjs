@@ -32,8 +32,18 @@ function hybridTrace() {
 	return out;
 }
 
+// latentRun is a job in which one rank is 5 % slower in all that it works by itself.
+function latentRun() {
+	const spec = join(folder, 'latent.yaml'), out = join(folder, 'latent.jsonl'), program = process.env.SFSTAT ?? 'sfstat';
+	const usual = execFileSync(program, ['simulate', '--print-spec'], { encoding: 'utf8' });
+	writeFileSync(spec, `${usual}work: [{ranks: [3], factor: 1.05, stages: [data.next_wait, model.fwd_loss_cpu_wall, callbacks.cpu_wall, optim.step_cpu_wall]}]\n`);
+	execFileSync(program, ['simulate', '--spec', spec, '-q', '-o', out]);
+	return out;
+}
+
 const inputs = {
 	callback: [join(fixtures, 'ddp/host-callback-r8-s0.jsonl')],
+	latent: [latentRun()],
 	runs: [join(fixtures, 'ddp')],
 	hybrid: [hybridTrace()],
 	operators: [join(fixtures, 'optrace/trace-slow-worker.csv')],
@@ -135,6 +145,31 @@ describe('values', () => {
 		assert.ok(table[1][0].startsWith(`worker ${findings[0].rank}`), table[1][0]); // it stands for four ranks
 		assert.ok(Number(table[1][3]) + Number(table[1][4]) > 0);
 	}));
+
+	for (const width of [400, 1280]) {
+		test(`the distribution of a rank that differs is drawn beside its peers', ${width} px wide`, () => shown('latent', async (page) => {
+			const { latent: [one] } = await json(page);
+			assert.equal(one.rank, 3);
+			const drawn = await page.evaluate(() => {
+				const section = [...document.querySelectorAll('#charts section')].find((s) => s.querySelector('h2').textContent === 'How its distribution differs');
+				const [lines, bars] = section.querySelectorAll('svg'), big = [...lines.querySelectorAll('circle[r="4"]')];
+				return {
+					circles: lines.querySelectorAll('circle').length, big: big.map((c) => c.textContent), line: lines.querySelector('.deciding').getAttribute('d'), at: big[0].getAttribute('cx'),
+					bars: [...bars.querySelectorAll('rect')].map((r) => Number(r.getAttribute('height'))), wide: document.documentElement.scrollWidth, beside: lines.getBoundingClientRect().top === bars.getBoundingClientRect().top,
+				};
+			});
+			const most = one.places.reduce((a, b) => b.d > a.d ? b : a);
+			assert.ok(Math.abs(most.d - one.d) < 1e-9); // the place that is marked is that of D
+			assert.equal(drawn.circles, 2 * one.places.length);
+			assert.ok(drawn.big[0].includes(`${(100 * most.peers).toFixed(1)} %`) && drawn.big[1].includes(`${(100 * most.rank).toFixed(1)} %`), drawn.big.join());
+			assert.ok(drawn.line.startsWith(`M${drawn.at} `));
+			one.quarters.forEach((q, i) => assert.ok(Math.abs(drawn.bars[i] / drawn.bars[0] - q.last / q.of / (one.quarters[0].last / one.quarters[0].of)) < 1e-6));
+			assert.deepEqual([one.quarters.reduce((n, q) => n + q.last, 0), one.quarters.reduce((n, q) => n + q.of, 0)], [one.last, one.of]);
+			assert.deepEqual([drawn.wide, drawn.beside], [width, width > 700]);
+			const table = await rows(page, 'How its distribution differs');
+			assert.deepEqual([table.length, table.at(-1).at(-1)], [1 + one.places.length + 4, `${one.quarters[3].last} of ${one.quarters[3].of}`]);
+		}, { width }));
+	}
 
 	test('the key of an operator trace names its operators', () => shown('operators', async (page) => {
 		const key = await page.$eval('.figure .key', (e) => e.textContent);

@@ -283,12 +283,21 @@ func find(s *Steps, g Gates) Found {
 	if s.walled() && named < 0 {
 		found = placeRest(c, found, g)
 	}
-	for i := range found.Points {
-		if p := &found.Points[i]; p.Evidence == Shown && c.coarse(p.Stage) {
-			p.Evidence = Likely
-		}
+	if slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence == Shown && c.coarse(p.Stage) }) {
+		found.Points = c.byRole(found.Slopes, func(Point) bool { return true })
 	}
 	return found
+}
+
+// byRole returns the last stage in which gradients are reduced and that may be a point; none where there is no such.
+func (s *Steps) byRole(slopes []Point, may func(Point) bool) []Point {
+	for _, p := range slices.Backward(slopes) {
+		if role := s.Stages[p.Stage].Role; (role == Backward || role == Collective) && may(p) {
+			p.Evidence = Likely
+			return []Point{p}
+		}
+	}
+	return nil
 }
 
 // findIn finds where the ranks synchronise by steps in which all that was recorded stands in the order of time.
@@ -322,13 +331,10 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 	if len(found.Points) > 0 || len(found.Within) > 0 {
 		return found
 	}
-	for _, p := range slices.Backward(found.Slopes) {
-		if (c.Stages[p.Stage].Role == Backward || c.Stages[p.Stage].Role == Collective) && !p.excluded(g) { // whoever sets its pace may be a rank that is late inside, or in no stage
-			p.Evidence = Likely
-			found.Points = []Point{p}
-			found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
-			break
-		}
+	// Whoever sets the pace of a stage may be a rank that is late inside, or in no stage.
+	found.Points = c.byRole(found.Slopes, func(p Point) bool { return !p.excluded(g) || c.coarse(p.Stage) })
+	for _, p := range found.Points {
+		found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
 	}
 	return found
 }

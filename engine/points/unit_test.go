@@ -37,3 +37,34 @@ func TestCoarse(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundedByRole: where rounding hides who arrives when, ranks are taken to meet where gradients are reduced, and nowhere where no stage
+// has that role.
+func TestRoundedByRole(t *testing.T) {
+	g := rand.New(rand.NewPCG(8, 8))
+	var steps [][][]int64
+	for range 80 { // rank 1 takes 80 ms longer in c; all leave b together; times in units of 10 ms
+		a, c, b := make([]int64, 4), make([]int64, 4), make([]int64, 4)
+		last := int64(0)
+		for r := range a {
+			a[r], c[r] = 60_000_000+int64(2e6*g.NormFloat64()), 20_000_000+int64(1e6*g.NormFloat64())
+			if r == 1 {
+				c[r] += 80_000_000
+			}
+			last = max(last, a[r]+c[r])
+		}
+		for r := range b {
+			b[r] = (last + 100_000_000 - a[r] - c[r]) / 10_000_000 * 10_000_000
+			a[r], c[r] = a[r]/10_000_000*10_000_000, c[r]/10_000_000*10_000_000
+		}
+		steps = append(steps, [][]int64{a, b, c})
+	}
+	s := stepsOf(steps...)
+	if got := Find(s, Gates{}).Points; len(got) > 0 && got[0].Evidence.Sure() {
+		t.Errorf("without a role: %+v, want nothing shown", got)
+	}
+	s.Stages[1].Role = Backward
+	if got := Find(s, Gates{}).Points; len(got) != 1 || got[0].Stage != 1 || got[0].Evidence != Likely {
+		t.Errorf("with a role: %+v, want the second stage, likely", got)
+	}
+}

@@ -39,6 +39,23 @@ func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host
 	return folder, rank, host
 }
 
+// saysRank is the name of a log that says that its number is a rank's; others have numbers of jobs, dates and versions.
+var saysRank = regexp.MustCompile(`(?i)rank|worker`)
+
+// mostApart is how many times as many as the logs of a job the numbers in their names may be, for these to be ranks.
+const mostApart = 2
+
+// placed returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
+// the logs are not numbered from 0 on.
+func (u *unit) placed(l *Input) (rank int, host string) {
+	_, rank, host = placeOf(l.Path, u.r.o.Rank)
+	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !ofRank.MatchString(filepath.Base(dirOf(l.Path))) &&
+		(len(u.inputs) == 1 || rank >= mostApart*len(u.inputs)) {
+		return -1, host
+	}
+	return rank, host
+}
+
 // passOverTimed skips logs beside another recording of the times of the run: they say nothing new, but for what
 // a straggler detector wrote into them.
 func (r *Reader) passOverTimed() {
@@ -98,7 +115,7 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		_, s.Rank, _ = placeOf(l.Path, u.r.o.Rank)
+		s.Rank, _ = u.placed(l)
 		err = s.Read(src, l.Path, u.r.o.Limits)
 		if src.Close(); err != nil {
 			return err
@@ -202,7 +219,7 @@ func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input)
 		return err
 	}
 	defer src.Close()
-	_, rank, host := placeOf(l.Path, u.r.o.Rank)
+	rank, host := u.placed(l)
 	stopped.Rank = rank
 	b.Also = stopped.Line
 	if err := b.Read(src, l.Path, rank, host); err != nil {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -165,17 +166,24 @@ func TestRanksNotRecordedForLong(t *testing.T) {
 	}
 }
 
-// TestRoundedJobs: a table in units larger than the ranks' arrivals differ by is no all-clear, and says why.
+// TestRoundedJobs: a table in units larger than the ranks' arrivals differ by is no all-clear. Ranks are taken to meet where gradients are
+// reduced; where no stage is named so, the reason is said.
 func TestRoundedJobs(t *testing.T) {
-	for unit, want := range map[int64]answer.Reason{10e6: answer.TooCoarse, 1e3: answer.RanksWait} {
+	for _, c := range []struct {
+		unit  int64
+		stage string
+		want  answer.Reason
+	}{{10e6, simulate.StageBackward, answer.RanksWait}, {10e6, "middle", answer.TooCoarse}, {1e3, simulate.StageBackward, answer.RanksWait}} {
 		w := windows(t, spec(8, 60, 1))[0]
 		w.Wall = nil
+		w.Schema.Stages = slices.Clone(w.Schema.Stages)
+		w.Schema.Stages[slices.Index(w.Schema.Stages, simulate.StageBackward)] = c.stage
 		for i, x := range w.Durations {
-			w.Durations[i] = (x + unit/2) / unit * unit
+			w.Durations[i] = (x + c.unit/2) / c.unit * c.unit
 		}
 		v := verdictOn(t, w)
-		if c := placeOf(t, v.Coverage, simulate.StageBackward); v.Status != answer.Unseen || c.Reason != want {
-			t.Errorf("in units of %d ns: %v, %+v", unit, v.Status, c)
+		if got := placeOf(t, v.Coverage, c.stage); v.Status != answer.Unseen || got.Reason != c.want {
+			t.Errorf("in units of %d ns, %s: %v, %+v", c.unit, c.stage, v.Status, got)
 		}
 	}
 }

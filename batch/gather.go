@@ -110,7 +110,7 @@ const shownColumns = 50
 // laterColumns begin the names of columns that tables of earlier versions lack; they are null there.
 const laterColumns = "latent_"
 
-// places is where the columns of a finding are among those of a table, which may have others; −1: it lacks it.
+// places returns where the columns of a finding are among those of a table, which may have others; −1: it lacks it.
 func places(names []string) ([]int, error) {
 	expected := flatrow.Columns[findings.Row]()
 	at := make([]int, len(expected))

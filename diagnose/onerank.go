@@ -52,7 +52,7 @@ func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
 			e.Changes = append(e.Changes, c)
 		}
 	}
-	if c, apart := j.apart(m); apart && len(e.Changes) == 0 {
+	if c, apart := j.changeAcrossGap(m); apart && len(e.Changes) == 0 {
 		e.Changes = append(e.Changes, c)
 	}
 	return e, true
@@ -72,9 +72,9 @@ func unstaged(times map[string]int64) (sum int64) {
 // the other is chance in 2 of 70 cases (exact rank test).
 const fewestApart = 4
 
-// apart returns how the steps behind the largest gap in their numbers differ from those before it, where all of them do:
+// changeAcrossGap returns how the steps behind the largest gap in their numbers differ from those before it, where all of them do:
 // what was logged at two times of a run is too little for a search.
-func (j *judge) apart(m *delay.Result) (out evidence.Change, ok bool) {
+func (j *judge) changeAcrossGap(m *delay.Result) (out evidence.Change, ok bool) {
 	numbers, took := j.placed.numbers, m.Alone.Took
 	if len(took) != len(numbers) || len(took) < 2*fewestApart || m.Alone.StartUp > 0 {
 		return out, false

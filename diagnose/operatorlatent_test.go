@@ -15,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// latentJob is a job of four replicas of four pipeline stages in 40 steps of 7 s, of which 1 % is 71 ms.
+// latentJob returns a job of four replicas of four pipeline stages in 40 steps of 7 s, of which 1 % is 71 ms.
 func latentJob(seed uint64, faults ...pipeline.Fault) pipeline.Spec {
 	return job(func(s *pipeline.Spec) { s.Seed, s.Steps.Count, s.Faults = seed, 40, faults })
 }

@@ -253,7 +253,7 @@ func (s *steps) end() {
 	}
 }
 
-// result is what the steps of the run come down to; nil where there are none.
+// result returns what the steps of the run come down to; nil where there are none.
 func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	if len(s.series) == 0 {
 		return nil, nil, placed{}

@@ -105,7 +105,7 @@ func worstRuns(runs []*findings.Run) *table.Table {
 	return t
 }
 
-// latentRanks is a table of the latent differences that pass the correction for all runs.
+// latentRanks returns a table of the latent differences that pass the correction for all runs.
 func latentRanks(sum *findings.Summary) *table.Table {
 	t := tableOf("latent ranks")
 	all, tested := sum.Latent()

@@ -31,7 +31,7 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), replicaBlocks(o), noteBlocks(o.Notes))
 }
 
-// replicaBlocks are the accounts of the replicas of each pipeline stage, a line each, and their labels.
+// replicaBlocks returns the accounts of the replicas of each pipeline stage, a line each, and their labels.
 func replicaBlocks(o *diagnose.Operators) document {
 	if o.Replicas < 2 {
 		return nil

@@ -92,7 +92,7 @@ func (j Arrivals) stacksAlone() document {
 	return document{headline{say("stacks", x), sure}, stackTable(j.Stacks), prose(say("next stacks", x)), prose(notedWords(j.Noted))}
 }
 
-// notedWords is what is not known of stacks.
+// notedWords returns what is not known of stacks.
 func notedWords(notes []string) string {
 	if len(notes) == 0 {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/internal/draws"
 )
 
-// differing is a row of a run in which a rank differs at p; above the level of a run nobody does.
+// differing returns a row of a run in which a rank differs at p; above the level of a run nobody does.
 func differing(run string, p float64) *Row {
 	row := &Row{Run: run, Steps: 10, Ranks: 8}
 	l := &answer.Latent{}

@@ -174,7 +174,7 @@ func (s *series) noiseOf(k int) float64 {
 	return out
 }
 
-// differences are those in time of a piece's excess, absolute, of intervals so far apart, or of some of them.
+// differences returns those in time of a piece's excess, absolute, of intervals so far apart, or of some of them.
 func (s *series) differences(k, lag int) []int64 {
 	R, e := s.Ranks, s.excess[k]
 	stride := max(1, len(e)/noiseValues)
@@ -204,7 +204,7 @@ const (
 	fewestInPart = 3
 )
 
-// noiseOfLags is the least standard deviation from differences of intervals up to mostLag apart.
+// noiseOfLags returns the least standard deviation from differences of intervals up to mostLag apart.
 func (s *series) noiseOfLags(k int) float64 {
 	out := math.Inf(1)
 	for lag := 2; lag <= min(mostLag, s.Intervals/4); lag++ {
@@ -213,7 +213,7 @@ func (s *series) noiseOfLags(k int) float64 {
 	return out
 }
 
-// noiseInParts is the standard deviation from differences inside parts: where the values of a rank lie in two parts
+// noiseInParts returns the standard deviation from differences inside parts: where the values of a rank lie in two parts
 // far from each other, it is late in one and not in the other.
 func (s *series) noiseInParts(k int) float64 {
 	stride := 1 + s.Intervals/noiseValues

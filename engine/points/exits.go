@@ -90,7 +90,7 @@ func (s *Steps) since(t, k int, out []int64) {
 	}
 }
 
-// signedRanks is Wilcoxon's statistic of whether differences y exceed a line through 0 on the side where x lies, in standard
+// signedRanks returns Wilcoxon's statistic of whether differences y exceed a line through 0 on the side where x lies, in standard
 // deviations: above 0 where y moves with x by more than the line's slope. Large changes count most. Of fewer than eleven none is certain.
 func signedRanks(x, y []float64, slope float64) float64 {
 	order := make([]int, len(x))

@@ -20,7 +20,7 @@ func TestSignedRanks(t *testing.T) {
 	}
 }
 
-// exitJob is a job of work of each rank's own and a stage that all leave together: after the last has come, by part of how much later that is than usual,
+// exitJob returns a job of work of each rank's own and a stage that all leave together: after the last has come, by part of how much later that is than usual,
 // and some noise. All durations have noise.
 func exitJob(seed uint64, ranks, steps int, part, noise float64) *Steps {
 	g := rand.New(rand.NewPCG(seed, 5))

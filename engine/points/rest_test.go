@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// outsideJob is a job of data, backward, in which all wait for the last, and optimizer. Time in no stage lies before backward, before data, or
+// outsideJob returns a job of data, backward, in which all wait for the last, and optimizer. Time in no stage lies before backward, before data, or
 // behind the optimizer, with noise of its own; wall time is recorded. Where waits, ranks wait for one another in no stage too.
 func outsideJob(seed uint64, before string, backward, outside bool) *Steps {
 	const ranks, steps = 4, 100

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// setsJob is a job of data, forward, in which ranks of sets wait for one another, and backward, in which all do. Ranks of a set leave forward up to apart
+// setsJob returns a job of data, forward, in which ranks of sets wait for one another, and backward, in which all do. Ranks of a set leave forward up to apart
 // nanoseconds apart.
 func setsJob(seed uint64, sets [][]int, apart int64) *Steps {
 	g := rand.New(rand.NewPCG(seed, 7))

@@ -197,7 +197,7 @@ func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 	return len(slopes) > 0 && robust.Median(slopes) > g.Slope && !slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced })
 }
 
-// means are those of sets, [step][set], of values, [step][rank].
+// means returns those of sets, [step][set], of values, [step][rank].
 func means(v []float64, R int, sets [][]int) (out []float64) {
 	for t := 0; t < len(v); t += R {
 		for _, set := range sets {

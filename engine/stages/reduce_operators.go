@@ -42,7 +42,7 @@ func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, erro
 	return out, nil
 }
 
-// operatorWindow is the reduction of one pipeline stage, given by row how long
+// operatorWindow returns the reduction of one pipeline stage, given by row how long
 // others were waited for.
 func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32, waits []int64) (*trace.Window, error) {
 	w := &trace.Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),

@@ -22,7 +22,7 @@ var together = map[string]bool{"alternate_pair": true, "hand_over": true}
 // unpriced are the families whose recordings do not have the whole run.
 var unpriced = map[string]bool{"killed": true, "unclosed_nowall": true}
 
-// composedJobs are so many jobs of each family, or, "N FAMILY …", of some.
+// composedJobs returns so many jobs of each family, or, "N FAMILY …", of some.
 func composedJobs(value string) ([]task, error) {
 	count, names, _ := strings.Cut(value, " ")
 	families := strings.Fields(names)

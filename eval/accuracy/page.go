@@ -89,7 +89,7 @@ func rightOf(rows []row) string {
 	return fmt.Sprintf("%d of %d", len(where(rows, func(r row) bool { return r.Right })), len(rows))
 }
 
-// boundsOf is the interval of a part in percent, at 95 %: "78–99" (Wilson 1927, JASA 22:209–212).
+// boundsOf returns the interval of a part in percent, at 95 %: "78–99" (Wilson 1927, JASA 22:209–212).
 func boundsOf(k, n int) string {
 	if n == 0 {
 		return "–"

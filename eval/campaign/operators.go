@@ -33,7 +33,7 @@ func (g grid) String() string { return fmt.Sprintf("%dx%d", g.dp, g.pp) }
 // MarshalText writes it.
 func (g grid) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText sets a grid to the one that MarshalText writes so.
 func (g *grid) UnmarshalText(text []byte) error {
 	if _, err := fmt.Sscanf(string(text), "%dx%d", &g.dp, &g.pp); err != nil || g.String() != string(text) {
 		return input.Bad(input.ErrFormat, "layout is %q, expected DPxPP, as 4x2 for four replicas of two stages", text)
@@ -75,7 +75,7 @@ func (g *Group) validateTraced(r Runner) error {
 	return nil
 }
 
-// traces are the runs of a group of operator traces, or an error of their specification.
+// traces returns the runs of a group of operator traces, or an error of their specification.
 func (g *Group) traces() (tasks []Task, err error) {
 	for _, kind := range g.Operators.Faults {
 		delays := g.Delays
@@ -97,7 +97,7 @@ func (g *Group) traces() (tasks []Task, err error) {
 	return tasks, nil
 }
 
-// traceTask is a run whose fault takes a delay in each step in all: each instance that is struck takes its part of it.
+// traceTask returns a run whose fault takes a delay in each step in all: each instance that is struck takes its part of it.
 func (g *Group) traceTask(kind pipeline.Kind, delay simulate.Millis, layout grid, seed uint64) (Task, error) {
 	s := pipeline.DefaultSpec()
 	s.Seed, s.Layout.DP, s.Layout.PP = seed, layout.dp, layout.pp
@@ -131,7 +131,7 @@ func (g *Group) traceTask(kind pipeline.Kind, delay simulate.Millis, layout grid
 	return t, s.Validate()
 }
 
-// truth is what a trace hides: each worker with each of its operators that are slower.
+// truth returns what a trace hides: each worker with each of its operators that are slower.
 func (t *Task) truth() ([]simulate.TruthRow, error) {
 	if t.Trace == nil {
 		g, err := simulate.New(t.Spec)

@@ -23,7 +23,7 @@ func TestNumbersInLogNames(t *testing.T) {
 			u.inputs = append(u.inputs, &Input{Path: p})
 		}
 		for i, l := range u.inputs {
-			if rank, _ := u.placed(l); rank != c.want[i] {
+			if rank, _ := u.rankOf(l); rank != c.want[i] {
 				t.Errorf("%s of %d: rank %d, want %d", l.Path, len(c.paths), rank, c.want[i])
 			}
 		}

@@ -83,7 +83,7 @@ func headerOf(src *ingest.Source) string {
 const instead = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
 	"For a hang: py-spy dump of each rank into pyspy_RANK.txt, or dumps of PyTorch's Flight Recorder"
 
-// unreadText is the refusal of text: which format it nearly is, and what to record instead.
+// unreadText returns the refusal of text: which format it nearly is, and what to record instead.
 func unreadText(near *trainlog.Nearest, table string) error {
 	if table != "" {
 		return input.Bad(input.ErrFormat, "a table without columns that are known: it needs step, rank and a time for each stage, and has %s. %s", cut(table), instead)
@@ -108,7 +108,7 @@ var strangers = []struct{ sign, says string }{
 	{`"device_traces"`, "a memory snapshot of PyTorch, which has no times of steps: give the profiler's trace (torch.profiler)"},
 }
 
-// unreadJSON is the refusal of JSON.
+// unreadJSON returns the refusal of JSON.
 func unreadJSON(head []byte) error {
 	for _, s := range strangers {
 		if bytes.Contains(head, []byte(s.sign)) {

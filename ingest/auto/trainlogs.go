@@ -45,9 +45,9 @@ var saysRank = regexp.MustCompile(`(?i)rank|worker`)
 // mostApart is how many times as many as the logs of a job the numbers in their names may be, for these to be ranks.
 const mostApart = 2
 
-// placed returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
+// rankOf returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
 // the logs are not numbered from 0 on.
-func (u *unit) placed(l *Input) (rank int, host string) {
+func (u *unit) rankOf(l *Input) (rank int, host string) {
 	_, rank, host = placeOf(l.Path, u.r.o.Rank)
 	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !ofRank.MatchString(filepath.Base(dirOf(l.Path))) &&
 		(len(u.inputs) == 1 || rank >= mostApart*len(u.inputs)) {
@@ -115,7 +115,7 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		s.Rank, _ = u.placed(l)
+		s.Rank, _ = u.rankOf(l)
 		err = s.Read(src, l.Path, u.r.o.Limits)
 		if src.Close(); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input)
 		return err
 	}
 	defer src.Close()
-	rank, host := u.placed(l)
+	rank, host := u.rankOf(l)
 	stopped.Rank = rank
 	b.Also = stopped.Line
 	if err := b.Read(src, l.Path, rank, host); err != nil {

@@ -115,8 +115,8 @@ func (s *Scanner) marked(line []byte) bool {
 	return has.Any(&s.any)
 }
 
-// of returns what is known of a member.
-func (s *Scanner) of(m member, at int64) *said {
+// memory returns what is known of a member.
+func (s *Scanner) memory(m member, at int64) *said {
 	if s.members == nil {
 		s.members = map[member]*said{}
 	}
@@ -169,7 +169,7 @@ func (s *Scanner) pytorch(text string, at int64) {
 		s.unknown++
 		return
 	}
-	x := s.of(member{g, rank}, at)
+	x := s.memory(member{g, rank}, at)
 	if w != nil {
 		x.seq, x.op, x.timedOut = max(x.seq, atoi64(w[1])), strings.ToLower(w[2]), true
 		if m := ran.FindStringSubmatch(text); m != nil {
@@ -191,7 +191,7 @@ func (s *Scanner) fingerprints(text string, at int64) {
 		if rank >= trace.MaxRanks {
 			continue
 		}
-		x := s.of(member{group{"0", "default_pg"}, rank}, at)
+		x := s.memory(member{group{"0", "default_pg"}, rank}, at)
 		x.op, x.shape, x.dtype, x.timedOut = strings.ToLower(m[3]), m[4], m[5], true
 		if x.seq = 0; m[2] != "" {
 			x.seq = atoi64(m[2])
@@ -224,11 +224,11 @@ func (s *Scanner) lists(text string, at int64) {
 	if i := strings.Index(strings.ToLower(text), "timed out task"); i >= 0 {
 		g := group{"JAX", "JAX"}
 		for _, m := range tasks.FindAllStringSubmatch(text[i:], 64) {
-			s.of(member{g, atoi(m[1])}, at).missing = true
+			s.memory(member{g, atoi(m[1])}, at).missing = true
 		}
 		s.list, s.until = g, at+1
 		for _, m := range tasks.FindAllStringSubmatch(text[:i], 64) {
-			if x := s.of(member{g, atoi(m[1])}, at); !x.missing {
+			if x := s.memory(member{g, atoi(m[1])}, at); !x.missing {
 				x.seq, x.op, x.timedOut = 0, "barrier", true
 			}
 		}
@@ -239,11 +239,11 @@ func (s *Scanner) lists(text string, at int64) {
 func (s *Scanner) entry(text string, at int64) (ok bool) {
 	if s.list.name == "JAX" {
 		for _, m := range tasks.FindAllStringSubmatch(text, 64) {
-			s.of(member{s.list, atoi(m[1])}, at).missing, ok = true, true
+			s.memory(member{s.list, atoi(m[1])}, at).missing, ok = true, true
 		}
 	} else if m := stalled.FindStringSubmatch(text); m != nil {
 		op, _, _ := strings.Cut(m[2], ",")
-		x := s.of(member{s.list, atoi(m[1])}, at)
+		x := s.memory(member{s.list, atoi(m[1])}, at)
 		x.missing, x.op, ok = true, strings.TrimSpace(op), true
 	}
 	if ok {
@@ -256,7 +256,7 @@ func (s *Scanner) entry(text string, at int64) (ok bool) {
 func (s *Scanner) miss(g group, list, op string, at int64) {
 	for _, n := range number.FindAllString(list, 4096) {
 		if rank := atoi(n); rank < trace.MaxRanks {
-			x := s.of(member{g, rank}, at)
+			x := s.memory(member{g, rank}, at)
 			x.missing, x.op = true, op
 		}
 	}
@@ -271,7 +271,7 @@ func (s *Scanner) waits(text string, g group, op string, waited, at int64) {
 	} else if m := prefixRank.FindStringSubmatch(text); m != nil {
 		rank = atoi(m[1])
 	}
-	if x := s.of(member{g, max(0, rank)}, at); !x.missing {
+	if x := s.memory(member{g, max(0, rank)}, at); !x.missing {
 		x.seq, x.op, x.timedOut, x.ran = 0, op, true, waited
 	}
 }

@@ -20,8 +20,8 @@ const (
 	print    = "Rank %d is running collective: CollectiveFingerPrint(SequenceNumber=%d, OpType=%s, TensorShape=[%d], TensorDtypes=Float, TensorDeviceTypes=x)"
 )
 
-// told is what a text comes to: who waits in which call, who is missing, and which calls differ.
-func told(t *testing.T, text string) string {
+// summary returns what a text comes to: who waits in which call, who is missing, and which calls differ.
+func summary(t *testing.T, text string) string {
 	t.Helper()
 	s := Scanner{Rank: -1}
 	if err := s.Read(strings.NewReader(text), "err.log", ingest.Limits{}); err != nil {
@@ -84,7 +84,7 @@ func TestForms(t *testing.T) {
 		"JAX":                            {"DEADLINE_EXCEEDED: Barrier timed out. Id: x. # of tasks that reached the barrier: 2/4. The first task at the barrier: /job:jax_worker/replica:0/task:1. Some timed out task names:\n/job:jax_worker/replica:0/task:3\n/job:jax_worker/replica:0/task:0\n\n/job:jax_worker/replica:0/task:2 is well\n", "JAX: [1] wait in barrier 0, not 0, not 3"},
 		"nothing":                        {"step 3 time: 5\nStalled\n", "nothing"},
 	} {
-		if got := told(t, c.text); got != c.want {
+		if got := summary(t, c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

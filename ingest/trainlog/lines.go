@@ -212,7 +212,7 @@ func (l *lineReader) rankOf(line []byte) int {
 	if told, ok := rankIn(line); ok {
 		return told
 	}
-	if told, ok := prefixed(line); ok && l.rank < 0 {
+	if told, ok := launcherRank(line); ok && l.rank < 0 {
 		return told
 	}
 	return l.rank

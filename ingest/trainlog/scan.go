@@ -208,7 +208,7 @@ func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	return line[begin:end], unit
 }
 
-// epochOf is the number behind the word epoch, −1 where there is none.
+// epochOf returns the number behind the word epoch, −1 where there is none.
 func epochOf(line []byte) int64 {
 	for at := 0; at+len("epoch") < len(line); at++ {
 		if line[at]|0x20 != 'e' || !bytes.EqualFold(line[at:at+5], []byte("epoch")) || at > 0 && isWord(line[at-1]) {
@@ -224,9 +224,9 @@ func epochOf(line []byte) int64 {
 	return -1
 }
 
-// prefixed is the rank in what launchers put before a line: "3: " of srun -l, "[default3]:" of torchrun, "[1,3]<stdout>:" of
+// launcherRank returns the rank in what launchers put before a line: "3: " of srun -l, "[default3]:" of torchrun, "[1,3]<stdout>:" of
 // mpirun.
-func prefixed(line []byte) (rank int, ok bool) {
+func launcherRank(line []byte) (rank int, ok bool) {
 	at := skip(line, 0, isSpace)
 	if n, end, ok := number(line, at, 6); ok && end+1 < len(line) && line[end] == ':' && isSpace(line[end+1]) {
 		return int(n), true

@@ -70,7 +70,7 @@ func (b *Builder) job() (*job, error) {
 	}
 	switch {
 	case len(j.tracks) == 0:
-		return nil, b.nothing()
+		return nil, b.noSteps()
 	case len(j.tracks) > 1 && j.tracks[0].rank < 0:
 		return nil, errUnranked()
 	}
@@ -109,8 +109,8 @@ func (b *Builder) job() (*job, error) {
 	return j, nil
 }
 
-// nothing is the error of logs without a step.
-func (b *Builder) nothing() error {
+// noSteps returns the error of logs without a step.
+func (b *Builder) noSteps() error {
 	if name, least, most := b.widest(); name != "" {
 		return input.Bad(input.ErrMissing, "Megatron's timers without ranks: their largest spread is that of %s, %.1f to %.1f ms on average, and who is slow is not in the log: log with --timing-log-level 2 --timing-log-option all", name, least, most)
 	}
@@ -291,7 +291,7 @@ func (b *Builder) length(t *track, row []int64) (sum int64) {
 	return sum
 }
 
-// common are the steps that all ranks logged, ascending, and how many others there are.
+// common returns the steps that all ranks logged, ascending, and how many others there are.
 func (j *job) common() (steps []int64, left int) {
 	logged := map[int64]int{}
 	for _, rows := range j.rows {

@@ -207,7 +207,7 @@ func (s *Score) detectabilityTable() *table.Table {
 	return t
 }
 
-// rateCell is a count with the exact interval of its rate.
+// rateCell returns a count with the exact interval of its rate.
 func rateCell(r bootstrap.Rate) table.Cell {
 	if r.N == 0 {
 		return table.None()

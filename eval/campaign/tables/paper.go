@@ -119,7 +119,7 @@ func Open(dir string, by *gates.Gates) (*Evaluation, error) {
 	}
 	of := cases(truth)
 	base := newScorer(of, by)
-	settings, err := underSettings(base, f.Settings)
+	settings, err := settingScorers(base, f.Settings)
 	if err != nil {
 		return nil, err
 	}

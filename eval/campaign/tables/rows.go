@@ -50,7 +50,7 @@ func (r *scoredRun) rows() (rows [][]string) {
 	return rows
 }
 
-// values are those of a window under rowHead; in a run without windows what is of one is unknown.
+// values returns those of a window under rowHead; in a run without windows what is of one is unknown.
 func (r *scoredRun) values(w *scoredWindow) []any {
 	row := r.cells(w)
 	if len(r.Windows) > 0 {

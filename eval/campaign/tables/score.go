@@ -37,7 +37,7 @@ func newScorer(of map[string]*runCase, by *gates.Gates) *Scorer {
 // Add scores one recording of a run; windows are validated, and have routing and methods besides. One of a run that the
 // truth table does not have is an error. O(T·S·R) of a window.
 func (s *Scorer) Add(run string, x trace.Recording) error {
-	r, err := s.of(run)
+	r, err := s.findRun(run)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func (s *Scorer) addWindow(r *scoredRun, w *trace.Window) error {
 	return r.open.session.Add(w)
 }
 
-// of returns the scores of a run.
-func (s *Scorer) of(run string) (*scoredRun, error) {
+// findRun returns the scores of a run.
+func (s *Scorer) findRun(run string) (*scoredRun, error) {
 	for i := len(s.runs) - 1; i >= 0; i-- { // the last is nearly always the one
 		if s.runs[i].Run == run {
 			return s.runs[i], nil

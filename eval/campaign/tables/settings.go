@@ -34,7 +34,7 @@ func (s *Scorer) under(x *campaign.Setting) (*Scorer, error) {
 	return out, nil
 }
 
-// routingOptions are those of the account that routes: the paper's, or those of a setting.
+// routingOptions returns those of the account that routes: the paper's, or those of a setting.
 func (s *Scorer) routingOptions() frontier.Options {
 	if s.routing != nil {
 		return *s.routing
@@ -60,7 +60,7 @@ func divided(w *trace.Window, steps int) []*trace.Window {
 	return out
 }
 
-// settingTable is what is found under each setting, by family, in the same recordings.
+// settingTable returns what is found under each setting, by family, in the same recordings.
 func settingTable(all []settingScore) *table.Table {
 	var rows []row
 	for _, s := range all {
@@ -83,7 +83,7 @@ func settingTable(all []settingScore) *table.Table {
 	return tabulate("What is found under each setting, in the same recordings", []string{"setting", "family"}, rows, append(columns, alarms)...)
 }
 
-// settingArtifact is the table of settings, where the campaign has some.
+// settingArtifact returns the table of settings, where the campaign has some.
 func (e *Evaluation) settingArtifact() []Artifact {
 	if len(e.settings) == 0 {
 		return nil
@@ -92,8 +92,8 @@ func (e *Evaluation) settingArtifact() []Artifact {
 	return []Artifact{{Name: "settings", Table: settingTable(all), Inputs: e.rows}}
 }
 
-// underSettings are scorers of a campaign, by its settings.
-func underSettings(base *Scorer, list []campaign.Setting) ([]*Scorer, error) {
+// settingScorers returns scorers of a campaign, by its settings.
+func settingScorers(base *Scorer, list []campaign.Setting) ([]*Scorer, error) {
 	var out []*Scorer
 	for i := range list {
 		s, err := base.under(&list[i])

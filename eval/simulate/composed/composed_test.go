@@ -30,7 +30,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// still is a job without noise: 10, 20, 30 and 5 ms, a transfer of 4 in backward.
+// still returns a job without noise: 10, 20, 30 and 5 ms, a transfer of 4 in backward.
 func still(ranks, steps int) *Job {
 	j := &Job{Ranks: ranks, Steps: steps, perHost: 4, at: segments, walled: true}
 	m := meeting{segment: backward, every: 1}

@@ -12,8 +12,8 @@ type kind struct {
 	twin bool // without the faults that make gives
 }
 
-// of returns the family that the job is drawn of.
-func (f kind) of() string {
+// family returns the family that the job is drawn of.
+func (f kind) family() string {
 	if f.twin {
 		return f.name[:len(f.name)-len(healthySuffix)]
 	}
@@ -156,28 +156,29 @@ func (j *Job) late(g *rand.Rand, rank, segment int, size float64, when strikes) 
 // visible draws a stage in which a late rank shows.
 func visible(g *rand.Rand) int { return pick(g, data, forward, optim) }
 
-func between(g *rand.Rand, low, high float64) float64 { return low + (high-low)*g.Float64() }
+// uniform draws a number from low to high.
+func uniform(g *rand.Rand, low, high float64) float64 { return low + (high-low)*g.Float64() }
 
-// one is a rank that is late by 20 to 60 % of a step, on average over all steps.
+// one draws a job with a rank that is late by 20 to 60 % of a step, on average over all steps.
 func one(g *rand.Rand, ranks int, when strikes) *Job {
 	j := sized(g, ranks)
-	return j.late(g, g.IntN(ranks), visible(g), between(g, 0.2, 0.6)*j.step()/when.part, when)
+	return j.late(g, g.IntN(ranks), visible(g), uniform(g, 0.2, 0.6)*j.step()/when.part, when)
 }
 
-// unclosed is a rank that is late between stages.
+// unclosed draws a job with a rank that is late between stages.
 func unclosed(g *rand.Rand, walled bool) *Job {
 	j := sized(g, 4, 8, 16)
 	j.at, j.walled = g.IntN(5), walled
-	part := between(g, 0.005, 0.04) * j.step()
+	part := uniform(g, 0.005, 0.04) * j.step()
 	for t := range j.work {
 		for r := range j.work[t] {
 			j.work[t][r][outside] = part * (0.9 + 0.2*g.Float64())
 		}
 	}
-	return j.late(g, g.IntN(j.Ranks), outside, between(g, 0.2, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), outside, uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// mostSlow are more than half of the ranks that take as much longer.
+// mostSlow draws a job with more than half of the ranks that take as much longer.
 func mostSlow(g *rand.Rand) *Job {
 	j := sized(g, 3, 4, 4, 6, 8)
 	n := j.Ranks - 1
@@ -185,28 +186,28 @@ func mostSlow(g *rand.Rand) *Job {
 		n = j.Ranks/2 + 1 + g.IntN(j.Ranks/2-1)
 	}
 	slow := g.Perm(j.Ranks)[:n]
-	return j.add(g, slow, visible(g), between(g, 0.2, 0.6)*j.step(), func(_, r int) bool { return slices.Contains(slow, r) })
+	return j.add(g, slow, visible(g), uniform(g, 0.2, 0.6)*j.step(), func(_, r int) bool { return slices.Contains(slow, r) })
 }
 
-// quantised is a recorder that rounds.
+// quantised draws a job whose recorder rounds.
 func quantised(g *rand.Rand, clock int64) *Job {
 	j := healthyJob(g, anySize(g), usualNoise(g))
 	j.clock, j.walled = clock, g.IntN(3) > 0
-	return j.late(g, g.IntN(j.Ranks), visible(g), between(g, 0.2, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// killed is a late rank whose record ends early.
+// killed draws a job with a late rank whose record ends early.
 func killed(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 16)
 	slow := g.IntN(j.Ranks)
 	j.ends = [2]int{slow, 15 + g.IntN(j.Steps/2)}
-	return j.late(g, slow, visible(g), between(g, 0.25, 0.6)*j.step(), always)
+	return j.late(g, slow, visible(g), uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
-// driftAll are ranks that all take longer and longer in a stage.
+// driftAll draws a job whose ranks all take longer and longer in a stage.
 func driftAll(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 16)
-	size, k := between(g, 0.4, 0.8)*j.step(), pick(g, data, forward, optim, backward)
+	size, k := uniform(g, 0.4, 0.8)*j.step(), pick(g, data, forward, optim, backward)
 	j.add(g, nil, k, size, func(int, int) bool { return true })
 	for t, row := range j.Faults[0].extra {
 		for r := range row {
@@ -216,7 +217,7 @@ func driftAll(g *rand.Rand) *Job {
 	return j
 }
 
-// pairsInForward are pairs or fours of ranks that wait for each other in forward, and all in backward.
+// pairsInForward draws a job with pairs or fours of ranks that wait for each other in forward, and all in backward.
 func pairsInForward(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 16)
 	of := 2
@@ -235,47 +236,47 @@ func pairsInForward(g *rand.Rand) *Job {
 		m.transfer = append(m.transfer, x/4)
 	}
 	j.meetings = append(j.meetings, m)
-	return j.late(g, g.IntN(j.Ranks), data, between(g, 0.25, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), data, uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
-// absorbed is a job whose ranks all wait for a source of a fixed rate, which takes what one of them is late by.
+// absorbed draws a job whose ranks all wait for a source of a fixed rate, which takes what one of them is late by.
 func absorbed(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 16)
 	step := j.step()
-	slow := between(g, 0.15, 0.4) * step
-	rate := slow + (1+between(g, 0.1, 0.2))*step
+	slow := uniform(g, 0.15, 0.4) * step
+	rate := slow + (1+uniform(g, 0.1, 0.2))*step
 	for t := range j.Steps {
 		j.release = append(j.release, rate*float64(t)+0.01*step*g.NormFloat64())
 	}
 	return j.late(g, g.IntN(j.Ranks), optim, slow, always)
 }
 
-// alternatePair are two ranks that are late by turns.
+// alternatePair draws a job with two ranks that are late by turns.
 func alternatePair(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 8)
 	pair := g.Perm(j.Ranks)[:2]
-	turn, size, k := pick(g, 1, 1, 2, 5), between(g, 0.3, 0.6)*j.step(), visible(g)
+	turn, size, k := pick(g, 1, 1, 2, 5), uniform(g, 0.3, 0.6)*j.step(), visible(g)
 	for i, rank := range pair {
 		j.add(g, []int{rank}, k, size, func(t, r int) bool { return r == rank && t/turn%2 == i })
 	}
 	return j
 }
 
-// handOver is a rank that is late, and from some step on another one.
+// handOver draws a job with a rank that is late, and from some step on another one.
 func handOver(g *rand.Rand) *Job {
 	j := sized(g, 4, 8, 16)
 	pair := g.Perm(j.Ranks)[:2]
 	at := j.Steps/3 + g.IntN(j.Steps/3)
-	size, k := between(g, 0.3, 0.6)*j.step(), visible(g)
+	size, k := uniform(g, 0.3, 0.6)*j.step(), visible(g)
 	j.add(g, pair[:1], k, size, func(t, r int) bool { return r == pair[0] && t < at })
 	return j.add(g, pair[1:], k, size, func(t, r int) bool { return r == pair[1] && t >= at })
 }
 
-// hostInTurn are the ranks of one host that are late one after the other.
+// hostInTurn draws a job with the ranks of one host that are late one after the other.
 func hostInTurn(g *rand.Rand) *Job {
 	j := sized(g, 8, 16, 32)
 	j.perHost = pick(g, 2, 4)
-	host, size := g.IntN(j.Ranks/j.perHost), between(g, 0.25, 0.6)*j.step()
+	host, size := g.IntN(j.Ranks/j.perHost), uniform(g, 0.25, 0.6)*j.step()
 	of := make([]int, j.perHost)
 	for i := range of {
 		of[i] = host*j.perHost + i
@@ -283,17 +284,17 @@ func hostInTurn(g *rand.Rand) *Job {
 	return j.add(g, of, pick(g, data, forward), size, func(t, r int) bool { return r == of[t%len(of)] })
 }
 
-// localSGD are ranks that meet in every fourth or eighth step.
+// localSGD draws a job whose ranks meet in every fourth or eighth step.
 func localSGD(g *rand.Rand) *Job {
 	j := healthyJob(g, size{pick(g, 4, 8), 200}, usualNoise(g))
 	j.meetings[0].every = pick(g, 4, 8)
-	return j.late(g, g.IntN(j.Ranks), visible(g), between(g, 0.25, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
-// throttleCycle is a rank that is slower in everything in 20 of 50 steps.
+// throttleCycle draws a job with a rank that is slower in everything in 20 of 50 steps.
 func throttleCycle(g *rand.Rand) *Job {
 	j := healthyJob(g, size{pick(g, 4, 8, 16), 300}, usualNoise(g))
-	slow, factor := g.IntN(j.Ranks), between(g, 1.4, 1.8)
+	slow, factor := g.IntN(j.Ranks), uniform(g, 1.4, 1.8)
 	f := Fault{Ranks: []int{slow}}
 	for t := range j.Steps {
 		row := make([][segments]float64, j.Ranks)
@@ -308,11 +309,11 @@ func throttleCycle(g *rand.Rand) *Job {
 	return j
 }
 
-// sampledSteps are recorded in one of ten.
+// sampledSteps draws a job of which one step in ten is recorded.
 func sampledSteps(g *rand.Rand) *Job {
 	j := healthyJob(g, size{pick(g, 4, 8), 600}, usualNoise(g))
 	j.sampled = 10
-	return j.late(g, g.IntN(j.Ranks), visible(g), between(g, 0.25, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
 // droppedOfOneRank lacks some steps of one rank.
@@ -326,23 +327,23 @@ func droppedOfOneRank(g *rand.Rand) *Job {
 		row[of] = t == 0 || g.Float64() < 0.15
 		j.lost = append(j.lost, row)
 	}
-	return j.late(g, slow, visible(g), between(g, 0.25, 0.6)*j.step(), always)
+	return j.late(g, slow, visible(g), uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
-// asynchronous are ranks that never wait for one another.
+// asynchronous draws a job whose ranks never wait for one another.
 func asynchronous(g *rand.Rand) *Job {
 	j := sized(g, 4, 8)
 	j.meetings = nil
-	return j.late(g, g.IntN(j.Ranks), visible(g), between(g, 0.2, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// hiddenInBackward is a rank that is late where all wait for one another.
+// hiddenInBackward draws a job with a rank that is late where all wait for one another.
 func hiddenInBackward(g *rand.Rand) *Job {
 	j := sized(g, 2, 4, 8, 16)
-	return j.late(g, g.IntN(j.Ranks), backward, between(g, 0.15, 0.5)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), backward, uniform(g, 0.15, 0.5)*j.step(), always)
 }
 
-// threePoints are ranks that wait for one another in forward, backward and the optimizer.
+// threePoints draws a job whose ranks wait for one another in forward, backward and the optimizer.
 func threePoints(g *rand.Rand) *Job {
 	j := sized(g, 4, 8)
 	for _, k := range []int{forward, optim} {
@@ -352,5 +353,5 @@ func threePoints(g *rand.Rand) *Job {
 		}
 		j.meetings = append(j.meetings, m)
 	}
-	return j.late(g, g.IntN(j.Ranks), data, between(g, 0.2, 0.6)*j.step(), always)
+	return j.late(g, g.IntN(j.Ranks), data, uniform(g, 0.2, 0.6)*j.step(), always)
 }

@@ -201,10 +201,10 @@ func New(family string, seed uint64) (*Job, error) {
 		return nil, fmt.Errorf("composed: no family %q, expected one of %q", family, Families())
 	}
 	key := fnv.New64a()
-	_, _ = key.Write([]byte(families[i].of())) // never fails
+	_, _ = key.Write([]byte(families[i].family())) // never fails
 	rng := rand.New(rand.NewPCG(seed, key.Sum64()))
 	j := families[i].make(rng)
-	j.Family, j.Seed = families[i].of(), seed
+	j.Family, j.Seed = families[i].family(), seed
 	j.price()
 	if families[i].twin {
 		return j.Healthy(), nil

@@ -28,7 +28,7 @@ var usualStages = [segments]float64{data: 15 * ms, forward: 60 * ms, backward: 1
 // usualTransfer is the all-reduce of a step.
 const usualTransfer = 20 * ms
 
-// usualNoise is drawn as the jobs of most families have it.
+// usualNoise draws noise as the jobs of most families have it.
 func usualNoise(rng *rand.Rand) noise {
 	n := noise{sd: pick(rng, 0.005, 0.02, 0.05)}
 	if rng.Float64() < 0.3 {

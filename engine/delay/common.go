@@ -547,7 +547,7 @@ func noiseOf(x []float64) float64 {
 	for i := 1; i < len(x); i++ {
 		v = append(v, math.Abs(x[i]-x[i-1]))
 	}
-	return sigmaOfDifference*median(v) + 1
+	return robust.SigmaOfDifference*median(v) + 1
 }
 
 // changes are changes of level. Blocks of the series are exchangeable in time where there is

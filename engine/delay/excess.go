@@ -143,10 +143,6 @@ func (s *series) less(dst, v []int64, common []float64) {
 	}
 }
 
-// sigmaOfDifference turns a median absolute difference of two normal values into their
-// standard deviation: 1.4826/√2.
-const sigmaOfDifference = 1.0484
-
 // noiseValues bounds how many differences the noise is the median of: more change
 // nothing in the second digit.
 const noiseValues = 1 << 14
@@ -164,7 +160,7 @@ const alternating = 4
 func (s *series) noiseOf(k int) float64 {
 	v := s.differences(k, 1)
 	middle := robust.UpperTime(v)
-	out := sigmaOfDifference*float64(middle) + 1
+	out := robust.SigmaOfDifference*float64(middle) + 1
 	if len(v) >= 8 && middle > alternating*robust.Select(v, len(v)/4) {
 		out = min(out, s.noiseOfLevels(k))
 	}
@@ -208,7 +204,7 @@ const (
 func (s *series) noiseOfLags(k int) float64 {
 	out := math.Inf(1)
 	for lag := 2; lag <= min(mostLag, s.Intervals/4); lag++ {
-		out = min(out, sigmaOfDifference*float64(robust.UpperTime(s.differences(k, lag)))+1)
+		out = min(out, robust.SigmaOfDifference*float64(robust.UpperTime(s.differences(k, lag)))+1)
 	}
 	return out
 }
@@ -243,7 +239,7 @@ func (s *series) noiseInParts(k int) float64 {
 	if len(v) == 0 {
 		return math.Inf(1)
 	}
-	return sigmaOfDifference*float64(robust.UpperTime(v)) + 1
+	return robust.SigmaOfDifference*float64(robust.UpperTime(v)) + 1
 }
 
 // partsOf returns the cut above which values are of an upper part, where cutting them in two leaves hardly any of their variance;

@@ -269,21 +269,9 @@ func (s *series) hostsByTurns(causes []*cause, run *Run) (out [][]*cause) {
 	if run.Hosts == nil {
 		return nil
 	}
-	of, by := map[int]int{}, map[int][]*cause{}
-	for _, h := range run.Hosts {
-		of[h]++
-	}
-	var hosts []int
-	for _, c := range causes {
-		h := run.Hosts[c.ranks[0]]
-		if by[h] == nil {
-			hosts = append(hosts, h)
-		}
-		by[h] = append(by[h], c)
-	}
-	for _, h := range hosts {
-		list := by[h]
-		if n := len(list); h < 0 || n < 2 || n != of[h] || n == s.Ranks {
+	for _, host := range wholeHosts(causes, run) {
+		list := host.members
+		if len(list) == s.Ranks {
 			continue
 		}
 		main := list[0].main()
@@ -304,28 +292,32 @@ type set struct {
 	members []*cause
 }
 
+// wholeHosts returns the hosts of two ranks or more whose ranks are all among those of causes of one rank each, in their order.
+func wholeHosts(causes []*cause, run *Run) (out []set) {
+	ranks, at := map[int]int{}, map[int]int{}
+	for _, h := range run.Hosts {
+		ranks[h]++
+	}
+	for _, c := range causes {
+		h := run.Hosts[c.ranks[0]]
+		if _, ok := at[h]; !ok {
+			at[h] = len(out)
+			out = append(out, set{kind: claim.Host, host: h})
+		}
+		out[at[h]].members = append(out[at[h]].members, c)
+	}
+	return slices.DeleteFunc(out, func(s set) bool { return s.host < 0 || len(s.members) < 2 || len(s.members) != ranks[s.host] })
+}
+
 // sets are the hosts whose ranks are all among some, and else all of them where they are a
 // set of peers or more than one rank in eight.
 func (s *series) sets(same []*cause, run *Run) (out []set) {
 	left := slices.Clone(same)
 	if run.Hosts != nil {
-		of := map[int]int{}
-		for _, h := range run.Hosts {
-			of[h]++
-		}
-		by := map[int][]*cause{}
-		var hosts []int
-		for _, c := range same {
-			h := run.Hosts[c.ranks[0]]
-			if by[h] == nil {
-				hosts = append(hosts, h)
-			}
-			by[h] = append(by[h], c)
-		}
-		for _, h := range hosts {
-			if n := len(by[h]); h >= 0 && n > 1 && n == of[h] && n < s.Ranks {
-				out = append(out, set{claim.Host, h, by[h]})
-				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == h })
+		for _, host := range wholeHosts(same, run) {
+			if len(host.members) < s.Ranks {
+				out = append(out, host)
+				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == host.host })
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // TestMostTerms: of 280 delays, of four ranks among nine in seventy pieces, 256 are found.
@@ -33,7 +34,7 @@ func TestNoiseOfLongRuns(t *testing.T) {
 			rows[n] = slices.Repeat([]int64{at, 3000}, 5)
 		}
 		s := newSeries(division(0, rows), nil)
-		if got := (s.noise[0] - 1) / sigmaOfDifference; math.Abs(got-want) > 1 {
+		if got := (s.noise[0] - 1) / robust.SigmaOfDifference; math.Abs(got-want) > 1 {
 			t.Errorf("%d steps: %v, want %v", steps, got, want)
 		}
 	}

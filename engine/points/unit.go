@@ -55,9 +55,6 @@ func (s *Steps) coarse(stage int) bool {
 	if len(changes) == 0 {
 		return false
 	}
-	sigma := sigmaOfDifference * robust.Median(changes)
+	sigma := robust.SigmaOfDifference * robust.Median(changes)
 	return sigma*sigma < leastOfRounding*float64(len(s.Stages)-1)*q*q/12
 }
-
-// sigmaOfDifference turns a median absolute difference of two normal values into their standard deviation: 1.4826/√2.
-const sigmaOfDifference = 1.0484

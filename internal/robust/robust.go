@@ -27,6 +27,9 @@ import (
 // Croux 1993, JASA 88:1273).
 const SigmaOfMAD = 1.4826
 
+// SigmaOfDifference is the standard deviation of normal values over the median absolute difference of two: 1.4826/√2.
+const SigmaOfDifference = 1.0484
+
 // EfficiencyOfMAD is what the median absolute deviation of normal values is worth beside
 // their standard deviation (the same paper, table 1): it has so many degrees of freedom for
 // each of theirs.

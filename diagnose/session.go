@@ -303,7 +303,8 @@ func (r *run) empty() bool {
 func told(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteDamaged, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
-		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered, input.NoteStagesSummed:
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered, input.NoteStagesSummed,
+		input.NoteRecovered:
 		return true
 	}
 	return false

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/claim"
@@ -190,6 +191,15 @@ type HangJob struct {
 	Mismatches []Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
 	Stacks     []Stack    `json:"stacks" doc:"where main threads are by py-spy, that of most ranks first"`
 	Asked      *Asked     `json:"ras" doc:"what NCCL answered of its counts; null: nobody asked"`
+	Ended      []Ended    `json:"ended" doc:"ranks that ended, as their logs say"`
+	Recovered  []string   `json:"recovered" doc:"messages of time-outs behind which the job went on"`
+	Notes      []string   `json:"notes" doc:"what is not known of the stacks and of messages of time-outs"`
+}
+
+// Ended is how a rank ended.
+type Ended struct {
+	Rank int    `json:"rank" doc:"global rank"`
+	How  string `json:"how" doc:"exception, or exit code of its process"`
 }
 
 // Blocked is one call that not all members entered.
@@ -270,8 +280,11 @@ type Behind struct {
 // HangJobOf returns who is missing in one job.
 func HangJobOf(run string, r *arrivals.Result) HangJob {
 	out := HangJob{Run: run, Ranks: list(r.Ranks), Missing: list(r.Missing), Hang: r.Hang != nil, Roots: []int{}, Blocked: []Blocked{},
-		Mismatches: each(r.Mismatches, mismatchOf),
-		Stacks:     each(r.Stacks, func(s arrivals.Stack) Stack { return Stack{list(s.Ranks), lineOf(s.Line), innermostOf(s.Inner)} })}
+		Mismatches: each(r.Mismatches, mismatchOf), Ended: []Ended{}, Recovered: list(r.Recovered), Notes: list(r.Noted),
+		Stacks: each(r.Stacks, func(s arrivals.Stack) Stack { return Stack{list(s.Ranks), lineOf(s.Line), innermostOf(s.Inner)} })}
+	for _, rank := range slices.Sorted(maps.Keys(r.Ended)) {
+		out.Ended = append(out.Ended, Ended{rank, r.Ended[rank]})
+	}
 	if h := r.Hang; h != nil {
 		out.Loop = h.Loop
 		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })

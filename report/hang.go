@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
@@ -26,6 +27,9 @@ func (j Arrivals) hangDocument() document {
 	if len(j.Ranks) == 0 && (len(j.Stacks) > 0 || j.Asked != nil) {
 		return j.looked()
 	}
+	if h == nil && len(j.Mismatches) == 0 && len(j.Ranks) == 0 && len(j.Recovered) > 0 {
+		return document{headline{say("recovered", j), evidence.Insufficient}, prose(say("why recovered", j))}
+	}
 	if h == nil && len(j.Mismatches) == 0 {
 		return document{headline{say("no hang", j), evidence.Insufficient}, prose(say("arrivals facts", j))}
 	}
@@ -41,7 +45,7 @@ func (j Arrivals) hangDocument() document {
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}
-	return append(d, prose(say("arrivals facts", j)))
+	return put(d, prose(say("arrivals facts", j)), prose(notedWords(slices.Concat(j.Recovered, j.Noted))))
 }
 
 // hangHeads returns the headlines of a hang, as sure as it is who is missing.
@@ -108,10 +112,10 @@ func (j Arrivals) hangNext() string {
 		who = rankAt(roots[0].Rank, roots[0].Host, nil)
 	}
 	return say("next hang", struct {
-		At, Who string
-		Several bool
-		In      *arrivals.Blocked
-	}{j.stackOfMissing(), who, len(roots) > 1, roots[0].In})
+		At, Who, Ended string
+		Several        bool
+		In             *arrivals.Blocked
+	}{j.stackOfMissing(), who, j.Ended[roots[0].Rank], len(roots) > 1, roots[0].In})
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {

@@ -137,7 +137,13 @@ func (j Arrivals) stackOfMissing() string {
 // stacksOf are where some ranks are, as far as somebody looked.
 func (j Arrivals) stacksOf(ranks []int) (text string) {
 	for _, r := range ranks {
-		if s := j.StackOf(r); s != nil {
+		s, ended := j.StackOf(r), j.Ended[r]
+		switch {
+		case ended != "" && s != nil:
+			text += fmt.Sprintf("Rank %d ended with %q in %s. ", r, ended, standsIn(s))
+		case ended != "":
+			text += fmt.Sprintf("Rank %d ended with %s. ", r, ended)
+		case s != nil:
 			text += fmt.Sprintf("The main thread of rank %d is in %s. ", r, standsIn(s))
 		}
 	}

@@ -484,7 +484,9 @@ func (r *Reader) end() error {
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case len(r.said) > 0:
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what other tools conclude and kernels report, without times of steps: %s. Whether it slowed the job is not shown: give it beside a recording of the job (packets, traces, logs with data_time, …)", strings.Join(r.said[:min(3, len(r.said))], "; ")))
-	case slices.ContainsFunc(r.inputs, func(in Input) bool { return in.Skipped == "" && (in.Format == StackDump || in.Format == RASReport) }):
+	case slices.ContainsFunc(r.inputs, func(in Input) bool {
+		return in.Skipped == "" && (in.Format == StackDump || in.Format == RASReport || in.Format == RASText || in.Format == HangText)
+	}):
 		return input.At(input.Pos{File: what}, fmt.Errorf("%w: sfstat hang compares them", ErrStandstill))
 	case r.monitored > 0:
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what explains a recording (monitoring, stacks of ranks, reports of RAS): give it beside packets, traces or dumps; sfstat hang compares stacks and reports alone"))

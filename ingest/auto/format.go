@@ -136,13 +136,11 @@ func init() { // its functions look at it
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
 			read: whole((*Reader).readFlightRecorder), turn: enterings, noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
 		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: entries,
-			read: whole((*Reader).readStack), turn: enterings, noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
+			read: (*unit).stacks, turn: enterings, together: stackFolder, noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
 		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, read: whole((*Reader).readRAS), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
-		{format: RASText, name: "RAS text", sniff: plain(func(text []byte) bool {
-			return hasAny(text, "\nJob summary\n===") && hasAny(text, "\nCommunicators...")
-		}),
-			noun: "a report of NCCL's RAS in words, which has no counts of most ranks: ask for JSON (ncclras -f json > ras_1.json, NCCL 2.28.7 on), which sfstat hang reads"},
+		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: entries, read: whole((*Reader).readRASText), turn: enterings,
+			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, read: (*unit).packets,

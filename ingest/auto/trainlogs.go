@@ -115,7 +115,8 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		s.Rank, _ = u.rankOf(l)
+		rank, _ := u.rankOf(l)
+		s.Begin(rank)
 		err = s.Read(src, l.Path, u.r.o.Limits)
 		if src.Close(); err != nil {
 			return err
@@ -158,7 +159,11 @@ func (u *unit) logged() (items []Item, err error) {
 	for _, w := range windows {
 		items = append(items, Item{Window: w, Path: path, folder: u.folder, of: of})
 	}
-	if c := stopped.Record(path); c != nil && wants[u.r.o.Want].contents&entries != 0 {
+	c := stopped.Record(path)
+	if c != nil && len(c.Processes) == 0 && len(windows) > 0 && wants[u.r.o.Want].contents&readings != 0 {
+		windows[0].Notes, c = append(windows[0].Notes, c.Notes...), nil
+	}
+	if c != nil && wants[u.r.o.Want].contents&entries != 0 {
 		items, err = append(items, Item{Comm: c, Path: path, folder: u.folder, of: of, run: name}), nil
 		c.Run = name
 		if len(windows) > 0 {
@@ -220,8 +225,8 @@ func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input)
 	}
 	defer src.Close()
 	rank, host := u.rankOf(l)
-	stopped.Rank = rank
-	b.Also = stopped.Line
+	stopped.Begin(rank)
+	b.Also, b.Stepped = stopped.Line, stopped.Step
 	if err := b.Read(src, l.Path, rank, host); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/ncclras"
 	"github.com/sfstat/sfstat/ingest/nccltests"
-	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/health"
@@ -41,48 +40,13 @@ func (r *Reader) readFlightRecorder(in *Input, src *metered) (Item, error) {
 	return Item{Comm: c}, nil
 }
 
-// readStack reads a dump of py-spy, whose rank its name tells.
-func (r *Reader) readStack(in *Input, src *metered) (Item, error) {
-	c, err := pyspy.Read(src, in.Path, r.o.Limits)
-	if err != nil {
-		return Item{}, err
-	}
-	if len(c.Processes) > 1 {
-		return Item{Comm: c}, numberProcesses(c)
-	}
-	p := &c.Processes[0]
-	if p.Rank, p.Host = flightrecorder.RankOf(in.Path, r.o.Rank); p.Rank < 0 {
-		return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
-			"a dump of py-spy whose name does not tell its rank: name it pyspy_RANK.txt, or say where the rank stands with --rank-pattern"))
-	}
-	return Item{Comm: c}, nil
-}
-
-// numberProcesses gives the processes of a dump numbers, where not all tell their rank or some tell the same: in the order of the file.
-func numberProcesses(c *comms.Record) error {
-	ranks := map[int]bool{}
-	for _, p := range c.Processes {
-		ranks[p.Rank] = true
-	}
-	if len(ranks) == len(c.Processes) && !ranks[-1] {
-		return nil
-	}
-	text := "nothing tells which rank a process is: they are numbered in the order of the file:"
-	for i := range c.Processes {
-		p := &c.Processes[i]
-		if p.Rank = i; i < mostNumbered {
-			text += fmt.Sprintf(" %d is process %d,", i, p.PID)
-		}
-	}
-	c.Notes = append(c.Notes, input.Note{Kind: input.NoteRanksNumbered, Text: strings.TrimRight(text, ",")})
-	return nil
-}
-
-// mostNumbered of the processes of a dump are named in a note.
-const mostNumbered = 64
-
 func (r *Reader) readRAS(in *Input, src *metered) (Item, error) {
 	c, err := ncclras.Read(src, in.Path, r.o.Limits)
+	return Item{Comm: c}, err
+}
+
+func (r *Reader) readRASText(in *Input, src *metered) (Item, error) {
+	c, err := ncclras.ReadText(src, in.Path, r.o.Limits)
 	return Item{Comm: c}, err
 }
 
@@ -121,7 +85,7 @@ func (i Item) explains(want Wanted) bool {
 		return i.Telemetry != nil
 	}
 	kind := i.Comm.Sources[0].Kind
-	return kind == comms.SourcePySpy || kind == comms.SourceRAS
+	return kind == comms.SourcePySpy || kind == comms.SourceRAS || kind == comms.SourceHangText && len(i.Comm.Groups) == 0
 }
 
 // concludes is what another tool says in an item, nothing in others.

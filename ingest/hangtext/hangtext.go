@@ -8,6 +8,9 @@
 //	Stalled ranks:  /  3: [allreduce.a]                                           Horovod; before 0.19 [missing ranks: 3]
 //	Barrier timed out. … timed out task names: /job:jax_worker/replica:0/task:3   JAX
 //
+// Beside these it takes the stacks that Python's faulthandler prints ("Thread 0x… (most recent call first):"), and the tracebacks of
+// ranks that ended, in package file unwound.go.
+//
 // A text becomes the calls that its ranks wait in and how far each of them got, as a Flight Recorder dump has them. The
 // rank in a message of PyTorch is that in the group; the one that torchrun puts before the line is that of the job. Of a
 // group that is not of all ranks the latter is needed, else the message is counted and left out.
@@ -37,12 +40,13 @@ import (
 
 // marks are words of which one is in every line that counts.
 var marks = []string{"ollective operation timeout", "ast enqueued", "CollectiveFingerPrint(", "failed to pass monitoredBarrier", "Stalled ranks:", "Missing ranks:",
-	"[missing ranks:", "arrier timed out", "imed out task"}
+	"[missing ranks:", "arrier timed out", "imed out task", callFirst, callLast, exitCode, localRank}
 
 var (
 	prefixRank  = regexp.MustCompile(`\[(?:rank|default)(\d{1,7})\]`)
 	groupRank   = regexp.MustCompile(`\[(?:PG (?:ID \S+ PG GUID )?([^\s(\]]+?)\s?(?:\(([^)]*)\))? )?Rank (\d{1,7})\]`)
 	work        = regexp.MustCompile(`(?i)collective operation timeout: \w+\((?:SeqNum=(\d{1,15}), )?OpType=(\w+)`)
+	elements    = regexp.MustCompile(`NumelIn=(\d{1,15}), NumelOut=(\d{1,15})`)
 	ran         = regexp.MustCompile(`ran for (\d{1,15}) milliseconds`)
 	atWork      = regexp.MustCompile(`(?i)(?:at NCCL work|at work(?: sequence id)?): (\d{1,15})`)
 	status      = regexp.MustCompile(`(?i)last enqueued (?:\w+ )?work: (-?\d{1,15}), last completed (?:\w+ )?work: (-?\d{1,15})`)
@@ -68,6 +72,7 @@ type said struct {
 	seq                 int64 // of the call that it waits in; −1: not known
 	op                  string
 	shape, dtype        string
+	in, out             int64 // elements that the call takes and gives; −1: not known
 	ran                 int64 // for how long it has waited, ns; 0: not known
 	enqueued, completed int64 // −1: not known
 	timedOut, missing   bool
@@ -76,8 +81,9 @@ type said struct {
 
 // Scanner takes the lines of a log. Its zero value is ready.
 type Scanner struct {
-	Rank int   // that the name of the file tells, where nothing else does; −1: none
-	Last int64 // line that counted last; 0: none did
+	Rank  int   // that the name of the file tells, where nothing else does; −1: none
+	Last  int64 // line of the file that counted last; 0: none did
+	First int64 // line that counted first
 
 	words   ingest.Words // [marks]
 	any     ingest.Has
@@ -85,15 +91,60 @@ type Scanner struct {
 	unknown int   // messages that do not tell the rank
 	list    group // whose missing ranks the next lines name
 	until   int64 // line at which such a list ends
+
+	unwound unwound
+
+	kept      map[member]*said // what other files said
+	top, news int64            // largest number of a step so far, and new ones behind the last message
+	recovered []string         // messages behind which steps went on
+}
+
+// Begin begins a file, whose rank its name tells; −1: it tells none.
+func (s *Scanner) Begin(rank int) {
+	s.Rank, s.kept = rank, maps.Clone(s.members)
+	s.First, s.Last, s.top, s.news = 0, 0, -1, 0
+	for _, p := range s.unwound.of {
+		s.unwound.close(p)
+	}
+}
+
+// wentOn is how many new steps behind messages of a time-out show that the job went on.
+const wentOn = 2
+
+// Step takes that a step of a number follows, −1 where the line does not tell it.
+func (s *Scanner) Step(number int64) {
+	if number >= 0 && number <= s.top {
+		return
+	}
+	s.top = max(s.top, number)
+	if s.Last == 0 {
+		return
+	}
+	if s.news++; s.news < wentOn {
+		return
+	}
+	s.recovered = append(s.recovered, fmt.Sprintf("in line %d", s.First))
+	if s.First != s.Last {
+		s.recovered[len(s.recovered)-1] = fmt.Sprintf("in lines %d to %d", s.First, s.Last)
+	}
+	s.members = maps.Clone(s.kept)
+	s.First, s.Last, s.news = 0, 0, 0
 }
 
 // Line takes the line of a number.
 func (s *Scanner) Line(line []byte, at int64) {
 	listed := s.list != group{} && at <= s.until
-	if !listed && !s.marked(line) {
+	open := s.unwound.open > 0
+	if !listed && !open && !s.marked(line) {
 		return
 	}
 	text := string(line[:min(len(line), 1<<14)])
+	if s.unwind(text, at) {
+		return
+	}
+	if open && !listed && !s.marked(line) {
+		return
+	}
 	if listed && s.entry(text, at) {
 		return
 	}
@@ -122,12 +173,14 @@ func (s *Scanner) memory(m member, at int64) *said {
 	}
 	x := s.members[m]
 	if x == nil {
-		x = &said{seq: -1, enqueued: -1, completed: -1, line: at}
+		x = &said{seq: -1, enqueued: -1, completed: -1, in: -1, out: -1, line: at}
 		if len(s.members) < trace.MaxRanks {
 			s.members[m] = x
 		}
 	}
-	s.Last = at
+	if s.Last, s.news = at, 0; s.First == 0 {
+		s.First = at
+	}
 	return x
 }
 
@@ -174,6 +227,9 @@ func (s *Scanner) pytorch(text string, at int64) {
 		x.seq, x.op, x.timedOut = max(x.seq, atoi64(w[1])), strings.ToLower(w[2]), true
 		if m := ran.FindStringSubmatch(text); m != nil {
 			x.ran = atoi64(m[1]) * 1e6
+		}
+		if m := elements.FindStringSubmatch(text); m != nil {
+			x.in, x.out = atoi64(m[1]), atoi64(m[2])
 		}
 	} else if m := atWork.FindStringSubmatch(text); m != nil && x.seq < 0 {
 		x.seq, x.timedOut = atoi64(m[1]), true
@@ -276,8 +332,8 @@ func (s *Scanner) waits(text string, g group, op string, waited, at int64) {
 	}
 }
 
-// Found reports whether anything was said.
-func (s *Scanner) Found() bool { return len(s.members)+s.unknown > 0 }
+// Found reports whether anything was said of ranks that stand still.
+func (s *Scanner) Found() bool { return len(s.members)+s.unknown+s.unwound.looked > 0 }
 
 // dumped is when all reports are taken to be written, for want of dates.
 const dumped = int64(1e18)
@@ -288,7 +344,13 @@ func (s *Scanner) Record(name string) *comms.Record {
 	if s.unknown > 0 {
 		c.Notes = append(c.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf("%s: %d messages of time-outs in groups of some ranks do not tell the rank of the job, and are left out", name, s.unknown)})
 	}
-	if len(s.members) == 0 {
+	if n := len(s.recovered); n > 0 {
+		c.Notes = append(c.Notes, input.Note{Kind: input.NoteRecovered, Text: fmt.Sprintf("messages of a time-out %s are followed by %d steps or more: the job went on, or was started again", s.recovered[n-1], wentOn)})
+	}
+	if len(s.members) == 0 && s.unwound.looked == 0 {
+		if len(s.recovered) > 0 {
+			return c
+		}
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(s.members), func(a, b member) int {
@@ -299,6 +361,7 @@ func (s *Scanner) Record(name string) *comms.Record {
 			c.Processes = append(c.Processes, comms.Process{Rank: k.rank, LocalRank: -1, Device: -1, Clock: 0, Written: dumped})
 		}
 	}
+	defer s.stand(c)
 	for _, k := range keys {
 		x, p := s.members[k], slices.IndexFunc(c.Processes, func(p comms.Process) bool { return p.Rank == k.rank })
 		if x.seq < 0 && x.enqueued > x.completed && x.completed >= 0 { // calls end in order
@@ -321,8 +384,11 @@ func (s *Scanner) Record(name string) *comms.Record {
 		call := comms.UnknownCall(p)
 		call.Group, call.Seq, call.Name, call.Op, call.State = len(c.Groups)-1, x.seq, x.op, nccl.UnknownOp, comms.Started
 		call.HasEnter, call.Enter, call.Line = true, dumped-max(1, x.ran), x.line
-		if x.shape != "" || x.dtype != "" {
+		switch {
+		case x.shape != "" || x.dtype != "":
 			call.Tensors = &comms.Tensors{InSizes: [][]int64{sizes(x.shape)}, InTypes: []string{x.dtype}}
+		case x.in >= 0:
+			call.Tensors = &comms.Tensors{InSizes: [][]int64{{x.in}}, OutSizes: [][]int64{{x.out}}}
 		}
 		c.Calls = append(c.Calls, call)
 	}
@@ -360,6 +426,9 @@ func (s *Scanner) membersOf(g group) []int {
 	}
 	slices.Sort(ranks)
 	most := ranks[len(ranks)-1]
+	if g.ofAll() && g.name == "0" {
+		most = max(most, s.most())
+	}
 	if !g.ofAll() || most+1-len(ranks) >= len(ranks) {
 		return ranks
 	}
@@ -367,6 +436,19 @@ func (s *Scanner) membersOf(g group) []int {
 		ranks = append(ranks, len(ranks))
 	}
 	return ranks
+}
+
+// most returns the largest rank of which PyTorch says that it waits in a group, or Python where it is.
+func (s *Scanner) most() (most int) {
+	for k := range s.members {
+		if _, err := strconv.Atoi(k.of.name); err == nil {
+			most = max(most, k.rank)
+		}
+	}
+	for rank := range s.unwound.of {
+		most = max(most, rank)
+	}
+	return most
 }
 
 // Read takes the lines of a log.

@@ -82,10 +82,95 @@ func TestForms(t *testing.T) {
 		"Horovod, missing":               {"Missing ranks:\n1: [a, b]\n2: [a]\n", "Horovod: [0] wait in a 0, not 1, not 2"},
 		"Horovod before 0.19":            {"[1,0]<stderr>:Stalled ops:HorovodBroadcast_x_0 [missing ranks: 1, 3]\n", "Horovod: [0] wait in HorovodBroadcast_x_0 0, not 1, not 3"},
 		"JAX":                            {"DEADLINE_EXCEEDED: Barrier timed out. Id: x. # of tasks that reached the barrier: 2/4. The first task at the barrier: /job:jax_worker/replica:0/task:1. Some timed out task names:\n/job:jax_worker/replica:0/task:3\n/job:jax_worker/replica:0/task:0\n\n/job:jax_worker/replica:0/task:2 is well\n", "JAX: [1] wait in barrier 0, not 0, not 3"},
-		"nothing":                        {"step 3 time: 5\nStalled\n", "nothing"},
+		"other numbers of elements":      {all(watchdog, []int{0, 1, 3}, 88) + strings.ReplaceAll(fmt.Sprintf(watchdog, 2, 88), "In=4, NumelOut=4", "In=8, NumelOut=8"), "0: [0 1 2 3] wait in allreduce 88; differ in sizes"},
+		"other operations":               {all(watchdog, []int{0, 1, 3}, 88) + strings.ReplaceAll(fmt.Sprintf(watchdog, 2, 88), "ALLREDUCE", "ALLGATHER"), "0: [0 1 2 3] wait in allreduce 88; differ in operation"},
+		// Of the group of all, rank 3 is: it waits elsewhere.
+		"one in another group": {all(watchdog, []int{0, 1, 2}, 88) + fmt.Sprintf(part, 3, 1, 5), "0: [0 1 2] wait in allreduce 88, not 3; 7: [3] wait in call 5"},
+		"one that ended":       {raised(3) + all(watchdog, []int{0, 1, 2}, 88), "0: [0 1 2] wait in allreduce 88, not 3 perhaps"},
+		"tracebacks alone":     {raised(3), "nothing"},
+		"nothing":              {"step 3 time: 5\nStalled\n", "nothing"},
 	} {
 		if got := summary(t, c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// raised returns a traceback of a rank, as torchrun prints it.
+func raised(rank int) string {
+	text := ""
+	for _, line := range []string{"Traceback (most recent call last):", `  File "/job/train.py", line 54, in <module>`, "    main()", "    ~~~~^^", `  File "/job/data.py", line 25, in fetch`, `    raise OSError(28)`, "OSError: [Errno 28] No space left on device", "step 4"} {
+		text += fmt.Sprintf("[rank%d]: %s\n", rank, line)
+	}
+	return text
+}
+
+// looked returns what faulthandler prints of a process: the main thread comes last.
+func looked(function string) string {
+	return "Timeout (0:10:00)!\nThread 0x00007f11 (most recent call first):\n  File \"/usr/lib/python3.10/threading.py\", line 320 in wait\n\n" +
+		"Thread 0x00007f22 (most recent call first):\n  File \"/job/data.py\", line 25 in " + function + "\n  File \"/job/train.py\", line 54 in <module>\n"
+}
+
+// Where processes are and how they ended: by faulthandler, by a traceback, by torchrun.
+func TestUnwound(t *testing.T) {
+	s := Scanner{}
+	read := func(rank int, text string) {
+		s.Begin(rank)
+		if err := s.Read(strings.NewReader(text), "x", ingest.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(0, looked("fetch"))
+	read(1, "Fatal Python error: Segmentation fault\n\n"+looked("early")+"\nprinted by something else\n"+looked("late"))
+	read(-1, raised(2)+"Root Cause (first observed failure):\n  rank      : 4 (local_rank: 0)\n  exitcode  : -9 (pid: 47)\n  rank      : 5 (local_rank: 1)\n  exitcode  : -15 (pid: 48)\n")
+	read(-1, "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyError: 3\n")
+	c := s.Record("x")
+	if c == nil {
+		t.Fatal("nothing")
+	}
+	var got []string
+	for _, p := range c.Processes {
+		text := fmt.Sprintf("%d %s", p.Rank, p.Ended)
+		if len(p.Stack) > 0 {
+			text += fmt.Sprintf(" in %s:%d of %d", p.Stack[0].Function, p.Stack[0].Line, len(p.Stack))
+		}
+		got = append(got, text)
+	}
+	want := []string{"0  in fetch:25 of 2", "1  in late:25 of 2", "2 OSError: [Errno 28] No space left on device in fetch:25 of 2", "4 exit code -9 (SIGKILL, as when memory runs out)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0].Text, "tells no rank: KeyError: 3, in f") {
+		t.Errorf("%v", c.Notes)
+	}
+}
+
+// A time-out behind which new steps come is none any more; one of another file stays, and so does one behind which steps are repeated.
+func TestRecovered(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []int64
+		waits         int // ranks that wait
+		note          bool
+	}{
+		"new steps":      {[]int64{7, 8}, []int64{9, 10}, 1, true},
+		"one step":       {[]int64{7, 8}, []int64{9}, 2, false},
+		"the same steps": {[]int64{7, 8, 9}, []int64{7, 8, 9}, 2, false},
+		"without number": {nil, []int64{-1, -1}, 1, true},
+	} {
+		s := Scanner{}
+		s.Begin(0)
+		s.Line([]byte(fmt.Sprintf(watchdog, 0, 9)), 1)
+		s.Begin(1)
+		for _, n := range c.before {
+			s.Step(n)
+		}
+		s.Line([]byte(fmt.Sprintf(watchdog, 1, 9)), 20)
+		for _, n := range c.after {
+			s.Step(n)
+		}
+		r := s.Record("x")
+		if len(r.Processes) != c.waits || (len(r.Notes) == 1) != c.note || c.note && !strings.Contains(r.Notes[0].Text, "in line 20 are followed") {
+			t.Errorf("%s: %d processes, notes %v", name, len(r.Processes), r.Notes)
 		}
 	}
 }
@@ -109,6 +194,8 @@ func FuzzScanner(f *testing.F) {
 	f.Add(fmt.Sprintf(watchdog+failure, 1, 78, 79, 77))
 	f.Add("Stalled ranks:\n3: [a]\n[missing ranks: 1]\ntimed out task /task:3\n")
 	f.Add(fmt.Sprintf(print, 1, 7, "ALLREDUCE", 3))
+	f.Add(looked("f") + raised(2) + fmt.Sprintf(watchdog, 1, 78))
+	f.Add("  rank : 4 (local_rank: 0)\n  exitcode : -9 (pid: 47)\n" + fmt.Sprintf(watchdog, 1, 78))
 	f.Add("Ranks 1, 2 failed to pass monitoredBarrier in 30000 ms")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := Scanner{Rank: -1}

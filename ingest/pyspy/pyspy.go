@@ -13,8 +13,8 @@
 //
 // with the innermost frame first, local variables (--locals) indented further, and native frames (--native)
 // without a line. What stands before the first process, as a shell loop prints it, is passed over. A dump
-// names neither the rank nor the time: what a command line or a process name says of it ("--local-rank 3", "scheduler_TP3") is
-// taken where a file holds several processes.
+// names neither the rank nor the time: what a command line, a process name or a local variable says of it ("--local-rank 3",
+// "scheduler_TP3", "rank: 3") is taken.
 //
 // Cost: O(bytes).
 //
@@ -48,6 +48,7 @@ const again = "write it again: py-spy dump --pid PID > pyspy_RANK.txt"
 
 var (
 	processLine = regexp.MustCompile(`^Process (\d+): `)
+	localLine   = regexp.MustCompile(`^ {8,}(?:(local_rank)|(?:global_|world_)?rank): (\d{1,6})$`)
 	threadLine  = regexp.MustCompile(`^Thread (\S+) \([a-z+]+\)(?:: "(.*)")?$`)
 	frameLine   = regexp.MustCompile(`^    (\S.*) \(([^()]*?)(?::(\d+))?\)$`)
 	colour      = regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -70,8 +71,7 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// Read reads a dump. The rank of a process is −1 where it is the only one, as the name of the file may tell it, or where nothing
-// says it.
+// Read reads a dump. The rank and the local rank of a process are −1 where it does not tell them.
 func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) {
 	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: name, Kind: comms.SourcePySpy}}}
 	d := dump{name: name}
@@ -98,11 +98,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) 
 			idle++
 			continue
 		}
-		one := comms.Process{Rank: -1, LocalRank: -1, Device: -1, PID: p.pid, Stack: stack}
-		if len(d.processes) > 1 {
-			one.Rank = rankIn(p.command)
-		}
-		c.Processes = append(c.Processes, one)
+		c.Processes = append(c.Processes, comms.Process{Rank: p.rank, LocalRank: p.local, Device: -1, PID: p.pid, Stack: stack})
 	}
 	if idle > 0 {
 		c.Notes = append(c.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf("%s: processes without a thread named %s are left out: %d", name, mainThread, idle)})
@@ -110,24 +106,48 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) 
 	return c, nil
 }
 
-// said is where a command line or the name of a process tells the rank.
-var said = regexp.MustCompile(`--local[-_]rank[= ](\d{1,6})\b|(?:^|[-_: ])(?:TP|rank[=_ ]?)(\d{1,6})\b`)
+// Where a command line or the name of a process tells the rank, and the local rank. The ranks of nodes and of adapters are
+// others: "--node_rank 1", "--lora_rank 8".
+var (
+	saysRank  = regexp.MustCompile(`(?:^|[ :])(?:--)?(?:(?:global|world)[-_])?rank[-_= ]?(\d{1,6})\b|[-_: ]TP(\d{1,6})\b`)
+	saysLocal = regexp.MustCompile(`(?:^|[ :])(?:--)?local[-_]rank[-_= ]?(\d{1,6})\b`)
+)
 
-// rankIn returns the rank that a command line tells, −1 where it does not.
-func rankIn(command string) int {
-	m := said.FindStringSubmatch(command)
+// rankIn returns the number that a command line tells in one of the groups of an expression, −1 where it does not.
+func rankIn(command string, says *regexp.Regexp) int {
+	m := says.FindStringSubmatch(command)
 	if m == nil {
 		return -1
 	}
-	n, _ := strconv.Atoi(m[1] + m[2])
+	n, _ := strconv.Atoi(strings.Join(m[1:], ""))
 	return n
 }
 
 // process is one of a dump.
 type process struct {
-	pid     int64
-	command string
-	threads []threadStack
+	pid         int64
+	rank, local int // −1: not told
+	threads     []threadStack
+}
+
+// processOf returns a process without threads, with what its command line says.
+func processOf(pid int64, command string) process {
+	return process{pid: pid, rank: rankIn(command, saysRank), local: rankIn(command, saysLocal)}
+}
+
+// variable takes a local variable that is a rank, the innermost of a process.
+func (p *process) variable(line string) {
+	m := localLine.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	at := &p.rank
+	if m[1] != "" {
+		at = &p.local
+	}
+	if *at < 0 {
+		*at, _ = strconv.Atoi(m[2])
+	}
 }
 
 // threadStack is where a thread is.
@@ -188,7 +208,7 @@ func (d *dump) text(lines *ingest.Lines) error {
 			if err != nil || len(d.processes) == mostProcesses {
 				return input.At(lines.Pos(), input.Bad(input.ErrRange, "a process of number %.40s, or more than %d of them", m[1], mostProcesses))
 			}
-			d.processes, at = append(d.processes, process{pid: pid, command: line[len(m[0]):]}), nil
+			d.processes, at = append(d.processes, processOf(pid, line[len(m[0]):])), nil
 			continue
 		}
 		switch m := threadLine.FindStringSubmatch(line); {
@@ -201,6 +221,8 @@ func (d *dump) text(lines *ingest.Lines) error {
 			if err := at.frame(line); err != nil {
 				return input.At(lines.Pos(), err)
 			}
+		case at != nil:
+			d.processes[len(d.processes)-1].variable(line)
 		}
 	}
 }
@@ -273,7 +295,7 @@ func (d *dump) json(src io.Reader, lim ingest.Limits) error {
 		i := slices.IndexFunc(d.processes, func(p process) bool { return p.pid == t.PID })
 		if i < 0 {
 			i = len(d.processes)
-			d.processes = append(d.processes, process{pid: t.PID})
+			d.processes = append(d.processes, processOf(t.PID, ""))
 		}
 		one := threadStack{name: t.Name}
 		for _, f := range t.Frames {

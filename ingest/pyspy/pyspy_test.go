@@ -68,18 +68,30 @@ func TestRead(t *testing.T) {
 // no name, is where it is.
 func TestProcesses(t *testing.T) {
 	text := ""
-	for i, command := range []string{"python train.py --local-rank 3", "sglang::scheduler_TP4", "python HTTP2.py", "trainer rank=5"} {
-		text += fmt.Sprintf("Process %d: %s\nPython v3.10.12 (/usr/bin/python3)\n\nThread 1 (idle): \"MainThread\"\n    backward (torch/autograd/__init__.py:266)\n    step (train.py:40)\n"+
-			"Thread 8 (idle): \"Thread-1\"\n    wait (threading.py:3)\n    run (x.py:1)\n    y (x.py:2)\nThread 9 (active)\n    all_reduce (torch/distributed/distributed_c10d.py:%d)\n", 100+i, command, i)
+	type told struct{ rank, local int }
+	commands := map[int]struct {
+		command, local string
+		want           told
+	}{
+		0: {"python train.py --local-rank 3", "", told{-1, 3}},
+		1: {"sglang::scheduler_TP4", "", told{4, -1}},
+		2: {"python HTTP2.py --node_rank 1 --lora_rank 8 --machine-rank=2", "", told{-1, -1}},
+		3: {"trainer rank=5", "", told{5, -1}},
+		4: {"python x.py --rank 12 --local_rank=4", "", told{12, 4}},
+		5: {"python y.py", "            local_rank: 6\n            rank: 14\n            lora_rank: 8\n", told{14, 6}},
+	}
+	for i := range len(commands) {
+		text += fmt.Sprintf("Process %d: %s\nPython v3.10.12 (/usr/bin/python3)\n\nThread 1 (idle): \"MainThread\"\n    backward (torch/autograd/__init__.py:266)\n%s    step (train.py:40)\n"+
+			"Thread 8 (idle): \"Thread-1\"\n    wait (threading.py:3)\n    run (x.py:1)\n    y (x.py:2)\nThread 9 (active)\n    all_reduce (torch/distributed/distributed_c10d.py:%d)\n", 100+i, commands[i].command, commands[i].local, i)
 	}
 	c, err := Read(strings.NewReader(text), "x", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{3, 4, -1, 5} {
-		p := c.Processes[i]
-		if p.Rank != want || p.PID != int64(100+i) || len(p.Stack) != 3 || p.Stack[0].Function != "all_reduce" || p.Stack[0].Line != i || p.Stack[2].Function != "step" {
-			t.Errorf("process %d: %+v, want rank %d", i, p, want)
+	for i := range len(commands) {
+		p, want := c.Processes[i], commands[i].want
+		if (told{p.Rank, p.LocalRank}) != want || p.PID != int64(100+i) || len(p.Stack) != 3 || p.Stack[0].Function != "all_reduce" || p.Stack[0].Line != i || p.Stack[2].Function != "step" {
+			t.Errorf("process %d: %+v, want %+v", i, p, want)
 		}
 	}
 }

@@ -189,6 +189,9 @@ func (l *lineReader) line(line []byte) error {
 		step = t.unrolled(x)
 		l.step = step
 	}
+	if l.b.Stepped != nil && !x.validation {
+		l.b.Stepped(step)
+	}
 	if x.stamp >= 0 {
 		x.times = append(x.times, measured{ofClock, x.stamp})
 		t.resolution = max(t.resolution, x.resolution)

@@ -94,6 +94,7 @@ type Builder struct {
 	Dialects *Dialects                       // of the user, before those that are known; nil: none
 	Rank     *regexp.Regexp                  // its first group is the rank in a line; nil: as is usual
 	Also     func(line []byte, number int64) // is given every line; may be nil
+	Stepped  func(step int64)                // is given the number of the step of every line that has one, −1: not told; may be nil
 
 	columns []column
 	tracks  []*track

@@ -105,6 +105,7 @@ type Process struct {
 	Kernels   []Kernel // by Start
 	Lines     []Lines  // of a log, each operation once
 	Stack     []Frame  // where its main thread was when somebody looked, innermost first; nil: nobody did
+	Ended     string   // exception or exit code that it ended with, where Stack is that of its traceback; "": none is known
 }
 
 // Extent is how much of a file could be read.

@@ -67,10 +67,13 @@ type Result struct {
 	// MidStep: calls that some entered and others did not are those of the step in
 	// which the records were written.
 	MidStep bool
-	Untold  []int    `json:"-"` // ranks whose records do not show how far they got
-	Noted   []string // what is not known of the stacks
-	Stacks  []Stack  // of main threads, that of most ranks first; nil: nobody looked
-	Asked   *Asked   // what NCCL answered of its counts; nil: nobody asked
+	Untold  []int          `json:"-"` // ranks whose records do not show how far they got
+	Noted   []string       // what is not known of the stacks and of messages of time-outs
+	Ended   map[int]string // exceptions and exit codes of ranks that ended, as their log says
+	// Recovered are time-outs behind which the job went on.
+	Recovered []string
+	Stacks    []Stack // of main threads, that of most ranks first; nil: nobody looked
+	Asked     *Asked  // what NCCL answered of its counts; nil: nobody asked
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
@@ -133,7 +136,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood, asked: j.asked}
+		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
 		hosts.prepare()
 		for _, c := range j.profiled {
 			hosts.add(c)
@@ -141,7 +144,7 @@ func (j *Job) Analyze(o Options) *Result {
 		return hosts.Analyze(o)
 	}
 	if j.byRank == nil {
-		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Asked: j.answers()}
+		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	}
 	m := j.match()
 	t := m.align()
@@ -151,7 +154,7 @@ func (j *Job) Analyze(o Options) *Result {
 			s.tally(i)
 		}
 	}
-	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf(), Asked: j.answers()}
+	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
 		r.Calls += len(j.ranks[i].calls)

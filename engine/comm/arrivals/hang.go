@@ -133,6 +133,16 @@ func (h *Hang) Roots() (out []Root) {
 	return out
 }
 
+// Behind returns the calls whose missing ranks wait in the first of the hang.
+func (h *Hang) Behind() (out []*Blocked) {
+	for i := range h.Groups {
+		if h.Groups[i].WaitsFor == 0 {
+			out = append(out, &h.Groups[i])
+		}
+	}
+	return out
+}
+
 // Still is how many steps a wait must last to count as a hang rather than a delay.
 const Still = 10
 

@@ -21,10 +21,12 @@ type Job struct {
 	timed      int         // values of all of them
 	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
 	// use where nobody else recorded any.
-	profiled []*comms.Record
-	stood    []stood
-	notes    []string        // on the stacks
-	asked    []*comms.Record // reports of NCCL's RAS
+	profiled  []*comms.Record
+	stood     []stood
+	notes     []string        // on the stacks, and on messages of time-outs
+	ended     map[int]string  // how ranks ended
+	recovered []string        // time-outs behind which the job went on
+	asked     []*comms.Record // reports of NCCL's RAS
 
 	ranks  []rank
 	byRank map[int]int
@@ -118,6 +120,9 @@ func (j *Job) Add(c *comms.Record) error {
 func (j *Job) add(c *comms.Record) {
 	a := j.adding(c)
 	for p := range c.Processes {
+		if (c.Processes[p].Stack != nil || c.Processes[p].Ended != "") && !slices.ContainsFunc(c.Groups, func(g comms.Group) bool { return g.Process == p }) {
+			continue // it says nothing of calls
+		}
 		j.merge(a.process(p))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Stack is where the main threads of some ranks were when somebody looked: ranks of equal stacks are one.
@@ -28,24 +29,34 @@ type stood struct {
 	stack []comms.Frame
 }
 
-// stands keeps the stacks of a record; it reports whether there is nothing else in it.
+// stands keeps the stacks of a record, and what messages of a time-out leave open; it reports whether there is nothing else in it.
 func (j *Job) stands(c *comms.Record) (alone bool) {
 	for _, p := range c.Processes {
 		if p.Stack != nil {
 			j.stood = append(j.stood, stood{p.Rank, p.Host, p.Stack})
 			alone = true
 		}
+		if p.Ended != "" {
+			if j.ended == nil {
+				j.ended = map[int]string{}
+			}
+			j.ended[p.Rank] = p.Ended
+		}
 	}
-	if alone = alone && len(c.Groups) == 0; alone {
-		for _, n := range c.Notes {
+	said := slices.ContainsFunc(c.Sources, func(s comms.Source) bool { return s.Kind == comms.SourceHangText })
+	alone = (alone || said) && len(c.Groups) == 0
+	for _, n := range c.Notes {
+		if n.Kind == input.NoteRecovered {
+			j.recovered = append(j.recovered, n.Text)
+		} else if alone || said {
 			j.notes = append(j.notes, n.Text)
 		}
 	}
 	return alone
 }
 
-// Looked reports whether somebody looked where ranks are: stacks were added, or counts of NCCL.
-func (j *Job) Looked() bool { return len(j.stood)+len(j.asked) > 0 }
+// Looked reports whether something tells of ranks that stood: stacks, counts of NCCL, a time-out that was got over.
+func (j *Job) Looked() bool { return len(j.stood)+len(j.asked)+len(j.recovered) > 0 }
 
 // stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
 func (j *Job) stacksOf() []Stack {

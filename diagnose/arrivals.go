@@ -48,6 +48,20 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 	}})
 }
 
+// addUnawaited adds the rank that enters calls last more often than chance, where no call shows that others wait for it
+// and no rank is late otherwise.
+func (j *judge) addUnawaited(claims []Finding) []Finding {
+	late := func(f Finding) bool {
+		return f.Cause == CauseLate && !f.BelowMinGain && f.Confidence > evidence.Insufficient
+	}
+	if j.entered == nil || j.entered.Unawaited == nil || slices.ContainsFunc(claims, late) {
+		return claims
+	}
+	f := j.enteredLate(j.entered, []claim.Claim{*j.entered.Unawaited})[0]
+	f.lack(evidence.Lack{Reason: evidence.NobodyWaits, AtMost: evidence.Ambiguous})
+	return j.order(append(slices.Clone(claims), f))
+}
+
 // leaveOutPunctual leaves out of ranks that are late together those that enter no call late.
 func (j *judge) leaveOutPunctual(claims []Finding) []Finding {
 	own := make([]int, len(j.late))

@@ -243,8 +243,12 @@ func confidenceIn(c claim.Certainty) evidence.Confidence {
 }
 
 // lateArrivals returns the findings of ranks that arrive late by their own delay.
-func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
-	for _, c := range slices.Concat(r.Late, r.Doubted) {
+func (j *judge) lateArrivals(r *arrivals.Result) []Finding {
+	return j.enteredLate(r, slices.Concat(r.Late, r.Doubted))
+}
+
+func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Finding) {
+	for _, c := range claims {
 		l, p, rank := c.Entered, &r.Places[c.Entered.Place], c.Rank()
 		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),

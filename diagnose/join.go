@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // testimony is what another recording of the same run claims beside its steps: a profiler's traces, operators,
@@ -52,13 +53,21 @@ const seesMore = 1.25
 func (f *Finding) agree(l *Finding, w evidence.Witness) {
 	w.Agrees, w.Confidence = true, l.Confidence
 	w.Raised = f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
+	e, entered := evidence.EntersLast(l.Evidence, w.Source)
+	uncertain := entered && w.Source == evidence.FromArrivals && f.Confidence < evidence.Supported && l.Confidence >= evidence.Supported
 	f.Confidence = max(f.Confidence, l.Confidence)
 	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		lack, ok := e.(evidence.Lack)
-		return ok && lack.AtMost < f.Confidence // which the other recording makes up for
+		switch e := e.(type) {
+		case evidence.Lack:
+			return e.AtMost < f.Confidence // which the other recording makes up for
+		case evidence.LastToArrive:
+			return uncertain && e.P > gates.Supported
+		}
+		return false
 	})
-	f.Evidence = append(f.Evidence, w)
-	if e, ok := evidence.EntersLast(l.Evidence, w.Source); ok {
+	if f.Evidence = append(f.Evidence, w); uncertain {
+		f.P, f.Evidence = min(f.P, e.P), slices.Insert(f.Evidence, 0, evidence.Observation(e))
+	} else if entered {
 		f.Evidence = append(f.Evidence, e)
 	}
 	if f.Stage == "" && w.Source == evidence.FromArrivals {
@@ -71,8 +80,8 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		f.Host = l.Host
 	}
 	if l.RunGain > f.RunGain && (w.Raised || l.RunGain > seesMore*f.RunGain) {
-		if w.Source == evidence.FromArrivals && l.Stage != "" && l.Excess > 2*f.Excess {
-			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is
+		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess) {
+			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is, or where it is known to be
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
 		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })

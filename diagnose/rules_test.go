@@ -196,6 +196,19 @@ var ruleTests = map[string]func(t *testing.T){
 			t.Errorf("rank 2 entered on time and waited for rank 3: %v, first is rank %d", f.Confidence, *claims[0].Rank)
 		}
 	},
+	"who enters last beyond chance, though nobody is seen to wait, may be late where nobody else is": func(t *testing.T) {
+		last := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{5}, Host: -1, Steps: claim.Struck{Count: 20, Of: 20}, Size: 30e6, Length: 100e6,
+			Saves: claim.Saving{AtMost: 0.3}, P: 1e-4, Certainty: claim.Strong, Entered: &claim.Entered{Delay: 30e6, Last: 20, Points: 20}}
+		entered := arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Op: "gloo:all_reduce", Repeats: true, Points: 20}}, Unawaited: &last}
+		v := withEntries(stepsOf(), entered).merge(nil)
+		if len(v.Findings) != 1 || *v.Findings[0].Rank != 5 || v.Findings[0].Confidence != evidence.Ambiguous {
+			t.Errorf("%+v", v.Findings)
+		}
+		v = withEntries(stepsOf(claimed(2, "forward", 0.2, evidence.Strong)), entered).merge(nil)
+		if len(v.Findings) != 1 || *v.Findings[0].Rank != 2 {
+			t.Errorf("with rank 2 late: %+v", v.Findings)
+		}
+	},
 	"ranks that enter no call late by themselves are not late with others": func(t *testing.T) {
 		together := claimed(2, "forward", 0.2, evidence.Strong)
 		together.Ranks, together.Evidence = []int{2, 3}, []evidence.Observation{evidence.LateTogether{Ranks: []int{2, 3}}}

@@ -56,7 +56,10 @@ type Result struct {
 	// Late are claims about one rank each, by what they save; Doubted those about ranks that are late more often
 	// than is likely where Late is empty, which may be chance. Their parts and [claim.Entered] count in Places.
 	Late, Doubted []claim.Claim
-	Joint         float64 // part of what repeats that goes when all of them are fixed
+	// Unawaited is a claim about a rank that enters last more often than chance, where nobody else is late and no call
+	// shows that the others wait for it; nil: there is none.
+	Unawaited *claim.Claim
+	Joint     float64 // part of what repeats that goes when all of them are fixed
 	// Between is who is longest between the steps, where calls are entered there.
 	Between Between
 	// Transfers are what follows the last entries of stages.
@@ -136,7 +139,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
+		hosts := &Job{hosts: j.hosts, locals: j.locals, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
 		hosts.prepare()
 		for _, c := range j.profiled {
 			hosts.add(c)
@@ -235,7 +238,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: line, Phase: line.Phase,
 			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.lineAt(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
 			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
-		if k.tensors != nil {
+		if k.tensors != nil && !s.varies[p.kind] {
 			out.Bytes = comms.Elements(k.tensors.InSizes)
 		}
 		arrivals, _ := s.apart(p.cohorts, s.at)
@@ -301,6 +304,9 @@ func (r *Result) suspected() (list []*claim.Claim) {
 	}
 	for i := range r.Doubted {
 		list = append(list, &r.Doubted[i])
+	}
+	if r.Unawaited != nil {
+		list = append(list, r.Unawaited)
 	}
 	return list
 }

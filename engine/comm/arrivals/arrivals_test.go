@@ -3,6 +3,7 @@ package arrivals
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -342,6 +343,72 @@ func TestProfiledOnHosts(t *testing.T) {
 		if ranks > 2 && named < jobs*9/10 {
 			t.Errorf("%d ranks: named in %d of %d jobs", ranks, named, jobs)
 		}
+	}
+}
+
+// TestLateBeforeBothBuckets: a rank that loses as much before each of two calls that nobody waits for until the end is
+// named with both, whichever it is: that others wait for the last of them explains the next step, and not that they
+// wait for the first, although the rank then seems to differ from them by less.
+func TestLateBeforeBothBuckets(t *testing.T) {
+	for late := range 4 {
+		for seed := range uint64(5) {
+			s := synthetic{seed: seed, ranks: 8, steps: 20, buckets: 2, jitter: 2, perHost: 8, profiled: true, delay: 90, late: []int{late}, twice: true}
+			r := s.job().Analyze(Options{})
+			if len(r.Late) != 1 || r.Late[0].Rank() != late || math.Abs(float64(r.Late[0].Size)/ms-180) > 10 {
+				t.Errorf("seed %d: late %+v, want rank %d by 180 ms", seed, r.Late, late)
+			}
+		}
+	}
+}
+
+// TestOneClockOfAHost: ranks that their recorder numbers apart on one host have one clock, however they are apart; of
+// containers that have their name from one image each has the number 0, and its own clock.
+func TestOneClockOfAHost(t *testing.T) {
+	for name, c := range map[string]struct {
+		local  func(int) int
+		clocks int
+	}{
+		"numbered":   {func(r int) int { return r }, 1},
+		"containers": {func(int) int { return 0 }, 3},
+		"not known":  {func(int) int { return -1 }, 3},
+	} {
+		s := synthetic{seed: 3, ranks: 3, steps: 40, buckets: 1, jitter: 1, perHost: 3}
+		j := s.job()
+		j.hosts, j.locals = map[int]string{}, map[int]int{}
+		for r := range j.ranks {
+			j.hosts[r], j.locals[r] = "node0", c.local(r)
+			for i := range j.ranks[r].calls { // each is 3 s further off than the one before
+				j.ranks[r].calls[i].enter += int64(r) * 3000 * ms
+			}
+		}
+		if r := j.Analyze(Options{}); len(r.Clocks) != c.clocks {
+			t.Errorf("%s: %d clocks, want %d", name, len(r.Clocks), c.clocks)
+		}
+	}
+}
+
+// TestLastAndNotWaitedFor: who enters last at every point of calls of which no wait shows is told as one who may be
+// late; ranks that enter in any order are not.
+func TestLastAndNotWaitedFor(t *testing.T) {
+	job := func(late int) *Job { // ranks keep their distance, waiting for one another somewhere between the calls
+		rng := rand.New(rand.NewPCG(9, 9))
+		j := synthetic{seed: 3, ranks: 3, steps: 30, buckets: 1, jitter: 1, perHost: 3}.job()
+		for i := range j.ranks[0].calls {
+			for r := range j.ranks {
+				at := float64(100*i) + 2*rng.NormFloat64()
+				if r == late {
+					at += 40
+				}
+				j.ranks[r].calls[i].enter = int64(at * ms)
+			}
+		}
+		return j
+	}
+	if r := job(1).Analyze(Options{}); len(r.Late) == 0 && (r.Unawaited == nil || r.Unawaited.Rank() != 1 || r.Unawaited.Saves.AtMost < 0.35) {
+		t.Errorf("late %+v, unawaited %+v, want rank 1 by 40 of 100 ms", r.Late, r.Unawaited)
+	}
+	if r := job(-1).Analyze(Options{}); r.Unawaited != nil {
+		t.Errorf("nobody is last: %+v", r.Unawaited)
 	}
 }
 

@@ -39,7 +39,7 @@ func (m *matching) aligned() *timed {
 	t.places = m.places()
 	t.divide(m.hostOf)
 	if t.apartWithinHosts() {
-		t.divide(func(int) string { return "" })
+		t.divide(t.machineOf)
 		if t.begin(); t.agree {
 			t.divide(m.hostOf)
 		}
@@ -62,6 +62,42 @@ func (m *matching) aligned() *timed {
 }
 
 func (m *matching) hostOf(r int) string { return cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id]) }
+
+// machineOf returns the host of a rank whose recorder numbered all its ranks apart, else "": containers that have
+// their name from one image number theirs alike.
+func (m *matching) machineOf(r int) string {
+	host := m.hosts[m.ranks[r].id]
+	if host == "" {
+		return ""
+	}
+	if m.machines == nil {
+		m.machines = m.numbered()
+	}
+	if !m.machines[host] {
+		return ""
+	}
+	return host
+}
+
+// numbered returns the hosts on which every rank has a number of its own.
+func (j *Job) numbered() map[string]bool {
+	type place struct {
+		host  string
+		local int
+	}
+	out, taken := map[string]bool{}, map[place]bool{}
+	for id, host := range j.hosts {
+		if _, ok := out[host]; !ok {
+			out[host] = true
+		}
+		at := place{host, j.locals[id]}
+		if at.local < 0 || taken[at] {
+			out[host] = false
+		}
+		taken[at] = true
+	}
+	return out
+}
 
 // divide gives every domain a clock: ranks of one have one, and a rank of domain "" has
 // its own.
@@ -139,7 +175,7 @@ func (t *timed) apartOnHost(c cohort, of [][]int64) {
 	}
 	mid := medians(on)
 	for _, e := range c {
-		if d := t.domain[e.Process]; len(on[d]) > 1 {
+		if d := t.domain[e.Process]; len(on[d]) > 1 && t.machineOf(int(e.Process)) == "" {
 			of[e.Process] = append(of[e.Process], t.at(e)-mid[d])
 		}
 	}
@@ -271,7 +307,7 @@ func (t *timed) center() {
 	}
 }
 
-// syncs are the points at which ranks wait for all others, which are those of no message and no tree. A rank
+// syncs are the points at which ranks wait for all others, which are those of no message and no root. A rank
 // has left one where it enters the call before which it waits for it.
 func (t *timed) syncs() iter.Seq[[]clock.Entry] {
 	lags := make([][]int8, len(t.ranks)) // of each call, to the one before it that is waited for
@@ -298,7 +334,7 @@ func (t *timed) syncs() iter.Seq[[]clock.Entry] {
 	return func(yield func([]clock.Entry) bool) {
 		var sync []clock.Entry
 		for i := range t.points {
-			if t.points[i].Message || t.inTree(int32(i)) {
+			if _, few := t.rootWaitAt(int32(i)); few || t.points[i].Message {
 				continue
 			}
 			sync = sync[:0]

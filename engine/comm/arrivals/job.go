@@ -16,6 +16,7 @@ import (
 // Job is what all processes of a job recorded. The zero Job is empty.
 type Job struct {
 	hosts      map[int]string // of ranks, where the records do not tell them
+	locals     map[int]int    // numbers of ranks on their hosts, by the same recorders; negative: not known
 	timelines  []timeline
 	timelineOf map[int]int // index of timelines, by rank
 	timed      int         // values of all of them

@@ -33,6 +33,42 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		r.Doubted = nil
 	}
 	s.unconnected(r, of)
+	if len(r.Late) == 0 && len(r.Doubted) == 0 && r.Set == nil {
+		s.lastUnawaited(r, o)
+	}
+}
+
+// lastUnawaited finds the rank that enters last more often than chance, by enough to act on, where no call shows that
+// the others wait for it and yet the ranks stay together: what holds them is not recorded, and it may be that rank.
+func (s *strikes) lastUnawaited(r *Result, o Options) {
+	l := r.Latest
+	if l.Rank < 0 || !l.Significant() || s.blocks != nil || s.places[l.Place].lag > 0 || s.places[l.Place].mixed {
+		return
+	}
+	all, at := s.places[l.Place].cohorts, &r.Places[l.Place]
+	begin, end := s.middle(all[0]), s.middle(all[len(all)-1])
+	every := (end - begin) / int64(max(1, len(all)-1))
+	least := cmp.Or(o.MinGain, 0.10)
+	if float64(l.Behind) < least*float64(every) || !s.staysClose(all) {
+		return
+	}
+	rank := s.byRank[l.Rank]
+	g := s.groups[s.call(all[0][0]).group]
+	struck := claim.Struck{Count: l.N, Of: l.Of, Last: l.Of - 1, Pattern: claim.Constant, Incidents: 1}
+	if r.Step > 0 && 2*every > 3*r.Step { // it is entered in some steps only
+		struck.Of, struck.Pattern = int((end-begin)/r.Step)+1, claim.Irregular
+		struck.Last = struck.Of - 1
+	}
+	c := claim.Claim{Source: claim.Entries, Kind: claim.Rank, Cause: claim.Late, Ranks: []int{l.Rank}, Together: []int{l.Rank}, Host: -1, Group: g.name,
+		Parts: []claim.Part{{Stage: l.Place, Size: l.Behind, Charged: l.Behind * int64(l.N)}},
+		Steps: struck, Size: l.Behind, Length: every,
+		Saves: claim.Saving{AtMost: float64(l.Behind) / float64(every)}, P: l.P, Certainty: claim.Strong}
+	if h := s.hostOf(rank); h != "" {
+		c.Hosts = []string{h}
+	}
+	c.Entered = &claim.Entered{Place: l.Place, Desc: g.desc, Stage: at.Stage, Delay: l.Behind, Last: l.N, Points: l.Of,
+		First: begin, End: end}
+	r.Unawaited = &c
 }
 
 // lateAmong is late of ranks that calls connect.

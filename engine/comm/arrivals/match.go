@@ -27,12 +27,15 @@ func back(e entry, calls int32) entry { return entry{Process: e.Process, Call: e
 // matching is a job whose calls are matched across ranks.
 type matching struct {
 	*Job
-	points  []point
-	of      [][]int32 // [rank][call] → point
-	members [][]int   // [group] ranks, as indices of Job.ranks, that have entries or should
-	absent  [][]int   // [group] global ranks of members without a record
-	byOrder []bool    // [group] numbers differ between the ranks, so calls are matched by order
-	silent  []bool    // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
+	points   []point
+	of       [][]int32       // [rank][call] → point
+	members  [][]int         // [group] ranks, as indices of Job.ranks, that have entries or should
+	absent   [][]int         // [group] global ranks of members without a record
+	byOrder  []bool          // [group] numbers differ between the ranks, so calls are matched by order
+	site     []int32         // [kind] the kind that stands for its line of the program: sizes that change from step to step are one call's
+	varies   []bool          // [kind] it stands for calls of several sizes
+	machines map[string]bool // hosts whose ranks have one clock, whatever their entries; nil: nobody asked
+	silent   []bool          // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
 
 // match matches the calls of all ranks.
@@ -47,6 +50,7 @@ func (j *Job) match() *matching {
 	m.join()
 	m.uncounted()
 	o.Unsure = m.silent
+	m.site, m.varies = m.sites()
 	m.points, m.byOrder = points.Match(m.callsOf(), o)
 	for r := range j.ranks {
 		m.of[r] = make([]int32, len(j.ranks[r].calls))
@@ -232,6 +236,7 @@ func (m *matching) ends(r int, c call) (from, to int32) {
 
 func (m *matching) call(e entry) *call   { return &m.ranks[e.Process].calls[e.Call] }
 func (m *matching) kindOf(e entry) *kind { return &m.kinds[m.call(e).kind] }
+func (m *matching) siteOf(e entry) int32 { return m.site[m.call(e).kind] }
 func (m *matching) enter(e entry) int64  { return m.call(e).enter }
 func (j *Job) isMessage(c *call) bool {
 	op := j.kinds[c.kind].op

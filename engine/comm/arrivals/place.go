@@ -54,7 +54,7 @@ func (m *matching) places() []place {
 		if p.Message {
 			for _, e := range p.Entries {
 				if e.Call > 0 {
-					k := ofStep{key{m.call(e).kind, m.kindBefore(e), 0}, p.Number}
+					k := ofStep{key{m.siteOf(e), m.siteBefore(e), 0}, p.Number}
 					messages[k] = append(messages[k], e)
 				}
 			}
@@ -65,9 +65,9 @@ func (m *matching) places() []place {
 		if len(p.Entries) < 2 || len(p.Entries) < len(m.members[p.Group]) || slices.ContainsFunc(p.Entries, first) {
 			continue
 		}
-		before := m.kindBefore(e)
-		at := put(key{m.call(e).kind, before, phase[i]}, p.Entries)
-		at.mixed = at.mixed || slices.ContainsFunc(p.Entries, func(e entry) bool { return m.kindBefore(e) != before })
+		before := m.siteBefore(e)
+		at := put(key{m.siteOf(e), before, phase[i]}, p.Entries)
+		at.mixed = at.mixed || slices.ContainsFunc(p.Entries, func(e entry) bool { return m.siteBefore(e) != before })
 	}
 	for k, c := range messages {
 		if len(c) > 1 {
@@ -84,8 +84,8 @@ func (m *matching) places() []place {
 	return out
 }
 
-// kindBefore is the kind of the call before an entry.
-func (m *matching) kindBefore(e entry) int32 { return m.call(back(e, 1)).kind }
+// siteBefore is the site of the call before an entry.
+func (m *matching) siteBefore(e entry) int32 { return m.siteOf(back(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
 // alone do not show, the points within the period, or within the recorded step.
@@ -179,9 +179,9 @@ func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
 		}
 		e, before := m.points[p].Entries[0], int32(-1)
 		if e.Call > 0 {
-			before = m.kindBefore(e)
+			before = m.siteBefore(e)
 		}
-		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
+		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.siteOf(e))<<32|int64(uint32(before)))
 		count[kinds[len(kinds)-1]]++
 	}
 	from := 0

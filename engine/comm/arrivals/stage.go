@@ -44,11 +44,11 @@ func (j *Job) AddWindow(w *trace.Window) {
 		}
 	}
 	if j.hosts == nil {
-		j.hosts, j.timelineOf = map[int]string{}, map[int]int{}
+		j.hosts, j.locals, j.timelineOf = map[int]string{}, map[int]int{}, map[int]int{}
 	}
 	for at, r := range w.Ranks {
 		if r.Host != "" {
-			j.hosts[r.ID] = r.Host
+			j.hosts[r.ID], j.locals[r.ID] = r.Host, r.LocalRank
 		}
 		i, ok := j.timelineOf[r.ID]
 		if !ok && len(j.timelines) >= timelineRanks && j.timed >= timelineValues {

@@ -10,19 +10,18 @@ import (
 type timed struct {
 	*matching
 	places  []place
-	offset  []int64        // [rank] added to its clock
-	times   [][]int64      // [rank][call] of entries on the common clock: looked up more than anything else
-	release []int64        // [point] its last entry
-	tree    map[int32]bool // kinds of broadcasts whose members do not wait for everybody
-	domain  []int          // [rank] whose clock it reads
+	offset  []int64   // [rank] added to its clock
+	times   [][]int64 // [rank][call] of entries on the common clock: looked up more than anything else
+	release []int64   // [point] its last entry
+	domain  []int     // [rank] whose clock it reads
 	clocks  []Clock
 	agree   bool // the clocks suit the waits as they are
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
 	blocks []bool
-	held   map[way]bool     // whose senders wait for the receiver
-	root   map[rooted]int32 // process that waits for all members of such a call, which hand in and go on
-	waits  [][]int8         // as lags has it, where members of points come to them from different calls; else nil
+	held   map[way]bool        // whose senders wait for the receiver
+	roots  map[rooted]rootWait // how members of rooted operations wait that do not wait for all
+	waits  [][]int8            // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // maxLag is how many calls back the blocking call may be: prefetching frameworks
@@ -170,20 +169,15 @@ func (t *timed) wayOf(e entry) way {
 }
 
 // releaseFor is when the host of a blocking entry may continue: when the last member
-// has entered; for a message, when it was sent, unless its sender is held; for a broadcast,
-// when the members that forward the data have entered; at once for who hands in to a root and goes on.
+// has entered; for a message, when it was sent, unless its sender is held; for a rooted operation,
+// when the members that it waits for have entered.
 func (t *timed) releaseFor(e entry) int64 {
 	p := t.of[e.Process][e.Call]
 	if t.points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
 		return t.at(e)
 	}
-	if len(t.root) > 0 {
-		if root, ok := t.root[rooted{t.call(e).kind, t.call(e).group}]; ok && root != e.Process {
-			return t.at(e)
-		}
-	}
-	if t.inTree(p) {
-		return t.treeRelease(p, e.Process)
+	if w, ok := t.rootWaitAt(p); ok {
+		return t.releaseOf(w, p, e.Process)
 	}
 	return t.release[p]
 }
@@ -216,39 +210,13 @@ const learned = 64
 // no rank precedes.
 func (t *timed) learn() {
 	t.releases()
-	t.trees()
-	t.roots()
+	t.findRoots()
 	t.learnKinds()
 	for i := range t.places {
 		p := &t.places[i]
 		sample := t.sample(p.cohorts)
 		gathers := t.gathers(sample)
-		p.lag = 0
-		least, best := int64(0), int64(math.MaxInt64)
-		var of [maxLag + 1]int64
-		for lag := range of {
-			of[lag] = math.MaxInt64
-			if lag > 0 && t.early(sample, int8(lag)) {
-				continue
-			}
-			s, within := t.scatter(sample, int8(lag))
-			if !gathers {
-				s = within
-			}
-			of[lag] = s
-			if lag > 0 {
-				best = min(best, s)
-				continue
-			}
-			least = s - within/20
-			if len(sample) < 3 {
-				least = s / 4
-			}
-		}
-		if best < least {
-			// Of those that leave about as little, the last: who waits for it has the others behind him.
-			p.lag = int8(slices.IndexFunc(of[1:], func(s int64) bool { return s < least && s-s/10 <= best })) + 1
-		}
+		p.lag = t.lagByScatter(sample, gathers)
 		if p.lag == 0 && !gathers && (t.onHost(sample) || t.together(p.cohorts)) {
 			p.lag = t.shared(sample)
 		}
@@ -257,6 +225,41 @@ func (t *timed) learn() {
 		}
 	}
 	t.learnAcross()
+}
+
+// lagByScatter returns how many calls back the one is that ranks wait for before the cohorts: of those that no rank
+// precedes, the last that leaves about as little scatter within the ranks as any, if it leaves less than no wait
+// does; else 0. What ranks always differ by does not tell one call from another, since a rank that is late before
+// each of them is so by different amounts; it counts against no wait where ranks come together.
+func (t *timed) lagByScatter(sample []cohort, gathers bool) int8 {
+	const none = math.MaxInt64
+	var all, within [maxLag + 1]int64
+	best := int64(none)
+	for lag := range within {
+		if lag > 0 && t.early(sample, int8(lag)) {
+			all[lag], within[lag] = none, none
+			continue
+		}
+		if all[lag], within[lag] = t.scatter(sample, int8(lag)); lag > 0 {
+			best = min(best, within[lag])
+		}
+	}
+	if best == none {
+		return 0
+	}
+	lag := slices.IndexFunc(within[1:], func(s int64) bool { return s-s/10 <= best }) + 1
+	leaves, without := within[lag], within[0]
+	if gathers {
+		leaves, without = all[lag], all[0]
+	}
+	least := without - within[0]/20
+	if len(sample) < 3 {
+		least = without / 4
+	}
+	if leaves >= least {
+		return 0
+	}
+	return int8(lag)
 }
 
 // evened is the call that all members of the cohorts entered together and that no rank
@@ -352,9 +355,11 @@ const drift = 0.18
 // it changes from cohort to cohort. Ranks that wait for nobody drift apart, as
 // random walks do.
 func (t *timed) together(cohorts []cohort) bool {
-	if len(cohorts) < leastTogether {
-		return false
-	}
+	return len(cohorts) >= leastTogether && t.staysClose(cohorts)
+}
+
+// staysClose reports likewise of any number of cohorts; of few, ranks that wait for nobody may look so.
+func (t *timed) staysClose(cohorts []cohort) bool {
 	ranks, _ := t.apart(cohorts, t.at)
 	about, change := int64(0), int64(0)
 	for _, x := range ranks {
@@ -545,7 +550,7 @@ func (t *timed) lags() [][]int8 {
 		calls := t.ranks[r].calls
 		lag[r] = make([]int8, len(calls))
 		for i := 1; i < len(calls); i++ {
-			lag[r][i] = usual[site{calls[i].kind, calls[i-1].kind}]
+			lag[r][i] = usual[site{t.site[calls[i].kind], t.site[calls[i-1].kind]}]
 		}
 	}
 	for i := range t.places {

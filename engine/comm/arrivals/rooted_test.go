@@ -2,7 +2,9 @@ package arrivals
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace/comms"
@@ -149,4 +151,94 @@ func reduces(seed uint64, late int) *Job {
 		panic(err)
 	}
 	return j
+}
+
+// handsOut returns when the members of an operation go on that started at given times, as Gloo makes it: data goes
+// along a binomial tree, or from and to the root at once, and who sends is held until the other end has entered.
+func handsOut(op nccl.Op, root int, entered []float64) []float64 {
+	n := len(entered)
+	out := slices.Clone(entered)
+	meet := func(a, b int) {
+		out[a], out[b] = max(out[a], entered[b]), max(out[b], entered[a])
+	}
+	for v := range n {
+		member := (v + root) % n
+		switch {
+		case op != nccl.Broadcast:
+			meet(root, member)
+		case v > 0: // data comes from each on the way to the root, and what it hands on is taken
+			meet((v&^(1<<(bits.Len(uint(v))-1))+root)%n, member)
+			for w := v; w > 0; w &^= 1 << (bits.Len(uint(w)) - 1) {
+				out[member] = max(out[member], entered[(w+root)%n])
+			}
+			out[member] = max(out[member], entered[root])
+		}
+	}
+	return out
+}
+
+// handingOut is a job in which every step has a rooted operation, an exchange of all with all and an all-reduce.
+// One rank is late before one of them in every step.
+func handingOut(seed uint64, op nccl.Op, ranks, root, late, before int) *Job {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	now := make([]float64, ranks)
+	calls := make([][]comms.Call, ranks)
+	members := make([]int, ranks)
+	for range 48 {
+		for k, op := range []nccl.Op{op, nccl.AlltoAll, nccl.AllReduce} {
+			last := 0.0
+			for r := range now {
+				now[r] += []float64{12, 15, 25}[k] * (1 + 0.04*rng.NormFloat64())
+				if r == late && k == before {
+					now[r] += 40
+				}
+				x := comms.UnknownCall(r)
+				x.Group, x.Name, x.Op, x.Seq, x.Enter, x.HasEnter = r, "gloo:"+op.String(), op, int64(len(calls[r])+1), int64(now[r]*ms), true
+				calls[r] = append(calls[r], x)
+				last = max(last, now[r])
+			}
+			if k == 0 {
+				copy(now, handsOut(op, root, now))
+				continue
+			}
+			for r := range now {
+				now[r] = last
+			}
+		}
+	}
+	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
+	for r := range now {
+		members[r] = r
+		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
+		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: members, Rank: r, Enqueued: -1, Completed: -1})
+		c.Calls = append(c.Calls, calls[r]...)
+	}
+	j := &Job{}
+	if err := j.Add(c); err != nil {
+		panic(err)
+	}
+	return j
+}
+
+// TestRootIsHeld: a rank that is late in every step before a rooted operation is named, and not the root that its
+// receipt holds, nor who has the data from it; who is late after it is named too, and nobody of a healthy job.
+func TestRootIsHeld(t *testing.T) {
+	for _, op := range []nccl.Op{nccl.Broadcast, nccl.Gather, nccl.Scatter} {
+		for _, ranks := range []int{4, 6} {
+			for _, root := range []int{0, 2} {
+				for late := -1; late < ranks; late++ {
+					for before := range 3 {
+						r := handingOut(uint64(10*late+before+20), op, ranks, root, late, before).Analyze(Options{})
+						var got []int
+						for _, l := range r.Late {
+							got = append(got, l.Rank())
+						}
+						if late < 0 && got != nil || late >= 0 && (len(got) != 1 || got[0] != late || math.Abs(float64(r.Late[0].Size)/ms-40) > 3) {
+							t.Errorf("%v of %d ranks from %d, rank %d late before call %d: %v", op, ranks, root, late, before, got)
+						}
+					}
+				}
+			}
+		}
+	}
 }

@@ -1,0 +1,129 @@
+package arrivals
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// rooted is the broadcasts, gathers or reduces of one kind in a group.
+type rooted struct{ kind, group int32 }
+
+// shape is how the members of a rooted operation wait for one another.
+type shape uint8
+
+const (
+	tree shape = iota // each hands on what it gets along a binomial tree, and is held until those that it hands it to have entered
+	star              // one hands to all, and is held likewise; the others wait for it
+	from              // the others wait for the root, which waits for nobody
+	into              // the root waits for all others, which hand in and go on
+	meet              // the root waits for all others, and these are held until it has entered
+)
+
+// shapesOf are those in which an operation may be made besides one in which all wait for all.
+func shapesOf(op nccl.Op) []shape {
+	switch op {
+	case nccl.Broadcast, nccl.Scatter:
+		return []shape{tree, star, from}
+	case nccl.Gather, nccl.Reduce:
+		return []shape{into, meet}
+	}
+	return nil
+}
+
+// rootWait is the shape of a rooted operation, and its root as an index of its members.
+type rootWait struct {
+	shape shape
+	root  int32
+}
+
+// mostRoots bounds the members of which the root is looked for, the first ones, and rootWork what that takes: entries
+// that are looked at for all of them.
+const (
+	mostRoots = 64
+	rootWork  = 1 << 22
+)
+
+// findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
+// and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
+// included: a rank that is late in every step holds, in every step, those that hand to it and nobody else.
+func (t *timed) findRoots() {
+	t.roots = map[rooted]rootWait{}
+	of := map[rooted][]cohort{}
+	for i := range t.places {
+		p := &t.places[i]
+		if shapesOf(t.kinds[p.before].op) == nil {
+			continue
+		}
+		for _, c := range t.sample(p.cohorts) {
+			r := rooted{p.before, t.call(back(c[0], 1)).group}
+			of[r] = append(of[r], c)
+		}
+	}
+	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rooted) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
+		sample := of[r]
+		least, _ := t.scatter(sample, 1)
+		if least -= least / 20; len(sample) < enough {
+			least /= 4
+		}
+		members := len(t.members[r.group])
+		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members)))
+		best, found := rootWait{}, false
+		for _, shape := range shapesOf(t.kinds[r.kind].op) {
+			for root := range int32(roots) {
+				t.roots[r] = rootWait{shape, root}
+				if all, _ := t.scatter(sample, 1); all < least {
+					least, best, found = all, t.roots[r], true
+				}
+			}
+		}
+		if t.roots[r] = best; !found {
+			delete(t.roots, r)
+		}
+	}
+}
+
+// rootWaitAt returns how the members of a point wait where they do not wait for all; only of points that all members entered.
+func (t *timed) rootWaitAt(p int32) (rootWait, bool) {
+	of := &t.points[p]
+	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.members[of.Group]) {
+		return rootWait{}, false
+	}
+	w, ok := t.roots[rooted{t.siteOf(of.Entries[0]), of.Group}]
+	return w, ok
+}
+
+// releaseOf returns when the member of a rank may go on: when those that it waits for have entered, itself among them.
+func (t *timed) releaseOf(w rootWait, p, rank int32) int64 {
+	of := t.points[p].Entries
+	at, _ := slices.BinarySearchFunc(of, rank, func(e entry, r int32) int { return int(e.Process - r) })
+	own, root := t.at(of[at]), max(t.at(of[at]), t.at(of[w.root]))
+	isRoot := int32(at) == w.root
+	switch {
+	case w.shape == tree:
+		return t.treeRelease(of, at, int(w.root))
+	case isRoot && w.shape != from:
+		return t.release[p]
+	case isRoot || w.shape == into:
+		return own
+	}
+	return root
+}
+
+// treeRelease returns when the member at an index has data from its way to the root, and has handed it on.
+func (t *timed) treeRelease(of []entry, at, root int) int64 {
+	n := len(of)
+	member := func(v int) int64 { return t.at(of[(v+root)%n]) }
+	in := (at - root + n) % n
+	last := member(0)
+	for v := in; v > 0; v &^= 1 << (bits.Len(uint(v)) - 1) { // the way to the root: without the highest bit
+		last = max(last, member(v))
+	}
+	for child := 1 << bits.Len(uint(in)); in+child < n; child <<= 1 {
+		last = max(last, member(in+child))
+	}
+	return last
+}

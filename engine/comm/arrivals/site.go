@@ -1,0 +1,109 @@
+package arrivals
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/internal/ordered"
+)
+
+const (
+	mostCycle  = 8 // calls of one size that a step may make, for the order in which they come to show
+	leastPairs = 3 // gaps of equal rank in such a cycle that must be compared
+)
+
+// sites returns, for each kind, the kind that stands for the line of the program that makes it. Sizes tell the calls
+// of a line apart where each comes back as regularly as the steps do, as those of buckets and layers; sizes that
+// change from step to step, as those of experts or of sequences, are one call's. varies says for which kinds.
+func (m *matching) sites() (of []int32, varies []bool) {
+	of, varies = make([]int32, len(m.kinds)), make([]bool, len(m.kinds))
+	var lines ordered.List[string, []int32]
+	for k := range m.kinds {
+		of[k] = int32(k)
+		kind := &m.kinds[k]
+		if kind.tensors == nil || kind.op.Message() {
+			continue
+		}
+		line, _ := lines.Of(fmt.Sprint(kind.name, kind.op, kind.stack, kind.size, kind.stage))
+		*line = append(*line, int32(k))
+	}
+	several := make([]bool, len(m.kinds))
+	for _, line := range lines.All {
+		for _, k := range line {
+			several[k] = len(line) > 1
+		}
+	}
+	regular := m.regular(several)
+	for _, line := range lines.All {
+		first := int32(-1)
+		for _, k := range line {
+			switch {
+			case !several[k] || regular[k]:
+			case first < 0:
+				first = k
+			default:
+				of[k], varies[first] = first, true
+			}
+		}
+	}
+	return of, varies
+}
+
+// cycle is when the calls of one kind come back, counted in the calls of their group.
+type cycle struct {
+	rank, calls int32 // of the rank that was looked at last
+	last        int32 // the number of its last call
+	gaps        [mostCycle]int32
+	// same of so many pairs of gaps, so many calls apart, on all ranks together
+	same, pairs [mostCycle]int32
+	ranks       int32
+}
+
+// regular finds the kinds, of those asked for, that come back in the same order from step to step. Time is
+// O(calls), memory 120 bytes for each kind.
+func (m *matching) regular(asked []bool) []bool {
+	cycles := make([]cycle, len(m.kinds))
+	number := make([]int32, len(m.groups))
+	for r := range m.ranks {
+		clear(number)
+		for i := range m.ranks[r].calls {
+			c := &m.ranks[r].calls[i]
+			number[c.group]++
+			if asked[c.kind] {
+				cycles[c.kind].add(int32(r), number[c.group])
+			}
+		}
+	}
+	out := make([]bool, len(m.kinds))
+	for k := range cycles {
+		out[k] = cycles[k].regular()
+	}
+	return out
+}
+
+// add takes the next call of a rank.
+func (c *cycle) add(rank, number int32) {
+	if c.ranks == 0 || c.rank != rank {
+		c.rank, c.calls, c.ranks = rank, 0, c.ranks+1
+	}
+	if c.calls > 0 {
+		gap := number - c.last
+		for ago := range min(c.calls-1, mostCycle) {
+			if c.pairs[ago]++; c.gaps[(c.calls-1-1-ago)%mostCycle] == gap {
+				c.same[ago]++
+			}
+		}
+		c.gaps[(c.calls-1)%mostCycle] = gap
+	}
+	c.last = number
+	c.calls++
+}
+
+// regular reports whether two thirds of the gaps are those of some calls before.
+func (c *cycle) regular() bool {
+	for ago := range mostCycle {
+		if n := c.pairs[ago]; n >= leastPairs*c.ranks && 3*c.same[ago] >= 2*n {
+			return true
+		}
+	}
+	return false
+}

@@ -21,6 +21,7 @@ var Forms = []Form{
 	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[Traces[Blame]]()},
 	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[Traffic]()},
 	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[CommMatrix]()},
+	{"comm-schedule", 1, "what Megatron-LM calls: sfstat comm --show schedule", reflect.TypeFor[CommSchedule]()},
 	{"comm-steps", 1, "what a job communicated in each step: sfstat comm --show steps", reflect.TypeFor[CommSteps]()},
 	{"comm-topology", 1, "the machines of a job, as NCCL printed them: sfstat comm --show topology", reflect.TypeFor[Topology]()},
 	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[Comparison]()},

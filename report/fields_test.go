@@ -87,7 +87,7 @@ func TestColumnsAreExplained(t *testing.T) {
 	}
 	heads := map[string][]string{"hang": publish.HangRows(nil).Head, "slack": publish.SlackTable(nil).Head, "arrivals": publish.ArrivalRows(nil).Head,
 		"comm": publish.Traffic{}.Rows().Head, "comm-steps": publish.CommSteps{}.Rows().Head, "comm-matrix": publish.CommMatrix{}.Rows().Head,
-		"comm-topology": publish.Topology{}.Rows().Head}
+		"comm-topology": publish.Topology{}.Rows().Head, "comm-schedule": publish.CommSchedule{}.Rows().Head}
 	rendered(t, CSV, Style{}, func(name string, out []byte) {
 		name, _, _ = strings.Cut(name, "-")
 		head, _, _ := strings.Cut(string(out), "\n")

@@ -8,8 +8,8 @@ import (
 	"github.com/sfstat/sfstat/archive/calls"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/megatron"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/flatrow"
@@ -18,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) comm(c *cli.Context) error {
@@ -25,8 +26,11 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.Model, err = commModel(c); err != nil {
+	if err := expectation(c, &o); err != nil {
 		return err
+	}
+	if c.String("show") == "schedule" {
+		return p.schedule(c, o.Calls)
 	}
 	names, err := paths(c)
 	if err != nil {
@@ -146,15 +150,40 @@ func commOptions(c *cli.Context) (o comm.Options, err error) {
 	return o, nil
 }
 
-// commModel is what --model describes, nil without it.
-func commModel(c *cli.Context) (*volume.Model, error) {
-	path := c.String("model")
-	if path == "" {
-		return nil, nil
+// expectation sets what --model describes, and how much of it is expected.
+func expectation(c *cli.Context, o *comm.Options) error {
+	path, calls := c.String("model"), c.String("theory") == "megatron"
+	switch {
+	case path == "" && calls:
+		return badUsage("--theory megatron needs the model and the arguments of its training: --model FILE")
+	case path == "":
+		return nil
 	}
-	m, err := communication.ReadModel(path)
+	j, err := communication.ReadModel(path)
 	if err != nil {
-		return nil, badInput(err)
+		return badInput(err)
 	}
-	return &m, nil
+	if !calls {
+		o.Model = &j.Model
+		return nil
+	}
+	if o.Layout.Given() {
+		j = j.LaidOut(o.Layout)
+	}
+	if j, err = j.Complete(); err != nil {
+		return badInput(input.At(input.Pos{File: path}, err))
+	}
+	o.Calls = &j
+	return nil
+}
+
+// schedule writes what Megatron-LM calls, without a recording.
+func (p *program) schedule(c *cli.Context, j *megatron.Job) error {
+	switch {
+	case j == nil:
+		return badUsage("--show schedule is what --theory megatron expects: give it and --model FILE")
+	case len(c.Args) > 0:
+		return badUsage("--show schedule reads no recording: leave %s out, or --show schedule to compare", c.Args[0])
+	}
+	return p.publish(c, nil, func(to report.Output) error { return to.CommSchedule(j) })
 }

@@ -41,7 +41,7 @@ func TestCandidates(t *testing.T) {
 		{"diagnose -- --for", ""},
 		{"completion ", "bash zsh fish"},
 		{"completion bash ", ""},
-		{"schema comm-", "comm-matrix comm-steps comm-topology"},
+		{"schema comm-", "comm-matrix comm-schedule comm-steps comm-topology"},
 		{"schema comm ", ""},
 		{"help dia", "diagnose"},
 		{"--print", "--print-gates"},

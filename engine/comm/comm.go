@@ -18,6 +18,7 @@ package comm
 
 import (
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/megatron"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -40,6 +41,7 @@ type Options struct {
 	Scoring Scoring
 	Layout  parallel.Layout // zero: that of Model, or kinds of communicators are inferred
 	Model   *volume.Model   // what ranks should communicate, complete; nil: not known
+	Calls   *megatron.Job   // what Megatron-LM calls, complete, instead of the model; nil: another program
 	Theory  Theory          // what bandwidths are compared with
 	Ranks   []int           // of the job, to tell of these alone; none: all
 }
@@ -102,10 +104,21 @@ type Result struct {
 	groupOf  []int            // communicator of each of Groups
 }
 
+// expected is what the calls are held against: nothing, or one description of the job.
+func (o *Options) expected() []expectation {
+	switch {
+	case o.Calls != nil:
+		return []expectation{byMegatron(o.Calls)}
+	case o.Model != nil:
+		return []expectation{byModel(o.Model)}
+	}
+	return nil
+}
+
 // Analyze puts together what was recorded, which stays as it is.
 func Analyze(c *comms.Record, o Options) (*Result, error) {
-	if o.Model != nil && !o.Layout.Given() {
-		o.Layout = o.Model.Layout()
+	if expected := o.expected(); len(expected) > 0 && !o.Layout.Given() {
+		o.Layout = expected[0].model.Layout()
 	}
 	r := &Result{Recorded: c}
 	r.placeKernels()
@@ -133,8 +146,8 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.countMatches()
 	r.notes(unnamed)
 	r.peerWaits()
-	if o.Model != nil {
-		if err := r.against(o.Model); err != nil {
+	for _, e := range o.expected() {
+		if err := r.against(e); err != nil {
 			return nil, err
 		}
 	}

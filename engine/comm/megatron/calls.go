@@ -22,7 +22,7 @@ const (
 	MoELayer   // a layer with experts of the rank, for each microbatch
 )
 
-var perNames = []string{"job", "chunk", "iteration", "update", "log", "microbatch", "layer", "layer of experts"}
+var perNames = []string{"job", "chunk", "iteration", "update", "log", "microbatch", "layer", "moe_layer"}
 
 func (p Per) String() string { return enum.Name(perNames, p) }
 
@@ -43,17 +43,6 @@ type Call struct {
 	Lines   int64   // of the log that begin with the operation's name: calls, and how each runs on the first rank of a group
 }
 
-// Flow is the calls of a row as logs are compared with them.
-func (j *Job) Flow(c *Call) volume.Flow {
-	f := volume.Called(j.Dimension(c.Group), c.Op, c.Ranks, 1)
-	f.Sent *= float64(c.Times) * c.Bytes
-	f.Calls, f.Logged = float64(c.Times), float64(c.Times)*c.Bytes
-	if c.Group == Expert && c.Op == nccl.Send {
-		f.Sent *= float64(c.Ranks-1) / float64(c.Ranks) // what a rank sends to itself stays there
-	}
-	return f
-}
-
 // Sizes of what is not a model's.
 const (
 	barrier = 4              // PyTorch's AllReduce of one number
@@ -71,7 +60,7 @@ const (
 	routed  = 1              // of the map of tokens to experts, a byte
 	counted = 8              // of the tokens for an expert
 	shares  = timers * clock // what a rank's times have
-	started = setup * clock  // what its times of setting up have
+	started = setup * clock  // what its times of set-up have
 )
 
 // table collects the rows of one rank.
@@ -149,17 +138,17 @@ func (t *table) rows(rows ...row) {
 // start is what comes before the first iteration and after the last.
 func (t *table) start() {
 	t.rows(
-		row{"barriers while kernels are compiled", World, nccl.AllReduce, 2, Once, barrier},
-		row{"when the first rank began", World, nccl.AllReduce, 1, Once, double},
-		row{"barriers before the date is printed", World, nccl.AllReduce, 5, Once, barrier},
-		row{"barriers before timers of model, data, intervals", World, nccl.AllReduce, 3, Once, barrier},
-		row{"barriers while data sets are built", World, nccl.AllReduce, splits, Chunk, barrier},
+		row{"barriers, kernels compile", World, nccl.AllReduce, 2, Once, barrier},
+		row{"when the job began", World, nccl.AllReduce, 1, Once, double},
+		row{"barriers, dates", World, nccl.AllReduce, 5, Once, barrier},
+		row{"barriers, timers of set-up", World, nccl.AllReduce, 3, Once, barrier},
+		row{"barriers, data sets", World, nccl.AllReduce, splits, Chunk, barrier},
 		row{"whether to train, validate, test", World, nccl.Broadcast, 1, Chunk, running},
-		row{"barrier before the times of setting up", World, nccl.AllReduce, 1, Once, barrier},
-		row{"times of setting up", World, nccl.AllGather, 1, Once, started},
+		row{"barrier, times of set-up", World, nccl.AllReduce, 1, Once, barrier},
+		row{"times of set-up", World, nccl.AllGather, 1, Once, started},
 	)
 	if t.sharesEmbedding() {
-		t.rows(row{"the embedding's copy on the last stage", Embedding, nccl.AllReduce, 1, Once, t.embedding()})
+		t.rows(row{"embedding, copied to the last", Embedding, nccl.AllReduce, 1, Once, t.embedding()})
 	}
 }
 
@@ -182,7 +171,7 @@ func (t *table) batches() {
 	if t.last(t.place) {
 		t.rows(
 			row{"labels of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indices},
-			row{"weights of a batch in the loss", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * masking},
+			row{"weights of tokens in the loss", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * masking},
 		)
 	}
 	if t.atAnEnd(t.place) && !t.NoMask {
@@ -214,37 +203,37 @@ func (t *table) tensor() {
 	part := a / float64(t.TP)
 	if t.SequenceTP {
 		t.rows(
-			row{"input of two matrices, gathered forward", Tensor, nccl.AllGather, 2 * t.passes(), Layer, part},
-			row{"output of two matrices, forward", Tensor, nccl.ReduceScatter, 2 * t.passes(), Layer, part},
-			row{"gradient of those outputs, gathered", Tensor, nccl.AllGather, 2, Layer, part},
-			row{"input again, for the gradients of the weights", Tensor, nccl.AllGather, 2, Layer, part},
-			row{"gradient of those inputs", Tensor, nccl.ReduceScatter, 2, Layer, part},
+			row{"inputs, forward", Tensor, nccl.AllGather, 2 * t.passes(), Layer, part},
+			row{"outputs, forward", Tensor, nccl.ReduceScatter, 2 * t.passes(), Layer, part},
+			row{"gradients of outputs", Tensor, nccl.AllGather, 2, Layer, part},
+			row{"inputs again, for weights", Tensor, nccl.AllGather, 2, Layer, part},
+			row{"gradients of inputs", Tensor, nccl.ReduceScatter, 2, Layer, part},
 		)
 	} else {
 		t.rows(
-			row{"output of two matrices, forward", Tensor, nccl.AllReduce, 2 * t.passes(), Layer, a},
-			row{"gradient of the input of two matrices", Tensor, nccl.AllReduce, 2, Layer, a},
+			row{"outputs, forward", Tensor, nccl.AllReduce, 2 * t.passes(), Layer, a},
+			row{"gradients of inputs", Tensor, nccl.AllReduce, 2, Layer, a},
 		)
 	}
 	if t.first() {
 		switch {
 		case t.SequenceTP && t.NoPositions:
-			t.rows(row{"word embeddings, forward", Tensor, nccl.ReduceScatter, 1, Microbatch, part})
+			t.rows(row{"word embeddings", Tensor, nccl.ReduceScatter, 1, Microbatch, part})
 		default: // positions are added to whole sequences
-			t.rows(row{"word embeddings, forward", Tensor, nccl.AllReduce, 1, Microbatch, a})
+			t.rows(row{"word embeddings", Tensor, nccl.AllReduce, 1, Microbatch, a})
 		}
 		if t.SequenceTP {
-			t.rows(row{"gradient of the embeddings, gathered", Tensor, nccl.AllGather, 1, Microbatch, part})
+			t.rows(row{"gradient of embeddings", Tensor, nccl.AllGather, 1, Microbatch, part})
 		}
 	}
 	if t.last(t.place) {
 		if t.SequenceTP {
 			t.rows(
-				row{"input of the output's weights, forward and again", Tensor, nccl.AllGather, 2, Microbatch, part},
-				row{"gradient of that input", Tensor, nccl.ReduceScatter, 1, Microbatch, part},
+				row{"logits: input, and again", Tensor, nccl.AllGather, 2, Microbatch, part},
+				row{"logits: gradient of input", Tensor, nccl.ReduceScatter, 1, Microbatch, part},
 			)
 		} else {
-			t.rows(row{"gradient of the input of the output's weights", Tensor, nccl.AllReduce, 1, Microbatch, a})
+			t.rows(row{"logits: gradient of input", Tensor, nccl.AllReduce, 1, Microbatch, a})
 		}
 	}
 }
@@ -255,8 +244,8 @@ func (t *table) loss() {
 		return
 	}
 	t.rows(
-		row{"cross entropy: maximum, label's logit, sum", Tensor, nccl.AllReduce, 3, Microbatch, float64(t.Microbatch * t.Sequence * logits)},
-		row{"loss of an iteration", Data, nccl.AllReduce, 1, Iteration, double},
+		row{"cross entropy, three sums", Tensor, nccl.AllReduce, 3, Microbatch, float64(t.Microbatch * t.Sequence * logits)},
+		row{"loss", Data, nccl.AllReduce, 1, Iteration, double},
 	)
 }
 
@@ -277,8 +266,8 @@ func (t *table) pipeline() {
 		message /= float64(t.TP)
 	}
 	t.rows(
-		row{"activations forward, gradients back", Pipeline, nccl.Send, each, Microbatch, message},
-		row{"activations forward, gradients back", Pipeline, nccl.Recv, each, Microbatch, message},
+		row{"activations, gradients", Pipeline, nccl.Send, each, Microbatch, message},
+		row{"activations, gradients", Pipeline, nccl.Recv, each, Microbatch, message},
 	)
 	sent, got := &t.calls[len(t.calls)-2], &t.calls[len(t.calls)-1]
 	if t.Virtual == 1 || t.SingleMessage {
@@ -312,15 +301,15 @@ func (t *table) experts() {
 	}
 	tokens := t.Microbatch * t.Sequence
 	forward := t.passes()
-	// The loss that balances experts is added up over the pipeline, of all layers of the model.
-	t.rows(row{"loss that balances experts", Pipeline, nccl.AllReduce, 1, Iteration, float64(t.Layers * clock)})
+	// The balance of experts is added up over the pipeline, of all layers of the model.
+	t.rows(row{"balance of experts", Pipeline, nccl.AllReduce, 1, Iteration, float64(t.Layers * clock)})
 	if t.EP == 1 {
 		return
 	}
 	if t.Dispatcher == volume.DispatchAllGather {
 		each := t.size(tokens * t.Experts)
 		t.rows(
-			row{"which experts tokens go to", Expert, nccl.AllGather, forward, MoELayer, float64(tokens * t.Experts * routed)},
+			row{"map of tokens to experts", Expert, nccl.AllGather, forward, MoELayer, float64(tokens * t.Experts * routed)},
 			row{"probabilities, forward", Expert, nccl.AllGather, forward, MoELayer, each},
 			row{"tokens, forward", Expert, nccl.AllGather, forward, MoELayer, t.activations()},
 			row{"results, forward", Expert, nccl.ReduceScatter, forward, MoELayer, t.activations()},
@@ -330,9 +319,9 @@ func (t *table) experts() {
 		)
 		return
 	}
-	t.rows(row{"how many tokens go to each expert", Expert, nccl.AllGather, forward, MoELayer, float64(t.Experts * counted)})
-	t.exchange("tokens to experts and back", 2*(forward+1), t.size(tokens*t.TopK*t.Hidden))
-	t.exchange("probabilities of tokens", forward+1, t.size(tokens*t.TopK))
+	t.rows(row{"tokens for each expert", Expert, nccl.AllGather, forward, MoELayer, float64(t.Experts * counted)})
+	t.exchange("tokens and results", 2*(forward+1), t.size(tokens*t.TopK*t.Hidden))
+	t.exchange("probabilities", forward+1, t.size(tokens*t.TopK))
 }
 
 // exchange is all-to-alls in each layer of experts, each a send and a receive for every rank, itself too, in one kernel; bytes
@@ -367,10 +356,10 @@ func (t *table) gradients() {
 		}
 	}
 	if whole := t.whole(); t.SequenceTP && whole > 0 {
-		t.rows(row{"gradients of norms and of biases after rows", Tensor, nccl.AllReduce, 1, Iteration, float64(whole * t.GradientBytes)})
+		t.rows(row{"gradients of whole tensors", Tensor, nccl.AllReduce, 1, Iteration, float64(whole * t.GradientBytes)})
 	}
 	if t.sharesEmbedding() {
-		t.rows(row{"gradient of the shared embedding", Embedding, nccl.AllReduce, 1, Iteration, float64(t.Vocabulary / t.TP * t.Hidden * t.GradientBytes)})
+		t.rows(row{"gradient of shared embedding", Embedding, nccl.AllReduce, 1, Iteration, float64(t.Vocabulary / t.TP * t.Hidden * t.GradientBytes)})
 	}
 }
 
@@ -403,7 +392,7 @@ func (t *table) whole() (n int64) {
 	return n
 }
 
-// optimizer: whether gradients overflowed, their norm, and what all stages must agree on.
+// optimizer: overflow of gradients, their norm, and what all stages must agree on.
 func (t *table) optimizer() {
 	dense, experts := ModelParallel, ExpertParallel
 	if t.distributed() {
@@ -411,29 +400,29 @@ func (t *table) optimizer() {
 	}
 	_, own := t.layers(t.place)
 	if t.FP16 {
-		t.rows(row{"whether gradients overflowed", dense, nccl.AllReduce, 1, Iteration, flag})
+		t.rows(row{"overflow of gradients", dense, nccl.AllReduce, 1, Iteration, flag})
 		if own > 0 {
-			t.rows(row{"whether gradients of experts overflowed", experts, nccl.AllReduce, 1, Iteration, flag})
+			t.rows(row{"overflow, experts", experts, nccl.AllReduce, 1, Iteration, flag})
 		}
 	}
-	t.rows(row{"norm of the gradients", dense, nccl.AllReduce, 1, Update, flag})
+	t.rows(row{"norm of gradients", dense, nccl.AllReduce, 1, Update, flag})
 	if own > 0 && !t.distributed() {
-		t.rows(row{"norm of the experts' gradients", experts, nccl.AllReduce, 1, Update, flag})
+		t.rows(row{"norm, experts", experts, nccl.AllReduce, 1, Update, flag})
 	}
 	t.rows(
 		row{"whether parameters changed", ModelParallel, nccl.AllReduce, 1, Iteration, flag},
-		row{"norm, of stages without parameters", ModelParallel, nccl.AllReduce, 1, Iteration, flag},
+		row{"norm for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flag},
 	)
 }
 
 // logging of an iteration's times.
 func (t *table) logging() {
-	t.rows(row{"learning rate, of stages without parameters", ModelParallel, nccl.AllReduce, 1, Iteration, flag})
+	t.rows(row{"learning rate for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flag})
 	if t.LogsToBoard {
 		t.rows(row{"times for TensorBoard", World, nccl.AllGather, 1, Iteration, shares})
 	}
 	t.rows(
-		row{"barriers before and after the interval's timer", World, nccl.AllReduce, 2, Log, barrier},
+		row{"barriers, interval timer", World, nccl.AllReduce, 2, Log, barrier},
 		row{"times", World, nccl.AllGather, 1, Log, shares},
 	)
 }

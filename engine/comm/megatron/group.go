@@ -1,8 +1,12 @@
 package megatron
 
 import (
+	"slices"
+
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Group is which of Megatron-LM's process groups a call is on.
@@ -21,7 +25,7 @@ const (
 	ExpertParallel       // EP·PP, with the tensor dimension of experts
 )
 
-var groupNames = []string{"all ranks", "optimizer", "TP", "DP", "PP", "TP·PP", "first and last stage", "EP", "DP of experts", "EP·PP"}
+var groupNames = []string{"all", "optimizer", "TP", "DP", "PP", "TP_PP", "PP_ends", "EP", "EDP", "EP_PP"}
 
 func (g Group) String() string { return enum.Name(groupNames, g) }
 
@@ -72,19 +76,83 @@ func (j *Job) leads(p place, g Group) bool {
 	return p.rank == 0
 }
 
-// Dimension is what a group is for, as logs of the same ranks are told apart: what spans several dimensions is of none.
-func (j *Job) Dimension(g Group) parallel.Kind {
-	switch g {
-	case Tensor:
-		return parallel.TensorParallel
-	case Data:
-		return parallel.DataParallel
-	case Pipeline:
-		return parallel.PipelineParallel
-	case Expert:
-		return parallel.ExpertParallel
-	case ExpertData:
-		return parallel.ExpertDataParallel
+// members are the ranks of a rank's group, ascending.
+func (j *Job) members(p place, g Group) (out []int) {
+	within := p.dp / j.EP * j.EP // the first of the rank's experts
+	for rank := range j.Ranks() {
+		q := j.place(rank)
+		tp, pp := q.tp == p.tp, q.pp == p.pp
+		dp, ep := q.dp == p.dp, q.dp >= within && q.dp < within+j.EP
+		var is bool
+		switch g {
+		case Tensor:
+			is = dp && pp
+		case Data:
+			is = tp && pp
+		case Pipeline:
+			is = tp && dp
+		case ModelParallel:
+			is = dp
+		case Embedding:
+			is = tp && dp && j.atAnEnd(q)
+		case Expert:
+			is = tp && ep && pp
+		case ExpertData:
+			is = tp && q.dp%j.EP == p.dp%j.EP && pp
+		case ExpertParallel:
+			is = ep
+		default:
+			is = true
+		}
+		if is {
+			out = append(out, int(rank))
+		}
 	}
-	return parallel.UnknownKind
+	return out
+}
+
+// dimensions are the groups of one dimension and what they are for, then those of several.
+var dimensions = []struct {
+	Group
+	parallel.Kind
+}{{Tensor, parallel.TensorParallel}, {Data, parallel.DataParallel}, {Pipeline, parallel.PipelineParallel}, {Expert, parallel.ExpertParallel},
+	{ExpertData, parallel.ExpertDataParallel}, {ModelParallel, parallel.UnknownKind}, {Embedding, parallel.UnknownKind}, {ExpertParallel, parallel.UnknownKind}, {World, parallel.UnknownKind}}
+
+// Purpose is which dimension the ranks of a communicator are, or the name of several: logs do not tell groups of the same ranks apart. Known is
+// false where a rank has no such group.
+func (j *Job) Purpose(rank int64, ranks []int) (kind parallel.Kind, name string, known bool) {
+	p := j.place(rank)
+	for _, d := range dimensions {
+		if int64(len(ranks)) == j.ranks(d.Group) && slices.Equal(ranks, j.members(p, d.Group)) {
+			if d.Kind == parallel.UnknownKind {
+				name = d.Group.String()
+			}
+			return d.Kind, name, true
+		}
+	}
+	return parallel.UnknownKind, "", false
+}
+
+// Flows are what a rank calls on groups of several ranks, as logs are compared with it; how is how all-to-alls are written there.
+func (j *Job) Flows(rank int64, how volume.Exchange) (out []volume.Flow) {
+	for _, c := range j.Calls(rank) {
+		if c.Ranks < 2 {
+			continue
+		}
+		kind, name, _ := j.Purpose(rank, j.members(j.place(rank), c.Group))
+		if c.Group == Expert && c.Op.Message() && how == volume.AlltoAllCalls {
+			if c.Op == nccl.Recv {
+				continue
+			}
+			c.Op, c.Times = nccl.AlltoAll, c.Kernels
+		}
+		f := volume.Called(kind, c.Op, c.Ranks, 1)
+		if c.Group == Expert && c.Op == nccl.Send {
+			f.Sent *= float64(c.Ranks-1) / float64(c.Ranks) // what a rank sends to itself stays there
+		}
+		f.Name, f.Calls, f.Logged = name, float64(c.Times), float64(c.Times)*c.Bytes
+		f.Sent *= f.Logged
+		out = append(out, f)
+	}
+	return out
 }

@@ -17,6 +17,7 @@ package megatron
 import (
 	"fmt"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 )
 
@@ -97,6 +98,19 @@ func (j Job) Complete() (Job, error) {
 	multiple := vocabularyMultiple * m.TP
 	j.Vocabulary = (m.Vocabulary + multiple - 1) / multiple * multiple
 	return j, nil
+}
+
+// LaidOut returns the job with the sizes of a layout, those that it gives.
+func (j Job) LaidOut(l parallel.Layout) Job {
+	for _, d := range []struct {
+		size int
+		of   *int64
+	}{{l.TP, &j.TP}, {l.CP, &j.CP}, {l.DP, &j.DP}, {l.PP, &j.PP}, {l.EP, &j.EP}} {
+		if d.size > 0 {
+			*d.of = int64(d.size)
+		}
+	}
+	return j
 }
 
 // microbatches is how many each rank has in an iteration.

@@ -13,6 +13,7 @@ import (
 // Row holds what was expected of one operation beside what was seen.
 type Row struct {
 	Dimension parallel.Kind
+	Name      string // of the ranks, where several dimensions have them
 	Op        nccl.Op
 	Theory    Flow // zero where there is none, as the next
 	Observed  Flow
@@ -26,7 +27,10 @@ type Row struct {
 
 // For is what the bytes are communicated for.
 func (r *Row) For() string {
-	if r.Dimension == parallel.UnknownKind {
+	switch {
+	case r.Name != "":
+		return r.Name
+	case r.Dimension == parallel.UnknownKind:
 		return "other"
 	}
 	return r.Dimension.String()
@@ -44,12 +48,13 @@ type Comparison struct {
 func Compare(theory, observed []Flow) Comparison {
 	type key struct {
 		parallel.Kind
+		name string
 		nccl.Op
 	}
 	var rows ordered.List[key, Row]
 	row := func(f *Flow) *Row {
-		r, _ := rows.Of(key{f.Dimension, f.Op})
-		r.Dimension, r.Op = f.Dimension, f.Op
+		r, _ := rows.Of(key{f.Dimension, f.Name, f.Op})
+		r.Dimension, r.Name, r.Op = f.Dimension, f.Name, f.Op
 		return r
 	}
 	for i := range theory {
@@ -72,7 +77,7 @@ func Compare(theory, observed []Flow) Comparison {
 		}
 	}
 	slices.SortStableFunc(c.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Excess), math.Abs(a.Excess)), cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Op, b.Op))
+		return cmp.Or(cmp.Compare(math.Abs(b.Excess), math.Abs(a.Excess)), cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Op, b.Op))
 	})
 	return c
 }
@@ -130,7 +135,7 @@ func Alike(all []Account) (groups [][]int) {
 
 func (a *Account) alike(b *Account) bool {
 	return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
-		return x.Dimension == y.Dimension && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged &&
+		return x.Dimension == y.Dimension && x.Name == y.Name && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged &&
 			math.Abs(x.Observed.Logged-y.Observed.Logged) <= a.Theory.Logged/1000
 	})
 }

@@ -8,6 +8,7 @@ import (
 // Flow is calls of one operation on one rank.
 type Flow struct {
 	Dimension parallel.Kind // unknown: losses, flags, embeddings
+	Name      string        // of the ranks, where several dimensions have them; "" else
 	Op        nccl.Op
 	Ranks     int64
 	Calls     float64
@@ -17,7 +18,7 @@ type Flow struct {
 
 // Called is one call of a rank, which logs bytes.
 func Called(d parallel.Kind, op nccl.Op, ranks, bytes int64) Flow {
-	return Flow{d, op, ranks, 1, float64(bytes), sentBytes(op, float64(bytes), ranks)}
+	return Flow{Dimension: d, Op: op, Ranks: ranks, Calls: 1, Logged: float64(bytes), Sent: sentBytes(op, float64(bytes), ranks)}
 }
 
 // ToSelf is a send or receive between a rank and itself, which leaves no rank.
@@ -60,7 +61,7 @@ func (m *Model) Flows(stage int64, how Exchange) []Flow {
 			return
 		}
 		calls *= float64(m.Iterations)
-		out = append(out, Flow{d, op, ranks, calls, calls * logged, calls * sentBytes(op, logged, ranks)})
+		out = append(out, Flow{Dimension: d, Op: op, Ranks: ranks, Calls: calls, Logged: calls * logged, Sent: calls * sentBytes(op, logged, ranks)})
 	}
 	m.data(stage, add)
 	m.tensor(add)
@@ -177,26 +178,6 @@ func (m *Model) expert(how Exchange, add adder) {
 	}
 	add(parallel.ExpertParallel, nccl.Send, m.EP, exchanges*float64(m.EP), each)
 	add(parallel.ExpertParallel, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
-}
-
-// Job sums the flows of all ranks by operation: calls and bytes as the log counts them. Of messages those to other ranks
-// count, at the sender.
-func (m *Model) Job() map[nccl.Op]Flow {
-	out := map[nccl.Op]Flow{}
-	for rank := range int(m.Ranks()) {
-		for _, f := range m.Flows(m.StageOf(rank), SendsAndReceives) {
-			if f.Op == nccl.Recv {
-				continue
-			}
-			if f.Op == nccl.Send {
-				f.Calls, f.Logged = f.Calls*f.Sent/f.Logged, f.Sent
-			}
-			sum := out[f.Op]
-			sum.Op, sum.Calls, sum.Logged, sum.Sent = f.Op, sum.Calls+f.Calls, sum.Logged+f.Logged, sum.Sent+f.Sent
-			out[f.Op] = sum
-		}
-	}
-	return out
 }
 
 // ThesisBytes is the theory of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), in bytes; its column is of 10⁹. It is found from

@@ -135,7 +135,7 @@ func TestTables(t *testing.T) {
 		{nil, false, []string{"nccl-counts"}, 6},
 		{[]string{truthName}, false, []string{"nccl-counts", "nccl-alignment"}, 7},
 		{[]string{truthName, modelName}, false, []string{"nccl-counts", "nccl-alignment", "nccl-theory", "nccl-volumes"}, 8},
-		{[]string{truthName, modelName}, true, []string{"nccl-counts", "nccl-alignment", "nccl-theory", "nccl-volumes", "nccl-losses", "nccl-layouts"}, 8},
+		{[]string{truthName, modelName}, true, []string{"nccl-counts", "nccl-alignment", "nccl-theory", "nccl-volumes", "nccl-losses", "nccl-layouts", "nccl-operations"}, 8},
 	} {
 		dir, _ := folder(t, tt.known...)
 		list, err := Read(dir)
@@ -146,7 +146,7 @@ func TestTables(t *testing.T) {
 		var names []string
 		for _, a := range tables {
 			names = append(names, a.Name)
-			if generated := a.Name == "nccl-losses" || a.Name == "nccl-layouts"; len(a.Inputs) != tt.files && !generated {
+			if generated := slices.Contains([]string{"nccl-losses", "nccl-layouts", "nccl-operations"}, a.Name); len(a.Inputs) != tt.files && !generated {
 				t.Errorf("%s is of %d files, want %d", a.Name, len(a.Inputs), tt.files)
 			}
 			if !tt.published && len(a.Cells) > 0 {
@@ -188,10 +188,11 @@ func TestVolumes(t *testing.T) {
 	if !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
 		t.Errorf("volumes %q, want %q", rows, want)
 	}
-	theory := TheoryTable(list).Records()
+	made, _ := TheoryTable(list)
+	theory := made.Records()
 	for i, want := range []string{"job 1.00", none, none, "job 1.00", none} {
-		if row := theory[i]; row[1] != row[4] || row[len(row)-1] != want {
-			t.Errorf("row %q: the formula gives %s, published is %s; recorded want %s", row[0], row[4], row[1], want)
+		if row := theory[i]; row[1] != row[2] || row[len(row)-1] != want {
+			t.Errorf("row %q: the formula gives %s, published is %s; recorded want %s", row[0], row[2], row[1], want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/engine/comm/megatron"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -12,8 +12,8 @@ import (
 // modelLimit bounds a description of a model; a real one has half a kB.
 const modelLimit = 1 << 20
 
-// ReadModel reads a description of a model and its layout, and completes it.
-func ReadModel(path string) (m volume.Model, err error) {
+// ReadModel reads a description of a model, its layout and the arguments of its training script, and completes the model.
+func ReadModel(path string) (m megatron.Job, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return m, err
@@ -28,7 +28,7 @@ func ReadModel(path string) (m volume.Model, err error) {
 	if err := strictyaml.Decode(path, text, &m); err != nil {
 		return m, err
 	}
-	if m, err = m.Complete(); err != nil {
+	if m.Model, err = m.Model.Complete(); err != nil {
 		return m, input.At(input.Pos{File: path}, err)
 	}
 	return m, nil

@@ -94,7 +94,7 @@ func (r *Recording) readKnown(path string) error {
 		return err
 	}
 	if err == nil {
-		r.Model = &m
+		r.Model = &m.Model
 		if err := r.from(path, modelName); err != nil {
 			return err
 		}

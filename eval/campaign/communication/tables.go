@@ -44,9 +44,10 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 		figures = append(figures, r.figures()...)
 	}
 	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
-		add("nccl-theory", modelled, TheoryTable(modelled))
+		theory, why := TheoryTable(modelled)
+		add("nccl-theory", modelled, theory)
 		if published {
-			made[len(made)-1] = made[len(made)-1].Compared(func(*tables.Cell) string { return "" })
+			made[len(made)-1] = made[len(made)-1].Compared(reasons(why))
 		}
 		add("nccl-volumes", modelled, VolumeTable(modelled))
 	}
@@ -62,11 +63,16 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 		name string
 		*table.Table
 		why map[[2]string]string
-	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}} {
+	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}, {"nccl-operations", OperationTable(), nil}} {
 		add(generated.name, nil, generated.Table)
-		made[len(made)-1] = made[len(made)-1].Compared(func(c *tables.Cell) string { return generated.why[[2]string{c.Row, c.Column}] })
+		made[len(made)-1] = made[len(made)-1].Compared(reasons(generated.why))
 	}
 	return made, figures, nil
+}
+
+// reasons finds why a cell differs by its row and column.
+func reasons(why map[[2]string]string) func(*tables.Cell) string {
+	return func(c *tables.Cell) string { return why[[2]string{c.Row, c.Column}] }
 }
 
 func having(list []*Recording, is func(*Recording) bool) []*Recording {

@@ -41,23 +41,41 @@ var thesisRows = []struct {
 	at place // anywhere: any
 }{{of: parallel.DataParallel}, {of: parallel.PipelineParallel, at: edge}, {of: parallel.PipelineParallel, at: middle}, {of: parallel.TensorParallel}, {of: parallel.ExpertParallel}}
 
-// TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, and beside its ratios those of the
-// recordings, of the same dimension.
-func TheoryTable(list []*Recording) *table.Table {
+// TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, by its theory and by the calls of Megatron-LM, and
+// beside its ratios those of the recordings, of the same dimension. It also says why cells differ, by row and column.
+func TheoryTable(list []*Recording) (*table.Table, map[[2]string]string) {
 	t := &table.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
-		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "thesis: observed", "thesis: ratio", "theory", "model, logged", "model, sent"),
+		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "theory", "thesis: observed", "observed", "thesis: ratio", "ratio", "model, logged", "model, sent"),
 			table.Words("recorded ÷ model, here")),
-		Notes: []string{"Theory: its formula, found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
-			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows. The thesis's observed GB are of 2³⁰ bytes (its figures by layout show it), those of its theory of 10⁹."}}
+		Notes: []string{"Theory: its formula, found from the published numbers, in units of 10⁹ bytes. Observed: what Megatron-LM's calls log, sends but not receives, the mean of the row's ranks in units of 2³⁰ bytes. Model: what parallelism needs for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
+			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows."}}
+	why := map[[2]string]string{}
 	for i, row := range published().Theory {
 		var logged, sent float64
 		for _, f := range row.Model.Flows(row.Stage, volume.SendsAndReceives) {
 			logged, sent = logged+f.Logged, sent+f.Sent
 		}
-		t.Add(table.TextCell(row.Row), table.RealCell(row.Theory), table.RealCell(row.Observed), table.RealCell(row.Ratio), table.RealCell(row.Model.ThesisBytes(row.Stage)/1e9),
-			table.RealCell(logged/1e9), table.RealCell(sent/1e9), table.TextCell(ratios(list, thesisRows[i].of, thesisRows[i].at)))
+		theory := row.Model.ThesisBytes(row.Stage) / 1e9
+		observed := published().layoutNamed(row.Layout).loggedBy(row.Ranks) / observedGB
+		t.Add(table.TextCell(row.Row), table.RealCell(row.Theory), table.RealCell(theory), table.RealCell(row.Observed), table.RealCell(observed),
+			table.RealCell(row.Ratio), table.RealCell(observed/theory), table.RealCell(logged/1e9), table.RealCell(sent/1e9), table.TextCell(ratios(list, thesisRows[i].of, thesisRows[i].at)))
+		why[[2]string{row.Row, "observed"}] = rounded(observed, row.Observed)
+		why[[2]string{row.Row, "ratio"}] = quotient(row.Observed, row.Theory, observed/theory)
 	}
-	return t
+	return t, why
+}
+
+// rounded says that a published figure has one digit fewer than it is printed with; "" where it has not.
+func rounded(ours, published float64) string {
+	if table.Decimals(ours, 1) != table.Decimals(published, 1) || table.Decimals(published, 1)+"0" != table.Decimals(published, 2) {
+		return ""
+	}
+	return fmt.Sprintf("The text reads %s off its figure, and the table adds a zero; %s rounds to that.", table.Decimals(published, 1), table.Decimals(ours, 2))
+}
+
+// quotient says what the published figures give when they are divided; "" where that is neither ours nor theirs.
+func quotient(observed, theory, ours float64) string {
+	return fmt.Sprintf("The published %s ÷ %s is %s; unrounded it is %s.", table.Decimals(observed, 2), table.Decimals(theory, 2), table.Decimals(observed/theory, 2), table.Decimals(ours, 2))
 }
 
 // ratios are those of the recordings that have the dimension at that place, least and most of their ranks.
@@ -125,61 +143,4 @@ func volumeCells(x *volume.Row) []table.Cell {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size)
 	}
 	return cells
-}
-
-// LayoutTable is chapter 5 of the thesis: calls and bytes of its eight layouts, beside what Megatron-LM's rules give for the same
-// models, and why they differ, by row and column.
-func LayoutTable() (*table.Table, map[[2]string]string) {
-	t := &table.Table{Title: source + ", Figures 5.4 to 5.26. Calls and bytes of eight layouts, all ranks in 10 iterations", Keys: 2,
-		Columns: slices.Concat(table.Words("layout", "operation"), table.Heads(table.Integer, "calls"), table.Words("calls %", "GB", "GB %"),
-			table.Heads(table.Integer, "thesis: calls"), table.Words("thesis: calls %", "thesis: GB", "thesis: GB %")),
-		Notes: []string{"Ours are what training needs by the model; the thesis's jobs also start and end, average losses and norms, and broadcast batches, all of which its counts include. " +
-			"Sends are those to other ranks, which is what its SendRecv kernels are counted as. GB are of 2³⁰ bytes, as the thesis's turn out to be: of three of the layouts the model then gives the published bytes to the digit, of DP but for the 0.01 that its other calls have. A dash: below 10 MB, or not stated."}}
-	why := map[[2]string]string{}
-	for i := range published().Layouts {
-		l := &published().Layouts[i]
-		flows := l.Model.Job()
-		var calls, bytes float64
-		for _, f := range flows {
-			calls, bytes = calls+f.Calls, bytes+f.Logged
-		}
-		for _, o := range l.Operations {
-			f := flows[o.op()]
-			row := append(table.Texts(l.Name, o.op().String()), table.WholeCell(int(math.Round(f.Calls))), percentCell(100*f.Calls/calls), gigabytes(f.Logged/observedGB), percentCell(100*f.Logged/bytes))
-			t.Add(append(row, table.WholeCell(int(o.Calls)), percentCell(o.CallsPercent), gigabytes(o.GB), percentCell(o.GBPercent))...)
-			key := l.Name + ", " + o.op().String()
-			reason := layoutReason(&o, &f)
-			for _, column := range []string{"calls", "GB"} {
-				why[[2]string{key, column}] = reason
-				why[[2]string{key, column + " %"}] = "Follows from the calls and bytes of this and the other operations."
-			}
-		}
-	}
-	return t, why
-}
-
-// layoutReason says what the thesis's count has beyond the model.
-func layoutReason(o *observed, f *volume.Flow) string {
-	more := o.Calls - f.Calls
-	switch {
-	case f.Calls == 0:
-		return fmt.Sprintf("Not of the model: %.0f calls for start and end, losses, norms or batches.", o.Calls)
-	case o.GB < 0:
-		return fmt.Sprintf("%+.0f calls beside the model's.", more)
-	}
-	return fmt.Sprintf("%+.0f calls and %+.2f GB beside the model's; calls have %.3g MB on average there and %.3g MB here.", more, o.GB-f.Logged/observedGB, o.GB*observedGB/1e6/o.Calls, f.Logged/1e6/f.Calls)
-}
-
-func percentCell(p float64) table.Cell {
-	if p < 0 {
-		return table.None()
-	}
-	return table.TextCell(table.Decimals(p, 1))
-}
-
-func gigabytes(g float64) table.Cell {
-	if g < 0 {
-		return table.None()
-	}
-	return table.TextCell(table.Decimals(g, 2))
 }

@@ -24,6 +24,10 @@ type Table struct {
 	file  string
 	line  int64
 	limit int64
+
+	before    int64 // lines before the header
+	offset    int64 // bytes of them
+	separated bool  // by bars: a row of dashes is a rule
 }
 
 // bounded counts what a row takes and remembers how the input ends.
@@ -52,8 +56,13 @@ func (b *bounded) Read(p []byte) (int, error) {
 // ErrCutRow is the error for the last row of an input that ends inside of it.
 var ErrCutRow = input.Bad(input.ErrTruncated, "the input ends inside of a row, as when a job is killed")
 
-// NewTable reads rows from r; file stands in positions.
+// NewTable reads rows from r, of which the first is the header; file stands in positions.
 func NewTable(r io.Reader, file string, lim Limits) *Table {
+	return NewTableBehind(r, file, lim, func([]string) bool { return false })
+}
+
+// NewTableBehind returns what NewTable does. Lines before the first that known takes for a header are no rows.
+func NewTableBehind(r io.Reader, file string, lim Limits, known func(cells []string) bool) *Table {
 	limit := min(lim.OrDefault().Line, maxRecord)
 	in := &bounded{r: r, limit: limit + lineBuffer}
 	buffer := bufio.NewReaderSize(in, lineBuffer)
@@ -62,18 +71,139 @@ func NewTable(r io.Reader, file string, lim Limits) *Table {
 		head = head[3:]
 		buffer.Discard(3)
 	}
-	t := &Table{csv: csv.NewReader(buffer), in: in, file: file, limit: limit}
-	t.csv.Comma = separator(head)
+	d, found := FindHeader(head, known)
+	if !found {
+		d = Dialect{Comma: separator(firstLine(head)), Comments: true}
+	}
+	buffer.Discard(d.Offset)
+	text := io.Reader(buffer)
+	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
+		text = newLines{buffer}
+	}
+	t := &Table{csv: csv.NewReader(text), in: in, file: file, limit: limit, before: d.Lines, offset: int64(d.Offset), separated: d.Comma == '|'}
+	t.csv.Comma = d.Comma
+	if d.Comments {
+		t.csv.Comment = '#'
+	}
 	t.csv.ReuseRecord = true
 	t.csv.FieldsPerRecord = -1
 	t.csv.TrimLeadingSpace = t.csv.Comma != '\t'
 	return t
 }
 
-// separator is the one of comma, semicolon and tab that the first line with
-// text has most of, outside of quotes.
-func separator(text []byte) rune {
-	line, _, _ := bytes.Cut(bytes.TrimLeft(text, " \r\n"), []byte("\n"))
+// newLines makes each carriage return the end of a line, as programs wrote it that end lines with nothing else.
+type newLines struct{ r io.Reader }
+
+func (n newLines) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	for i, c := range p[:k] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return k, err
+}
+
+// Dialect is how the text of a table is written.
+type Dialect struct {
+	Comma    rune
+	Offset   int   // bytes before the header
+	Lines    int64 // … which are so many lines
+	Comments bool  // lines that begin with # are no rows
+	Header   []string
+}
+
+// mostBefore is how many lines a table may have before its header.
+const mostBefore = 40
+
+// FindHeader looks for the header of a table among the first lines of text, split by each separator: the first that known
+// knows and that rows follow. Comments, titles and the line by which a spreadsheet is told the separator stand before it.
+func FindHeader(head []byte, known func(cells []string) bool) (d Dialect, ok bool) {
+	ends := "\n"
+	if bytes.IndexByte(head, '\n') < 0 {
+		ends = "\r"
+	}
+	d.Comments = true
+	most := make(map[rune]int) // cells of a line before, by the separator
+	for d.Lines < mostBefore && d.Offset < len(head) {
+		rest := head[d.Offset:]
+		line, _, more := bytes.Cut(rest, []byte(ends))
+		marked := len(line) - len(bytes.TrimLeft(line, "# "))
+		if bytes.IndexByte(line[:marked], '#') < 0 {
+			marked = 0
+		}
+		for _, d.Comma = range ",;\t|" {
+			records := firstRecords(rest[marked:], d.Comma, ends)
+			if records == nil {
+				continue
+			}
+			d.Header = records[0]
+			if len(d.Header) > max(1, most[d.Comma]) && known(d.Header) && followed(records) {
+				d.Offset += marked // numpy marks the header as a comment
+				return d, true
+			}
+			if marked == 0 {
+				most[d.Comma] = max(most[d.Comma], len(d.Header))
+			}
+		}
+		if !more {
+			break
+		}
+		d.Offset += len(line) + len(ends)
+		d.Lines++
+	}
+	return Dialect{}, false
+}
+
+// fewRecords is how many rows are looked at behind a header.
+const fewRecords = 6
+
+// firstRecords returns the cells of the first rows of text; nil where the first is none.
+func firstRecords(text []byte, comma rune, ends string) (records [][]string) {
+	in := io.Reader(bytes.NewReader(text))
+	if ends == "\r" {
+		in = newLines{in}
+	}
+	r := csv.NewReader(in)
+	r.Comma, r.TrimLeadingSpace, r.FieldsPerRecord = comma, comma != '\t', -1
+	for len(records) < fewRecords {
+		cells, err := r.Read()
+		if err != nil {
+			break
+		}
+		records = append(records, cells)
+	}
+	return records
+}
+
+// followed reports whether rows that may be of a header follow it, where any do: as many cells, of which one is a number.
+func followed(records [][]string) bool {
+	for _, cells := range records[1:] {
+		if n := len(cells) - len(records[0]); n >= 0 && n <= 1 && slices.ContainsFunc(cells, func(cell string) bool {
+			cell = strings.TrimLeft(cell, " '+-.")
+			return cell != "" && cell[0] >= '0' && cell[0] <= '9'
+		}) {
+			return true
+		}
+	}
+	return len(records) == 1 && !slices.ContainsFunc(records[0], func(cell string) bool { return len(cell) > longestAlone })
+}
+
+// longestAlone is the longest name of a column that is taken for one where no row follows, bytes.
+const longestAlone = 40
+
+// firstLine returns the first line with text that is no comment.
+func firstLine(text []byte) []byte {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return line
+		}
+	}
+	return nil
+}
+
+// separator is the one of comma, semicolon, tab and bar that a line has most of, outside of quotes.
+func separator(line []byte) rune {
 	var count [256]int
 	quoted := false
 	for _, c := range line {
@@ -85,7 +215,7 @@ func separator(text []byte) rune {
 		}
 	}
 	best := byte(',')
-	for _, c := range []byte(";\t") {
+	for _, c := range []byte(";\t|") {
 		if count[c] > count[best] {
 			best = c
 		}
@@ -107,12 +237,12 @@ func (t *Table) Header() ([]string, error) {
 // a last row that ends inside of quotes.
 func (t *Table) Next() ([]string, error) {
 	for {
-		t.in.row = t.csv.InputOffset()
+		t.in.row = t.offset + t.csv.InputOffset()
 		cells, err := t.csv.Read()
 		var broken *csv.ParseError
 		switch {
 		case errors.As(err, &broken):
-			t.line = int64(broken.StartLine)
+			t.line = t.before + int64(broken.StartLine)
 			if t.AtEnd() {
 				return nil, ErrCutRow
 			}
@@ -124,13 +254,20 @@ func (t *Table) Next() ([]string, error) {
 			return nil, err
 		case !slices.ContainsFunc(cells, func(cell string) bool { return strings.TrimSpace(cell) != "" }):
 			continue
+		case t.separated && isRule(cells):
+			continue
 		}
 		line, _ := t.csv.FieldPos(0)
-		if t.line = int64(line); t.csv.InputOffset()-t.in.row > t.limit {
+		if t.line = t.before + int64(line); t.offset+t.csv.InputOffset()-t.in.row > t.limit {
 			return nil, input.At(t.Pos(), input.Bad(input.ErrTooLarge, "a row of more than %d bytes", t.limit))
 		}
 		return cells, nil
 	}
+}
+
+// isRule reports whether a row is drawn, as below the header of a table in Markdown.
+func isRule(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(cell string) bool { return strings.Trim(cell, "-:+= ") != "" })
 }
 
 // AtEnd reports whether the input ends inside of the row that was returned

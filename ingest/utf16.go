@@ -8,11 +8,19 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// decode drops the mark of UTF-8, and makes a source that begins with the mark of UTF-16 one of
-// UTF-8: some shells redirect output so. What is no character becomes U+FFFD.
+// decode drops the mark of UTF-8, and makes a source that begins with the mark of UTF-16, or with ASCII in it, one of
+// UTF-8: some shells redirect output so, and some programs save tables. What is no character becomes U+FFFD.
 func (s *Source) decode() {
-	mark, _ := s.Peek(3)
+	mark, _ := s.Peek(64)
+	order, unmarked := wideASCII(mark)
 	switch {
+	case unmarked:
+		rest := s.plain
+		if s.err != nil {
+			rest = ended{s.err}
+		}
+		s.plain = transform.NewReader(io.MultiReader(bytes.NewReader(s.head), rest), unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder())
+		s.head, s.err, s.decoded = nil, nil, true
 	case bytes.HasPrefix(mark, []byte("\xEF\xBB\xBF")):
 		s.head = s.head[3:]
 	case bytes.HasPrefix(mark, []byte("\xFF\xFE")), bytes.HasPrefix(mark, []byte("\xFE\xFF")):
@@ -29,3 +37,24 @@ func (s *Source) decode() {
 type ended struct{ error }
 
 func (e ended) Read([]byte) (int, error) { return 0, e.error }
+
+// fewestWide is how many characters tell text in UTF-16 that has no mark from other bytes.
+const fewestWide = 16
+
+// wideASCII reports whether bytes are ASCII in UTF-16, and which byte of a character comes first.
+func wideASCII(head []byte) (order unicode.Endianness, ok bool) {
+	if len(head) < 2*fewestWide {
+		return order, false
+	}
+	order, at := unicode.LittleEndian, 1
+	if head[0] == 0 {
+		order, at = unicode.BigEndian, 0
+	}
+	for i := 0; i+1 < len(head); i += 2 {
+		c := head[i+1-at]
+		if head[i+at] != 0 || c > 0x7e || c < ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return order, false
+		}
+	}
+	return order, true
+}

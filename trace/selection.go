@@ -129,3 +129,25 @@ func (w *Window) epochsAt(step int64) []int64 {
 func (s *Selection) Comm(c *comms.Record) bool {
 	return s.Run(c.Run) && len(s.Windows) == 0 && s.Steps == nil && len(s.Ranks) == 0
 }
+
+// WithoutStages returns a window without some stages, which leaves it as it is.
+func (w *Window) WithoutStages(left []int) *Window {
+	out := *w
+	S, R := len(w.Schema.Stages), len(w.Ranks)
+	out.Schema.Stages = make([]string, 0, S-len(left))
+	out.Durations = make([]int64, 0, w.Steps()*R*(S-len(left)))
+	for stage, name := range w.Schema.Stages {
+		if !slices.Contains(left, stage) {
+			out.Schema.Stages = append(out.Schema.Stages, name)
+		}
+	}
+	for t := range w.Steps() {
+		step := w.Step(t)
+		for stage := range S {
+			if !slices.Contains(left, stage) {
+				out.Durations = append(out.Durations, step[stage*R:(stage+1)*R]...)
+			}
+		}
+	}
+	return &out
+}

@@ -244,6 +244,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 		r.Close()
 		return nil, err
 	}
+	r.shareTables()
 	for i, g := range groupPackets(r.files) {
 		u := &unit{row: Packets.row(), r: r, group: g, where: g.files[0].Name}
 		for _, f := range g.files {

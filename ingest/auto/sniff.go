@@ -2,10 +2,12 @@ package auto
 
 import (
 	"bytes"
-	"encoding/csv"
+	stdcsv "encoding/csv"
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 )
@@ -154,7 +156,7 @@ func withColumns(known func(columns []string) bool) func(beginning) bool {
 	return func(b beginning) bool {
 		header, _, _ := bytes.Cut(bytes.TrimPrefix(b.text, []byte("\xEF\xBB\xBF")), []byte("\n"))
 		for _, comma := range ",;\t" {
-			r := csv.NewReader(bytes.NewReader(header))
+			r := stdcsv.NewReader(bytes.NewReader(header))
 			r.Comma = comma
 			columns, err := r.Read()
 			if err != nil {
@@ -169,6 +171,15 @@ func withColumns(known func(columns []string) bool) func(beginning) bool {
 		}
 		return false
 	}
+}
+
+// isTable knows tables of the times of steps, behind comments too.
+func isTable(b beginning) bool {
+	if b.json || bytes.IndexByte(b.text, 0) >= 0 {
+		return false
+	}
+	_, ok := ingest.FindHeader(bytes.TrimPrefix(b.text, []byte("\xEF\xBB\xBF")), csv.IsHeader)
+	return ok
 }
 
 func isOperators(columns []string) bool {

@@ -170,6 +170,8 @@ type unit struct {
 	r      *Reader
 	inputs []*Input
 	group  packetGroup // of packets
+	shares []csv.Share // of a table in several files, or of one that does not say its rank
+	run    string      // of these
 	folder string      // of inputs that are read together
 	where  string      // what a bug in reading it is said of
 	size   int64       // of its inputs, as far as it is known
@@ -327,6 +329,9 @@ func (u *unit) packets(give func(Item) bool) error {
 }
 
 func (u *unit) csv(give func(Item) bool) error {
+	if u.shares != nil {
+		return u.sharedTable(give)
+	}
 	src, err := u.r.open(u.inputs[0])
 	if err != nil {
 		return err

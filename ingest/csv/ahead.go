@@ -49,13 +49,16 @@ func (a *ahead) begin() {
 	})
 }
 
-func (a *ahead) read() batch {
+func (a *ahead) read() batch { return readBatch(a.rows) }
+
+// readBatch reads as many rows as are handed over at a time.
+func readBatch(in rows) batch {
 	b := batch{cells: make([][]string, 0, inBatch), pos: make([]input.Pos, 0, inBatch)}
 	var all []string // cells of all rows
 	for len(b.cells) < inBatch {
-		cells, err := a.rows.Next()
+		cells, err := in.Next()
 		if err != nil {
-			b.err, b.after, b.atEnd = err, a.rows.Pos(), a.rows.AtEnd()
+			b.err, b.after, b.atEnd = err, in.Pos(), in.AtEnd()
 			return b
 		}
 		if all == nil {
@@ -63,7 +66,7 @@ func (a *ahead) read() batch {
 		}
 		from := len(all)
 		all = append(all, cells...)
-		b.cells, b.pos = append(b.cells, all[from:len(all):len(all)]), append(b.pos, a.rows.Pos())
+		b.cells, b.pos = append(b.cells, all[from:len(all):len(all)]), append(b.pos, in.Pos())
 	}
 	return b
 }

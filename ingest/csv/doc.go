@@ -2,7 +2,9 @@
 // window, step and rank, with one column per stage. Tables of the same columns
 // in Parquet, and tables with one row per stage (long format), are read too, and
 // tables with one row per operator, with start and duration, whose operators
-// become stages (program); both also as one JSON object per line.
+// become stages (program); both also as one JSON object per line. Tables with a column for each
+// rank and stage, with ranks numbered on each host, and in a file for each rank, are brought into
+// that form, and so is what spreadsheets and trackers make of numbers, units and empty cells.
 //
 //	run,window,step,rank,world_size,data.next_wait,model.fwd_loss_cpu_wall,wall_ns,host
 //	job-42,0,20,0,2,16058079,61898237,78001204,n0
@@ -23,7 +25,7 @@
 //	gather_ok    true or false: whether the recorder could gather the window on this rank; by default true
 //	data_wait    consuming, preceding or unknown; by default consuming
 //	X, X.ready   a side channel X: a sample, empty where none was taken, and whether it was ready
-//	anything else is a stage, in the order of the columns: whole nanoseconds, never empty
+//	anything else is a stage, in the order of the columns: whole nanoseconds; a row with an empty one is left out
 //
 // Times are in the unit that ends the name of their column (data_ms), or the
 // caller's. Names that other programs use for the same are known (iteration,
@@ -102,6 +104,11 @@ type layout struct {
 	ignored   []string
 	units     map[Unit][]string // columns by the unit that their name says
 	unsaid    []string          // stages whose column says none
+	guessed   string            // how times without a unit are read; "": as nanoseconds
+	texts     []string          // columns that are left out because no cell is a number
+	clocks    []string          // columns that are left out because they tell the time of day
+	numbers   numbers
+	own       bool // a Writer wrote the table
 }
 
 // maxColumns bounds a table: the stages that a window may have, as many side

@@ -2,6 +2,7 @@ package csv
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,8 +13,8 @@ import (
 )
 
 // newLayout gives the columns of a header their meaning. unit is that of
-// columns whose name says none.
-func newLayout(names []string, unit Unit) (*layout, error) {
+// columns whose name says none; sample are the first rows.
+func newLayout(names []string, unit Unit, sample [][]string) (*layout, error) {
 	if len(names) > maxColumns {
 		return nil, input.Bad(input.ErrTooLarge, "more than %d columns", maxColumns)
 	}
@@ -29,9 +30,11 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		seen[name] = true
 	}
 	known := meanings(names)
+	l.leaveOut(names, known, sample)
+	folder := folderOf(names, known)
 	found := make(map[kind]bool)
 	for i, name := range names {
-		c := l.meaning(name, known[i], seen)
+		c := l.meaning(strings.TrimPrefix(name, folder), known[i], seen)
 		switch c.kind {
 		case step, rank, window, wall:
 			if found[c.kind] {
@@ -43,7 +46,9 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 			}
 			l.has[c.index] = true
 		case ignored:
-			l.ignored = append(l.ignored, name)
+			if !slices.Contains(l.texts, name) && !slices.Contains(l.clocks, name) {
+				l.ignored = append(l.ignored, name)
+			}
 		}
 		if c.kind == stage || c.kind == wall {
 			if c.unit != Unsaid && strings.ToLower(name) != attrWall && !strings.HasPrefix(name, prefixStage) {
@@ -61,9 +66,12 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		l.wholeSteps()
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
-		return nil, input.Bad(input.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
+		return nil, lacks(found, names)
 	}
-	return l, l.checkPairs()
+	if err := l.checkPairs(); err != nil {
+		return nil, err
+	}
+	return l, l.understand(sample, unit)
 }
 
 // wholeSteps makes the wall time the only stage of a table that has no other.
@@ -79,16 +87,16 @@ func (l *layout) wholeSteps() {
 	}
 }
 
-// lacks says what a header is without.
-func lacks(found map[kind]bool, names []string) string {
-	what := "no stage"
-	if !found[rank] {
-		what = "no column rank"
+// lacks is the error of a header that is without a column which every table has, with what to do.
+func lacks(found map[kind]bool, names []string) error {
+	among := strings.Join(quoted(names[:min(len(names), 12)]), ", ")
+	switch {
+	case !found[step]:
+		return input.Bad(input.ErrMissing, "no column of the step among %s: which one counts the steps? Call it step", among)
+	case !found[rank]:
+		return input.Bad(input.ErrMissing, "no column of the rank among %s: which one says it? Call it rank; or name a file for each rank, as rank3.csv", among)
 	}
-	if !found[step] {
-		what = "no column step"
-	}
-	return what + " among " + strings.Join(quoted(names[:min(len(names), 12)]), ", ")
+	return input.Bad(input.ErrMissing, "no stage among %s: a table has the columns step, rank and the time of each stage", among)
 }
 
 // quoted are names for an error's one line.

@@ -30,7 +30,25 @@ func (g *group) join() ([]*trace.Window, error) {
 		return nil, err
 	}
 	g.giveSide(order, owner)
+	windows, err := joinParts(parts)
+	if err != nil {
+		return nil, err
+	}
+	whole := slices.Equal(g.layout.stages, []string{stagename.Whole})
+	for _, w := range windows {
+		if whole {
+			w.Notes = append(w.Notes, ingest.WholeSteps(w))
+		}
+		w.Side = slices.DeleteFunc(w.Side, func(c trace.SideChannel) bool { return len(c.Samples) == 0 })
+		if len(w.Side) == 0 {
+			w.Side = nil
+		}
+	}
+	return windows, nil
+}
 
+// joinParts makes windows of parts, which end where all ranks miss a step.
+func joinParts(parts []*trace.Part) ([]*trace.Window, error) {
 	slices.SortStableFunc(parts, func(a, b *trace.Part) int { return cmp.Compare(a.FirstStep, b.FirstStep) })
 	var windows []*trace.Window
 	for len(parts) > 0 {
@@ -44,16 +62,6 @@ func (g *group) join() ([]*trace.Window, error) {
 			last := windows[len(windows)-1]
 			last.Notes = append(last.Notes, input.Note{Kind: input.NoteStepGap,
 				Text: fmt.Sprintf("steps %d to %d were not recorded: the window was closed there", end, parts[0].FirstStep-1)})
-		}
-	}
-	whole := slices.Equal(g.layout.stages, []string{stagename.Whole})
-	for _, w := range windows {
-		if whole {
-			w.Notes = append(w.Notes, ingest.WholeSteps(w))
-		}
-		w.Side = slices.DeleteFunc(w.Side, func(c trace.SideChannel) bool { return len(c.Samples) == 0 })
-		if len(w.Side) == 0 {
-			w.Side = nil
 		}
 	}
 	return windows, nil

@@ -3,6 +3,7 @@ package csv
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -12,33 +13,61 @@ import (
 // Names of the two columns that make a table long: a row for each stage of a
 // step of a rank.
 var (
-	longNames  = []string{"stage", "stage_name", "phase", "name", "section", "event", "op"}
-	longValues = []string{"duration", "dur", "time", "elapsed", "value", "duration_ns", "dur_ns", "time_ns", "elapsed_ns", "ns"}
+	longNames  = []string{"stage", "stage_name", "phase", "name", "section", "event", "op", "variable", "metric", "metric_name", "key", "tag", "timer", "measure", "series", "scalar"}
+	longValues = []string{"duration", "dur", "time", "elapsed", "value", "values", "duration_ns", "dur_ns", "time_ns", "elapsed_ns"}
+	longUnits  = []string{"unit", "units"}
 )
 
-// longPlaces are the columns of the name and the duration.
-type longPlaces struct{ name, value int }
+// longPlaces are the columns of the name and the duration, and of its unit; −1 for none. fixed are those that are of no stage.
+type longPlaces struct {
+	name, value, unit int
+	fixed             []int
+	ranks             bool // the names of stages have the rank, or runs do
+	run               int
+	said              Unit // in the name of the value
+}
 
-// longColumns finds the two columns of a long table, and the unit that the
-// name of the second says. Every other column must be known.
-func longColumns(names []string) (at longPlaces, unit Unit, ok bool) {
-	if !Recognizes(names) {
-		return at, Unsaid, false
-	}
-	at = longPlaces{-1, -1}
-	for i, c := range meanings(names) {
+// longColumns finds the columns of a long table. Every other column must be known.
+func longColumns(names []string) (at longPlaces, ok bool) {
+	at = longPlaces{name: -1, value: -1, unit: -1, run: -1}
+	known := meanings(names)
+	for i, c := range known {
 		stem, u := splitUnit(plain(names[i]))
+		if unit, only := isUnit(names[i]); only {
+			stem, u = longValues[0], unit
+		}
 		switch {
+		case c.kind == ignored || c.kind == wall && stem != "time":
 		case c.kind != stage:
+			at.fixed = append(at.fixed, i)
+			if c.kind == attr && c.index == attrRun {
+				at.run = i
+			}
 		case at.name < 0 && slices.Contains(longNames, plain(names[i])):
 			at.name = i
+		case at.unit < 0 && slices.Contains(longUnits, plain(names[i])):
+			at.unit = i
 		case at.value < 0 && slices.Contains(longValues, stem):
-			at.value, unit = i, u
+			at.value, at.said = i, u
 		default:
-			return at, Unsaid, false
+			return at, false
 		}
 	}
-	return at, unit, at.name >= 0 && at.value >= 0
+	at.ranks = !has(known, rank)
+	return at, at.name >= 0 && at.value >= 0 && has(known, step)
+}
+
+// rankOfRow returns the rank that the name of a stage has, or that of its run, and the name without it.
+func (at *longPlaces) rankOfRow(cells []string, name string) (rank, stage string, err error) {
+	if r, rest, ok := RankIn(name); ok && rest != "" {
+		return strconv.Itoa(r), rest, nil
+	}
+	if at.run >= 0 {
+		if r, _, ok := RankIn(cells[at.run]); ok {
+			return strconv.Itoa(r), name, nil
+		}
+	}
+	return "", "", input.Bad(input.ErrMissing, "no rank: give the table a column rank, or the names of stages, or of runs, as rank3/%.60s", name)
 }
 
 // longRows are the wide rows of a long table.
@@ -66,10 +95,19 @@ const longCost = 128
 // rows. A stage that a step has no row for takes no time there.
 func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []string, error) {
 	l := &longRows{rows: in}
-	fixed := func(cells []string) []string {
-		return slices.Concat(cells[:min(at.name, at.value)], cells[min(at.name, at.value)+1:max(at.name, at.value)], cells[max(at.name, at.value)+1:])
+	fixedOf := func(cells []string, rank string) (out []string) {
+		for _, i := range at.fixed {
+			if !at.ranks || i != at.run {
+				out = append(out, cells[i])
+			}
+		}
+		if at.ranks {
+			out = append(out, rank)
+		}
+		return out
 	}
 	columns := make(map[string]bool)
+	before, together := "", false // rows of one stage stand together: their order is not that of a step
 	known := make(map[string]*longRow)
 	for held := int64(0); ; held += longCost {
 		cells, err := in.Next()
@@ -84,16 +122,32 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 			}
 			return nil, nil, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), len(names))
 		}
-		name, value := strings.TrimSpace(cells[at.name]), strings.Clone(strings.TrimSpace(cells[at.value]))
-		if !columns[name] {
+		name, value, rank := strings.TrimSpace(cells[at.name]), strings.Clone(strings.TrimSpace(cells[at.value])), ""
+		if noTime(name) { // a loss among the times
+			continue
+		}
+		if at.ranks {
+			if rank, name, err = at.rankOfRow(cells, name); err != nil {
+				return nil, nil, err
+			}
+		}
+		if stem, unit := splitUnit(name); unit != Unsaid && at.said == Unsaid {
+			name, value = stem, value+unit.String()
+		}
+		if at.unit >= 0 {
+			value += strings.TrimSpace(cells[at.unit])
+		}
+		together = together || name == before && len(l.stages) == 1
+		if before = name; !columns[name] {
 			name = strings.Clone(name)
 			columns[name] = true
 			l.stages = append(l.stages, name)
 		}
-		key := strings.Join(fixed(cells), "\x00")
+		fixed := fixedOf(cells, rank)
+		key := strings.Join(fixed, "\x00")
 		row := known[key]
 		if row == nil {
-			row = &longRow{pos: in.Pos(), fixed: slices.Clone(fixed(cells)), times: make(map[string]string)}
+			row = &longRow{pos: in.Pos(), fixed: fixed, times: make(map[string]string)}
 			known[key], l.table = row, append(l.table, row)
 			held += int64(len(key)) + 2*longCost
 		}
@@ -105,7 +159,32 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 		}
 		row.times[name] = value
 	}
-	header := fixed(names)
+	var header []string
+	for _, i := range at.fixed {
+		if !at.ranks || i != at.run {
+			header = append(header, names[i])
+		}
+	}
+	if at.ranks {
+		header = append(header, "rank")
+	}
+	first := beginningOf(l.stages)
+	for i, stage := range l.stages {
+		l.stages[i] = strings.TrimPrefix(stage, first)
+	}
+	for _, row := range l.table {
+		if first == "" {
+			break
+		}
+		times := make(map[string]string, len(row.times))
+		for stage, time := range row.times {
+			times[strings.TrimPrefix(stage, first)] = time
+		}
+		row.times = times
+	}
+	if together {
+		inOrder(l.stages)
+	}
 	for _, stage := range l.stages {
 		header = append(header, prefixStage+stage)
 	}

@@ -47,7 +47,7 @@ func operatorColumns(names []string) (at operatorPlaces, ok bool) {
 			if p := plain(n); slices.Contains(known, p) {
 				return i, Unsaid
 			}
-			if stem, unit := splitTime(n); slices.Contains(known, stem) {
+			if stem, unit := splitUnit(plain(n)); slices.Contains(known, stem) {
 				return i, unit
 			}
 		}
@@ -73,20 +73,11 @@ func operatorColumns(names []string) (at operatorPlaces, ok bool) {
 	return at, true
 }
 
-// splitTime takes the unit off the end of the name of a time, nanoseconds among them.
-func splitTime(name string) (string, Unit) {
-	p := plain(name)
-	if stem, ok := strings.CutSuffix(p, "_ns"); ok {
-		return stem, Nanoseconds
-	}
-	return splitUnit(p)
-}
-
 // IsLong reports whether a table with these columns has a row for each stage or operator of a step.
 func IsLong(names []string) bool {
-	_, _, long := longColumns(names)
+	_, long := longColumns(names)
 	_, timed := operatorColumns(names)
-	return long || timed
+	return long && Recognizes(names) || timed
 }
 
 // ran is an operator that a rank ran in a step.

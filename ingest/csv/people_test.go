@@ -43,6 +43,10 @@ func TestWhatPeopleWrite(t *testing.T) {
 		{"an index read as a column", "Unnamed: 0,step,rank,a,b\n0,5,0,10,11\n1,5,1,20,21\n2,6,0,30,31\n3,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"other names", "iteration,global_rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Nanoseconds, nil, ""},
 		{"two names of the step", "iteration,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n1,6,0,30,31\n1,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"text", "step,rank,a,remark,b\n5,0,10,slow,11\n5,1,20,ok,21\n6,0,30,ok,31\n6,1,40,ok,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"dates", "step,rank,a,when,b\n5,0,10,2026-01-02 03:04:05,11\n5,1,20,2026-01-02 03:04:05,21\n6,0,30,2026-01-02 03:04:06,31\n6,1,40,2026-01-02 03:04:06,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"a clock", "step,rank,a,when,b\n5,0,10,1795332777089073000,11\n5,1,20,1795332777089073000,21\n6,0,30,1795332777289073000,31\n6,1,40,1795332777289073000,41\n", csv.Nanoseconds, nil, "columns_ignored"},
+		{"a GPU beside the rank", "step,rank,gpu,a,b\n5,0,0,10,11\n5,1,1,20,21\n6,0,0,30,31\n6,1,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"an epoch", "epoch,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n0,6,0,30,31\n0,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"whole floats", "step,rank,a,b\n5.0,0,10.0,11.0\n5.0,1,20.0,21.0\n6.0,0,30.0,31.0\n6.0,1,40.0,41.0\n", csv.Nanoseconds, nil, ""},
 		{"ranks by name", "step,rank,a,b\n5,rank0,10,11\n5,Rank 1,20,21\n6,rank_0,30,31\n6,rank-1,40,41\n", csv.Nanoseconds, nil, ""},
@@ -187,11 +191,10 @@ func TestUnitDoubt(t *testing.T) {
 // What is no stage time is refused with its column and what to do.
 func TestNoStages(t *testing.T) {
 	for _, tt := range []struct{ name, text, says string }{
-		{"text", "step,rank,a,remark\n0,0,1,slow\n", "[column remark]: \"slow\", expected a whole number: every column is a stage"},
-		{"date", "step,rank,a,when\n0,0,1,2026-01-02 03:04:05\n", "[column when]"},
-		{"timestamp", "step,rank,a,when\n0,0,1,1795332777089073000\n", "[column when]: 1795332777089073000 ns is longer than any stage: a timestamp"},
+		{"text in a row", "step,rank,a\n0,0,1\n0,1,slow\n", "[column a]: \"slow\" is no time: expected a number"},
+		{"a time of day in a row", "step,rank,a\n0,0,1\n0,1,1795332777089073000\n", "[column a]: 1795332777089073000 ns is longer than any stage: are times in another unit (--unit), or is this column a clock?"},
 		{"fraction", "step,rank,a\n0,0,1.5\n", "or --unit"},
-		{"no rank", "step,a\n0,1\n", `no column rank among "step", "a"`},
+		{"no rank", "step,a\n0,1\n", `no column of the rank among "step", "a"`},
 		{"a stage twice", "step,rank,stage,duration\n0,0,a,1\n0,0,a,2\n", `stage "a" of this step and rank a second time, first at x.csv:2`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -222,8 +225,8 @@ func TestParquet(t *testing.T) {
 	w := parquet.NewGenericWriter[row](&file, parquet.MaxRowsPerRowGroup(1500))
 	text := "step,rank,a,b,host,e,e.ready\n"
 	for i := range 4001 { // row groups and batches end at different rows
-		b, e, ready := int64(i), float64(i)/8, i%3 == 0
-		x := row{Step: int32(i), A: float64(7 * i), B: &b, Host: "n0"}
+		a, b, e, ready := 7*i%311, int64(37*i%101), float64(i)/8, i%3 == 0
+		x := row{Step: int32(i), A: float64(a), B: &b, Host: "n0"}
 		cells := ","
 		if i%2 == 0 {
 			x.E, x.Ready = &e, &ready
@@ -232,7 +235,7 @@ func TestParquet(t *testing.T) {
 		if _, err := w.Write([]row{x}); err != nil {
 			t.Fatal(err)
 		}
-		text += fmt.Sprintf("%d,0,%d,%d,n0,%s\n", i, 7*i, i, cells)
+		text += fmt.Sprintf("%d,0,%d,%d,n0,%s\n", i, a, b, cells)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

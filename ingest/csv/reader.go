@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -17,6 +18,7 @@ import (
 // Reader reads the windows of one table. It is an ingest.WindowReader.
 type Reader struct {
 	rows   rows
+	names  []string // of the columns of rows
 	layout *layout
 	lim    ingest.Limits
 	close  func() error
@@ -31,6 +33,9 @@ type Reader struct {
 	ask     bool         // about the unit of its times
 	earlier earlier
 	emptied emptied   // since the window before
+	read    int       // rows since then
+	apart   bool      // other files have the other ranks, with which windows are understood
+	clocks  clocks    // among the stages
 	sums    sums.Rule // of the stages
 	end     error     // what Next returns when ready is empty
 }
@@ -56,7 +61,7 @@ type Options struct {
 // run where the table does not. Closing the reader closes r when it is an
 // io.Closer.
 func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
-	var table rows = ingest.NewTable(r, file, o.Limits)
+	var table rows = ingest.NewTableBehind(r, file, o.Limits, IsHeader)
 	end := func() {}
 	if o.Ahead {
 		a := newAhead(table)
@@ -83,31 +88,77 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err == io.EOF {
 		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))
 	}
-	said := o.Unit
-	operators, isTimed := operatorColumns(names)
-	if err == nil && isTimed {
-		c.rows, names, err = serialize(rows, names, operators, c, o.Unit)
-		said, o.Unit = cmp.Or(operators.units[1], o.Unit), Nanoseconds
-	} else if at, unit, isLong := longColumns(names); err == nil && isLong {
-		said = cmp.Or(unit, o.Unit)
-		o.Unit = said
-		c.rows, names, err = widen(rows, names, at, c.lim.Pending)
-	}
+	pos := rows.Pos()
 	if err == nil {
-		c.layout, err = newLayout(names, o.Unit)
-	}
-	if c.layout != nil && isTimed {
-		c.layout.unsaid = nil // one column has the times of all operators: none of them has a unit of its own
+		err = c.shape(names, o)
 	}
 	if err != nil {
-		return nil, input.At(rows.Pos(), err)
+		return nil, input.At(pos, err)
 	}
-	c.notes, c.unit, c.ask = append(c.notes, c.layout.notes()...), said, true
+	c.notes, c.ask = append(c.notes, c.layout.notes()...), true
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
+	c.row.numbers = c.layout.numbers
 	c.group = newGroup(c.layout, file)
 	c.earlier.lately = make(map[windowKey]stretch)
 	return c, nil
+}
+
+// shape makes a row for each step and rank of the rows of a table, whatever it has a row for, and finds out what its columns hold.
+func (c *Reader) shape(names []string, o Options) (err error) {
+	c.unit = o.Unit
+	in := newSampled(c.rows)
+	c.rows = in
+	names = even(secondHeader(unquoted(names), in), in)
+	operators, isTimed := operatorColumns(names)
+	ranked, header, hasRanks := ranksInNames(names)
+	long, isLong := longColumns(names)
+	switch {
+	case isTimed:
+		c.rows, names, err = serialize(in, names, operators, c, o.Unit)
+		c.unit, o.Unit = cmp.Or(operators.units[1], o.Unit), Nanoseconds
+	case isLong:
+		c.unit = cmp.Or(long.said, o.Unit)
+		o.Unit = c.unit
+		c.rows, names, err = widen(in, names, long, c.lim.Pending)
+	case hasRanks:
+		ranked.rows = in
+		c.rows, names = &ranked, header
+	}
+	if err != nil {
+		return err
+	}
+	if in, err = c.renumber(names); err != nil {
+		return err
+	}
+	names = c.names
+	if c.layout, err = newLayout(names, o.Unit, in.sample()); err != nil {
+		return err
+	}
+	if isTimed {
+		c.layout.unsaid = nil // one column has the times of all operators: none of them has a unit of its own
+	}
+	return nil
+}
+
+// renumber numbers the ranks and steps of rows, and samples what comes of it.
+func (c *Reader) renumber(names []string) (in *sampled, err error) {
+	in, ok := c.rows.(*sampled)
+	if !ok {
+		in = newSampled(c.rows)
+	}
+	rows, header, said, err := renumber(in, unitRow(names, in), c.lim.Pending)
+	if err != nil {
+		return nil, err
+	}
+	if said != "" {
+		c.notes = append(c.notes, input.Note{Kind: input.NoteRanksNumbered, Text: said})
+	}
+	if in, ok = rows.(*sampled); !ok {
+		in = newSampled(rows)
+	}
+	c.rows, c.names = in, header
+	return in, nil
 }
 
 // Close ends the reading. Closing again does nothing.
@@ -171,10 +222,33 @@ func (c *Reader) fill() error {
 		last := windows[len(windows)-1]
 		last.Notes = append(last.Notes, input.Note{Kind: input.NoteTruncated, Text: end.Error()})
 	}
-	c.sums.Apply(windows)
+	if windows, err = c.plausible(windows); err != nil || len(windows) == 0 {
+		return err
+	}
 	c.understood(windows[0])
 	c.ready = windows
 	return nil
+}
+
+// plausible returns windows without running totals and sums of other stages; times of ranks in several units are refused.
+func (c *Reader) plausible(windows []*trace.Window) ([]*trace.Window, error) {
+	if c.apart {
+		return windows, nil
+	}
+	if c.layout.own {
+		c.sums.Apply(windows)
+		return windows, nil
+	}
+	if windows = c.clocks.apply(windows); len(windows) == 0 {
+		return nil, nil
+	}
+	c.sums.Apply(windows)
+	if c.unit == Unsaid {
+		if err := mixedUnits(windows); err != nil {
+			return nil, input.At(input.Pos{File: c.rows.Pos().File}, err)
+		}
+	}
+	return windows, nil
 }
 
 // understood notes on the first window how the table was read.
@@ -184,21 +258,37 @@ func (c *Reader) understood(w *trace.Window) {
 		w.Notes = append(w.Notes, c.layout.doubts(w, c.unit)...)
 	}
 	c.notes, c.ask = nil, false
-	if n := c.emptied.rows; n > 0 {
-		column := strconv.Quote(c.layout.names[c.emptied.column])
-		text := fmt.Sprintf("a row without a value in column %s is left out, at line %d", column, c.emptied.line)
-		if n > 1 {
-			text = fmt.Sprintf("%d rows without a value in a stage are left out, the first at line %d (column %s)", n, c.emptied.line, column)
-		}
-		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRowsEmpty, Text: text})
+	if c.emptied.rows > 0 {
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRowsEmpty, Text: c.emptied.text(c.layout, c.read)})
 		c.emptied = emptied{}
 	}
+	c.read = 0
+}
+
+// text says which cells of so many rows have no value.
+func (e *emptied) text(l *layout, rows int) string {
+	name, _ := splitUnit(l.names[e.first.empty])
+	cell := fmt.Sprintf("step %d, rank %d, %s", e.first.step, e.first.rank, strings.TrimPrefix(name, prefixStage))
+	all := thousands(rows * len(l.stages))
+	if e.cells == 1 {
+		return fmt.Sprintf("1 of %s cells is empty: %s; its row is left out", all, cell)
+	}
+	return fmt.Sprintf("%s of %s cells are empty, the first at %s (line %d); the rows are left out", thousands(e.cells), all, cell, e.first.line)
+}
+
+// thousands writes a number with commas between its thousands.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // nothingLeft is the error of a table in which every row lacks a value.
 func (c *Reader) nothingLeft() error {
 	pos := c.rows.Pos()
-	pos.Line, pos.Inside = c.emptied.line, "column "+parquet.Printable(c.layout.names[c.emptied.column])
+	pos.Line, pos.Inside = c.emptied.first.line, "column "+parquet.Printable(c.layout.names[c.emptied.first.empty])
 	return input.At(pos, input.Bad(input.ErrMissing, "no row has a value in every stage, this one has none here: leave the column out where it is no stage"))
 }
 

@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -15,15 +16,18 @@ import (
 
 // row is one parsed record. Its texts are valid until the next is read.
 type row struct {
-	line   int64
-	empty  int // the first column of a stage without a value, −1 for none
-	window int64
-	step   int64
-	rank   int64
-	wall   int64 // −1: empty
-	times  []int64
-	attrs  [numAttr]string
-	values []sideCell // by channel
+	line    int64
+	empty   int // the first column of a stage without a value, −1 for none
+	empties int // columns of stages without a value
+	window  int64
+	step    int64
+	rank    int64
+	wall    int64 // −1: empty
+	times   []int64
+	attrs   [numAttr]string
+	values  []sideCell // by channel
+
+	numbers numbers // of all rows
 }
 
 // sideCell are a row's two cells of a side channel.
@@ -65,6 +69,7 @@ func (c *Reader) parse() error {
 			}
 			return c.place(bad.err, bad.column)
 		}
+		c.read++
 		if c.row.empty < 0 {
 			return nil
 		}
@@ -74,14 +79,14 @@ func (c *Reader) parse() error {
 
 // emptied counts rows that were left out because a stage has no value.
 type emptied struct {
-	rows   int
-	line   int64 // of the first
-	column int   // that is empty there
+	rows, cells int
+	first       row // its step, rank, line, and column that is empty
 }
 
 func (e *emptied) add(r *row) {
+	e.cells += r.empties
 	if e.rows++; e.rows == 1 {
-		e.line, e.column = r.line, r.empty
+		e.first = row{step: r.step, rank: r.rank, line: r.line, empty: r.empty}
 	}
 }
 
@@ -90,11 +95,11 @@ func (r *row) read(l *layout, cells []string) *cellError {
 	if n := len(l.columns); len(cells) != n {
 		return &cellError{-1, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
 	}
-	r.wall, r.window, r.empty = -1, 0, -1
+	r.wall, r.window, r.empty, r.empties = -1, 0, -1, 0
 	clear(r.values)
 	for i, text := range cells {
-		if l.columns[i].kind == stage && strings.TrimSpace(text) == "" {
-			if r.empty < 0 {
+		if l.columns[i].kind == stage && isMissing(strings.TrimSpace(text)) {
+			if r.empties++; r.empty < 0 {
 				r.empty = i
 			}
 			continue
@@ -121,10 +126,10 @@ func (r *row) set(c *column, text string) (err error) {
 	case ready:
 		r.values[c.index].ready, r.values[c.index].known, err = flag(text)
 	case stage:
-		r.times[c.index], err = duration(text, c.unit)
+		r.times[c.index], err = r.numbers.duration(text, c.unit)
 	case wall:
-		if text != "" {
-			r.wall, err = duration(text, c.unit)
+		if !isMissing(text) {
+			r.wall, err = r.numbers.duration(text, c.unit)
 		}
 	case window:
 		digits, negative := strings.CutPrefix(text, "-")
@@ -135,23 +140,16 @@ func (r *row) set(c *column, text string) (err error) {
 			r.window = -r.window
 		}
 	case step:
-		if r.step, err = whole(text); r.step > maxStep {
+		number, _ := r.numbers.clean(numberOf(text))
+		if r.step, err = whole(number); r.step > maxStep {
 			err = input.Bad(input.ErrOverflow, "step %d", r.step)
 		}
 	case rank:
-		if r.rank, err = whole(rankNumber(text)); r.rank >= trace.MaxRanks {
+		if r.rank, err = whole(numberOf(strings.Trim(text, "'"))); r.rank >= trace.MaxRanks {
 			err = input.Bad(input.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
 		}
 	}
 	return err
-}
-
-// rankNumber is the number of a rank that is written as rank0, rank_0 or Rank 0.
-func rankNumber(text string) string {
-	if len(text) > len("rank") && strings.EqualFold(text[:len("rank")], "rank") {
-		return strings.TrimLeft(text[len("rank"):], " _-:=")
-	}
-	return text
 }
 
 // whole parses a whole number from 0 to 2⁶³−1, and says what is wrong with any
@@ -183,27 +181,29 @@ func whole(text string) (int64, error) {
 	return v2, nil
 }
 
-// duration parses a time in its unit, as nanoseconds. Nanoseconds are whole.
-func duration(text string, unit Unit) (int64, error) {
+// duration parses a time in its unit, that of the cell or of its column, as nanoseconds. Nanoseconds are whole.
+func (n numbers) duration(text string, unit Unit) (int64, error) {
 	var v int64
+	number, own := n.clean(text)
+	unit = cmp.Or(own, unit)
+	d, isNumber := decimal.Parse(number)
 	var err error
-	d, isNumber := decimal.Parse(text)
 	if unit <= Nanoseconds || !isNumber {
-		v, err = whole(text)
+		v, err = whole(number)
 	} else if ns, fits := d.Shift(unit.exponent()).Round(); !fits {
 		err = input.Bad(input.ErrOverflow, "%.60s %s", text, unit)
 	} else if v = ns; d.Mant < 0 {
 		err = input.Bad(input.ErrNegative, "%.60q, expected a number from 0", text)
 	}
 	if err == nil && v > maxTime {
-		return 0, input.Bad(input.ErrOverflow, "%.60s %s is longer than any stage: a timestamp is no duration, leave this column out", text, max(unit, Nanoseconds))
+		return 0, input.Bad(input.ErrOverflow, "%.60s %s is longer than any stage: are times in another unit (--unit), or is this column a clock?", text, max(unit, Nanoseconds))
 	}
-	if errors.Is(err, input.ErrType) {
-		hint := "every column is a stage but step, rank and the others of the format, leave this one out"
-		if isNumber {
-			hint = "durations are nanoseconds without a fraction; where they are not, the name of the column says so (data_ms, data_s) or --unit"
-		}
-		err = input.Bad(input.ErrType, "%.60q, expected a whole number: %s", text, hint)
+	switch {
+	case !errors.Is(err, input.ErrType):
+	case isNumber:
+		err = input.Bad(input.ErrType, "%.60q, expected a whole number: durations are nanoseconds without a fraction; where they are not, the name of the column says so (data_ms, data_s) or --unit", text)
+	default:
+		err = input.Bad(input.ErrType, "%.60q is no time: expected a number, with a unit where the name of the column has none (15.0ms), or an empty cell where it is not known", text)
 	}
 	return v, err
 }

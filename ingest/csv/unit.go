@@ -3,6 +3,7 @@ package csv
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,19 +41,58 @@ func (u Unit) String() string { return unitNames[u] }
 // exponent is the power of ten that makes nanoseconds of a unit.
 func (u Unit) exponent() int { return 3 * (int(max(u, Nanoseconds)) - int(Nanoseconds)) }
 
-// splitUnit takes the unit off the end of a name, as in data_ms.
-func splitUnit(name string) (string, Unit) {
-	for suffix, unit := range map[string]Unit{"_us": Microseconds, "_usec": Microseconds, "_µs": Microseconds,
-		"_ms": Milliseconds, "_msec": Milliseconds, "_s": Seconds, "_sec": Seconds, "_seconds": Seconds} {
-		if stem, ok := strings.CutSuffix(name, suffix); ok && stem != "" {
-			return stem, unit
-		}
+// unitWord is a unit as names of columns have it.
+const unitWord = `(ns|nsecs?|nanos|nanoseconds?|us|usecs?|µs|μs|micros|microseconds?|ms|msecs?|millis|milliseconds?|s|secs?|seconds?)`
+
+// The places of a unit in a name: data_ms, data (ms), data [ms], data/ms, data.ms, data in ms; dataMs; data_ms_avg.
+var (
+	unitBehind = regexp.MustCompile(`(?i)^(.+?)[\s_./]+(?:in[\s_])?[(\[{<]?` + unitWord + `[)\]}>]?$`)
+	unitClosed = regexp.MustCompile(`(?i)^(.+?)[(\[{<]\s*` + unitWord + `\s*[)\]}>]$`)
+	unitCamel  = regexp.MustCompile(`^(.*[a-z0-9])(Ns|Us|Ms|Sec|Secs|Seconds|Millis|Milliseconds|Micros|Microseconds)$`)
+	unitInside = regexp.MustCompile(`(?i)^(.+?)[\s_.]` + unitWord + `[\s_.](time|avg|mean|duration|elapsed)$`)
+)
+
+// unitOfWord returns the unit that a word says.
+func unitOfWord(word string) Unit {
+	switch word = strings.ToLower(word); {
+	case word == "":
+		return Unsaid
+	case strings.HasPrefix(word, "n"):
+		return Nanoseconds
+	case strings.HasPrefix(word, "u") || strings.HasPrefix(word, "mic") || strings.HasPrefix(word, "µ") || strings.HasPrefix(word, "μ"):
+		return Microseconds
+	case strings.HasPrefix(word, "m"):
+		return Milliseconds
 	}
-	if stem, ok := strings.CutSuffix(name, "_ns"); ok && plain(stem) == "wall" {
-		return stem, Nanoseconds
+	return Seconds
+}
+
+// isUnit reports whether text is a unit and nothing else, in brackets or not.
+func isUnit(text string) (Unit, bool) {
+	text = strings.Trim(strings.TrimSpace(text), "()[]")
+	if m := onlyUnit.FindStringSubmatch(text); m != nil {
+		return unitOfWord(m[1]), true
+	}
+	return Unsaid, false
+}
+
+var onlyUnit = regexp.MustCompile(`(?i)^` + unitWord + `$`)
+
+// splitUnit takes the unit off a name, as in data_ms.
+func splitUnit(name string) (string, Unit) {
+	if m := perSecond.FindString(name); m != "" {
+		return name, Unsaid
+	}
+	for _, p := range []*regexp.Regexp{unitBehind, unitClosed, unitCamel, unitInside} {
+		if m := p.FindStringSubmatch(name); m != nil {
+			return strings.TrimRight(m[1], " _./"), unitOfWord(m[2])
+		}
 	}
 	return name, Unsaid
 }
+
+// perSecond is the name of a rate.
+var perSecond = regexp.MustCompile(`(?i)(?:_per_s|(?:img|imgs|images|it|its|iters?|steps?|tok|tokens?|samples?|seqs?|batch|batches|items?|gb|mb|gib|mib|b|flops)[ ]?/[ ]?s)(?:ec|econd)?$`)
 
 // notes say how the columns of a table were understood, where that is not
 // plain.
@@ -62,6 +102,12 @@ func (l *layout) notes() []input.Note {
 		if columns := l.units[unit]; columns != nil {
 			notes = append(notes, input.Note{Kind: input.NoteUnits, Text: fmt.Sprintf("times are in %s, by the names of the columns: %s", unit, strings.Join(quoted(columns), ", "))})
 		}
+	}
+	if l.texts != nil {
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns without times are left out: %s", strings.Join(quoted(l.texts), ", "))})
+	}
+	if l.clocks != nil {
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that say when, and not how long, are left out: %s", strings.Join(quoted(l.clocks), ", "))})
 	}
 	if l.ignored != nil {
 		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that are no stages, by their names, are left out: %s; "+
@@ -89,6 +135,9 @@ const constantCells = 16
 // the unit that the caller said.
 func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 	var asked []input.Note
+	if l.guessed != "" {
+		return []input.Note{{Kind: input.NoteUnitDoubt, Text: l.guessed}}
+	}
 	ask := func(format string, args ...any) {
 		asked = append(asked, input.Note{Kind: input.NoteUnitDoubt, Text: fmt.Sprintf(format, args...)})
 	}

@@ -108,7 +108,7 @@ func (c *Writer) header(w *trace.Window) {
 		c.channels = append(c.channels, ch.Name)
 	}
 	names := c.names("", "", "", readySuffix)
-	if l, err := newLayout(names, Unsaid); err != nil || !slices.Equal(l.stages, c.stages) || !slices.Equal(l.channels, c.channels) {
+	if l, err := newLayout(names, Unsaid, nil); err != nil || !slices.Equal(l.stages, c.stages) || !slices.Equal(l.channels, c.channels) {
 		names = c.names(prefixStage, prefixSide, prefixReady, "")
 	}
 	for i, name := range names {

@@ -65,29 +65,13 @@ func (u *Rule) find(windows []*trace.Window) {
 
 // flat returns a window without its sums, which leaves it as it is.
 func (u *Rule) flat(w *trace.Window) *trace.Window {
-	out := *w
-	S, R := len(w.Schema.Stages), len(w.Ranks)
-	out.Schema.Stages = make([]string, 0, S-len(u.left))
-	out.Durations = make([]int64, 0, w.Steps()*R*(S-len(u.left)))
-	var wall []int64
-	for stage, name := range w.Schema.Stages {
-		if !slices.Contains(u.left, stage) {
-			out.Schema.Stages = append(out.Schema.Stages, name)
-		}
+	out := w.WithoutStages(u.left)
+	if out.Wall != nil || u.wall < 0 {
+		return out
 	}
+	R := len(w.Ranks)
 	for t := range w.Steps() {
-		step := w.Step(t)
-		for stage := range S {
-			switch times := step[stage*R : (stage+1)*R]; {
-			case stage == u.wall:
-				wall = append(wall, times...)
-			case !slices.Contains(u.left, stage):
-				out.Durations = append(out.Durations, times...)
-			}
-		}
+		out.Wall = append(out.Wall, w.Step(t)[u.wall*R:(u.wall+1)*R]...)
 	}
-	if out.Wall == nil {
-		out.Wall = wall
-	}
-	return &out
+	return out
 }

@@ -161,7 +161,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	if out.Stage == "" && len(f.Parts) > 0 {
 		mainly, _ = j.mainStage(f)
 	}
-	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P, Ends: f.Ends}
+	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count / max(1, f.Every), Every: f.Every, Excess: f.Size, P: f.P, Ends: f.Ends}
 	if f.Grows {
 		last.Line = &evidence.Line{Steps: [2]int64{at.numbers[f.Steps.First], at.numbers[f.Steps.Last]}, From: f.Before, To: f.From}
 	}
@@ -173,7 +173,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	if len(m.Points) > 0 {
 		p := m.Points[0]
 		evident = p.Evidence
-		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
+		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, Every: f.Every, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
 		if p.Evidence == points.Shown {
 			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
 		}

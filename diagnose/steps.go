@@ -40,6 +40,7 @@ type series struct {
 	within  []points.Within
 	sets    [][]int        // that synchronise there, where not all ranks do
 	outside points.Outside // where the time in no stage lies
+	meet    points.Meetings
 	peers   []int
 	limits  []delay.Limit // of the first stretch
 	ranks   []int         // of the first stretch
@@ -196,7 +197,7 @@ type division struct {
 
 func (s *series) divide(of stretch, in *steps) *division {
 	run, at := of.laidOut(in.memory.take())
-	run.Named, run.Known, run.KnownOutside = in.named, s.points, s.outside
+	run.Named, run.Known, run.KnownOutside, run.KnownMeetings = in.named, s.points, s.outside, s.meet
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
 	}
@@ -206,6 +207,9 @@ func (s *series) divide(of stretch, in *steps) *division {
 // settle takes from the first stretch where the ranks synchronise and who is compared with whom.
 func (s *series) settle(d *division, of stretch, in *steps) {
 	s.points, s.within, s.sets, s.outside = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers, d.Outside
+	if d.Every > 0 {
+		s.meet = points.Meetings{Point: d.Points[0], Every: d.Every}
+	}
 	s.ranks, s.peers = d.at.ranks, d.run.Peers
 	s.windows = newAccounts(d, of, in.accounts)
 }
@@ -262,7 +266,7 @@ func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, peers: one.peers, limits: one.limits, ranks: one.ranks}
+	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
 		open.look(l, stretch{one.open}, s, nil)

@@ -85,7 +85,8 @@ func (c *Claim) StruckGain(whole int64) float64 {
 // Arrival is how the ranks of a claim arrive where others wait for them, by the times of steps.
 type Arrival struct {
 	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
-	Last   int     // struck steps in which one of the ranks arrived last
+	Last   int     // struck steps in which one of the ranks arrived last, of those in which others wait
+	Every  int     // steps from one arrival to the next, where others wait in one of several; 0: in each
 	Waited float64 // part of the delay that the other ranks' waits at the same points show
 	Ends   bool    // the ranks have no record of the last steps that others recorded: what they cost there is not known
 }

@@ -29,6 +29,7 @@ type Stretch struct {
 	apart   bool // sets of ranks synchronise, and not all
 	errors  []points.Error
 	steps   int
+	every   int // steps of an interval
 	startUp int
 	alone   bool    // there is one rank
 	joint   float64 // ns that go when every rank that is late for certain is fixed
@@ -130,15 +131,14 @@ func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 
 // look finds what there is from an interval on.
 func look(d *points.Division, run *Run, o Options, start int) *Stretch {
-	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), trend: &trend{}, last: &LastArrivals{}}
+	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), every: max(1, d.Every), trend: &trend{}, last: &LastArrivals{}}
 	if d.Intervals == 0 {
 		return out
 	}
 	s := newSeries(from(d, start), run.Peers)
 	if start > 0 {
 		out.startUp = d.Head[start-1] + 1
-		f := startFinding(d, start, s)
-		out.start = &f
+		out.start = &eachStep([]claim.Claim{startFinding(d, start, s)}, out.every)[0]
 	}
 	out.alone = s.Ranks == 1
 	out.last = s.lastArrivals()
@@ -147,7 +147,8 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.perhaps = s.unsure(out.late, o)
 	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(run, o)...)
-	out.late = append(out.late, s.majority(o)...)
+	out.late = eachStep(append(out.late, s.majority(o)...), out.every)
+	out.perhaps = eachStep(out.perhaps, out.every)
 	out.trend, out.lost = s.trend(), s.lost()
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
@@ -188,18 +189,19 @@ func Join(list []*Stretch, o Options) *Result {
 	if len(list) > 1 {
 		t.step = median(t.took)
 	}
-	out.Lost.perStep(out.Steps)
+	out.Lost.perStep(out.Steps / first.every)
 	out.Latest, out.Skew = last.Most(), last.Skew()
 	out.Typical = t.typical(len(out.Stages))
 	if first.alone {
 		out.Alone = t.alone(first, len(out.Stages))
 	}
-	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
+	out.Every = first.every
+	out.Whole, out.Step, out.Joint = int64(t.whole)*int64(first.every), int64(t.step), joint/max(1, t.whole)
 	out.Claims = ofRun(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
 		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Claims = append(out.Claims, t.common(o)...)
+	out.Claims = append(out.Claims, eachStep(t.common(o), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)
@@ -317,7 +319,7 @@ func (s *Stretch) recurs(o Options) bool {
 	if len(start.Parts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common(o)), func(f claim.Claim) bool {
+	return slices.ContainsFunc(slices.Concat(s.late, eachStep(s.trend.common(o), s.every)), func(f claim.Claim) bool {
 		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
 		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
 	})

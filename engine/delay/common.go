@@ -38,8 +38,8 @@ type shared struct {
 	stage int
 	*places
 	x []float64
-	// point is whether it follows the last arrival at one.
-	point bool
+	// point is whether it follows the last arrival at one, tail whether it was recorded in the step before that of its point.
+	point, tail bool
 	// single is by what factor of x the rank that takes longest exceeds its peers, of a piece that is
 	// long enough to say so; else nil.
 	single []float32
@@ -63,7 +63,7 @@ func (s *series) trend() *trend {
 	R := s.Ranks
 	heads, tails := s.placesOf(s.Head), s.placesOf(s.Tail)
 	for k, piece := range s.Pieces {
-		c := shared{stage: piece.Stage, places: heads}
+		c := shared{stage: piece.Stage, tail: piece.Tail, places: heads}
 		if piece.Tail {
 			c.places = tails
 		}
@@ -155,7 +155,7 @@ func (t *trend) join(next *trend, steps int) {
 	joined := make(map[*places]*places) // what was appended to each
 	for i := range t.rows {
 		a := &t.rows[i]
-		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point })
+		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.follows(a) })
 		switch {
 		case k < 0: // ranks do not synchronise there any more
 			t.apart(i)
@@ -177,8 +177,13 @@ func (t *trend) join(next *trend, steps int) {
 // all reports whether all rows with some places go on in rows that share theirs.
 func (t *trend) all(of *places, next *trend, in *places) bool {
 	return !slices.ContainsFunc(t.rows, func(a shared) bool {
-		return a.places == of && !slices.ContainsFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point && b.places == in })
+		return a.places == of && !slices.ContainsFunc(next.rows, func(b shared) bool { return b.follows(&a) && b.places == in })
 	})
+}
+
+// follows reports whether a row goes on where another ends.
+func (c *shared) follows(before *shared) bool {
+	return c.stage == before.stage && c.point == before.point && c.tail == before.tail
 }
 
 // apart gives a row places of its own, unless it has.

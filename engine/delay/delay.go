@@ -128,6 +128,7 @@ type Result struct {
 	Stages  []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
 	Points  []points.Point // where ranks synchronise
 	Errors  []points.Error // values that are none
+	Every   int            // ranks synchronise in one step of so many
 	Within  bool           // ranks synchronise in sets only, and are compared with those of their own
 	Claims  []claim.Claim  // the largest saving first
 	Steps   int            // that were looked at

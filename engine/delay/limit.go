@@ -29,11 +29,14 @@ func (s *series) limits(o Options) []Limit {
 	}
 	for p, point := range s.Points {
 		if s.Stages[point.Stage].Role != points.Wait {
-			out[point.Stage].MayHide, out[point.Stage].Known = s.leastSpent(p), true
+			out[point.Stage].MayHide, out[point.Stage].Known = max(0, s.leastSpent(p)-s.apartFromMeetings(point.Stage)), true
 		}
 	}
 	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
 	for k, piece := range s.Pieces {
+		if s.Every > 0 && piece.Tail { // of the step in which ranks meet: a part of what the others have of the stage
+			continue
+		}
 		if s.waitsPerhaps(piece.Stage) {
 			out[piece.Stage].MayHide, out[piece.Stage].Known = s.leastWork(k), true
 			continue
@@ -60,6 +63,17 @@ func (s *series) leastSpent(p int) int64 {
 		}
 	}
 	return sum / max(1, n)
+}
+
+// apartFromMeetings returns what all ranks take of a stage, where they meet in it in one step of several, in the others: as much of what
+// they spend there when they meet is no one rank's delay. ns of the mean step, as are the times of an interval.
+func (s *series) apartFromMeetings(stage int) int64 {
+	for k, piece := range s.Pieces {
+		if s.Every > 1 && piece.Stage == stage && !piece.Tail {
+			return int64(median(s.common[k])) / int64(s.Every-1)
+		}
+	}
+	return 0
 }
 
 // leastWork is the mean over steps of the shortest time that a rank spends in a piece.

@@ -377,9 +377,8 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 			}
 		}
 	}
-	for _, t := range c.terms {
-		p := parts[s.Pieces[t.piece].Stage]
-		p.Size = int64(charged[t.piece] / float64(max(1, strikes)))
+	for piece, sum := range charged {
+		parts[s.Pieces[piece].Stage].Size += int64(sum / float64(max(1, strikes)))
 	}
 	for _, stage := range stages {
 		f.Parts = append(f.Parts, *parts[stage])

@@ -305,6 +305,9 @@ func (a *accounting) fit(lead int) {
 		f.Holds, f.Why = true, FitAsGiven
 	case s.SyncGain == nil || !a.point.Evidence.Sure():
 		f.Why = FitNoSync
+		if a.point.Every > 0 {
+			f.Why = FitMeetings
+		}
 	default:
 		f.Stage, f.Gain = s.Name, *s.SyncGain
 		switch {

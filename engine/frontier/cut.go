@@ -39,6 +39,7 @@ const (
 	CutAtLikelySync CutReason = "at_likely_sync" // they may
 	CutNoSyncPoint  CutReason = "no_sync_point"  // one was asked for, and there is none
 	CutUnknownGaps  CutReason = "unknown_gaps"   // no synchronisation point, and no wall time that tells the gaps between steps
+	CutMeetings     CutReason = "meetings"       // ranks synchronise in one step of several: prefixes run on
 	CutRunsOn       CutReason = "runs_on"        // no synchronisation point: prefixes run on
 	CutTooLong      CutReason = "too_long"       // prefixes that run on would exceed what fits a sum
 )

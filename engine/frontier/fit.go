@@ -10,6 +10,7 @@ const (
 	FitOff        FitReason = "off"         // switched off by the caller
 	FitAsGiven    FitReason = "as_given"    // by the caller
 	FitNoSync     FitReason = "no_sync"     // no stage is shown to be one where ranks synchronise
+	FitMeetings   FitReason = "meetings"    // ranks synchronise in one step of several, not in each
 	FitLowGain    FitReason = "low_gain"    // of the leading stage with the waits it induces
 	FitByChance   FitReason = "by_chance"   // ranks that are late because of the stage beyond chance answer for less than half of the gain
 	FitInduced    FitReason = "induced"     // ranks wait after the stage for one another

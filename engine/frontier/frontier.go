@@ -291,6 +291,8 @@ func (p *plan) chooseCut() {
 		p.cut, p.cutReason = CutStep, CutNoSyncPoint
 	case ask == CutAuto && p.matrix.open():
 		p.cut, p.cutReason = CutStep, CutUnknownGaps
+	case ask == CutAuto && p.point.Every > 0:
+		p.cut, p.cutReason = CutCarried, CutMeetings
 	case ask == CutAuto:
 		p.cut, p.cutReason = CutCarried, CutRunsOn
 	default:

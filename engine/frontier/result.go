@@ -160,6 +160,8 @@ type SyncPoint struct {
 	At          int             // stage, in recorded order, at whose end the sync cut begins; −1: unknown
 	Name        string          // the stage at whose end the sync cut cuts; "" when none is clear
 	Evidence    points.Evidence // how it is known: by the slope (shown), by the name of the stage (likely), by the caller (named), or not (unknown)
+	Meetings    string          // the stage in which ranks synchronise in one step of several, where they do not in each; "": none
+	Every       int             // of how many; 0: none
 	WithinPeers bool            // ranks of equal role synchronise, ranks of different roles do not
 	Skew        int64           // how far apart the ranks' clocks or starts are at the first step
 	Drift       float64         // largest drift between two ranks, parts per million

@@ -77,11 +77,11 @@ func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step
 		found.Points = m.byName(&out)
 	}
-	if k := m.collapsing(found, g); k >= 0 {
+	if k := m.collapsing(found, g); k >= 0 && found.Meetings.Every == 0 {
 		found.Points = []points.Point{found.Slopes[k]}
 		found.Points[0].Evidence = points.Likely
 	}
-	if len(found.Points) == 0 {
+	if len(found.Points) == 0 && found.Meetings.Every == 0 {
 		found.Points = lastOf(found)
 	}
 	for _, p := range found.Points {
@@ -96,6 +96,8 @@ func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	}
 	if out.At >= 0 {
 		out.Name = m.names[out.At]
+	} else if meet := found.Meetings; meet.Every > 0 {
+		out.Meetings, out.Every = m.names[meet.Point.Stage], meet.Every
 	}
 	return out
 }

@@ -31,6 +31,14 @@ func FromDivision(d *points.Division) Work {
 	}
 	beside := len(whole) > 0 && whole[len(whole)-1]-whole[0]+1 == len(whole)
 	for k, p := range d.Pieces {
+		if d.Every > 0 && p.Tail { // a part of its stage: it has the others as well
+			of := slices.IndexFunc(w.Pieces, func(have Piece) bool { return have.Stage == p.Stage })
+			w.Own[of] = slices.Clone(w.Own[of])
+			for i, x := range d.Work[k][whole[0]*d.Ranks:][:len(w.Own[of])] {
+				w.Own[of][i] += x
+			}
+			continue
+		}
 		w.Pieces = append(w.Pieces, Piece{Stage: p.Stage, Point: p.Point})
 		if beside {
 			w.Own = append(w.Own, d.Work[k][whole[0]*d.Ranks:(whole[0]+len(whole))*d.Ranks])

@@ -22,6 +22,9 @@ type Division struct {
 	Points []Point // none where ranks run freely: then an interval is a step
 	Pieces []Piece
 	Ranks  int
+	// Every is how many steps an interval has, where ranks meet in one of so many: then all its times are those of its mean step.
+	// 0: an interval has one.
+	Every int
 	// Intervals is their number.
 	Intervals int
 	// Work of each piece, [interval][rank]; of recording errors the usual.
@@ -55,6 +58,7 @@ type Division struct {
 
 	replaced []replaced
 	exits    []*exits // [point]; nil: not computed
+	steps    int      // that were divided; 0: those with heads
 }
 
 // replaced is a value of a piece that was set aside.
@@ -123,7 +127,9 @@ func (d *Division) Whole(interval int) bool {
 }
 
 // Steps is the number of steps.
-func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1}, d.Head...))) }
+func (d *Division) Steps() int {
+	return max(d.steps, 1+max(-1, slices.Max(append([]int{-1}, d.Head...))))
+}
 
 // Divide finds where the ranks synchronise and divides the steps there. Values that
 // cannot be, at points that are shown, are set aside. A point at which a rank has more of
@@ -131,6 +137,11 @@ func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1},
 // not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
 	found := find(s, g.orDefault())
+	if found.Meetings.Every > 0 {
+		if d := divideMeetings(s, found.Meetings); d.Intervals > 0 {
+			return d
+		}
+	}
 	points, peers := found.Points, s.KnownPeers
 	if len(points) == 0 && len(found.Within) > 0 {
 		// No stage holds all: the ranks of a set wait for one another, and for no others.

@@ -79,6 +79,8 @@ type Steps struct {
 	KnownOutside Outside
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
+	// KnownMeetings is where they are known to meet in one step of several, from steps of the same run before these.
+	KnownMeetings Meetings
 	// Memory is where the division lies; nil: in memory of its own.
 	Memory *Memory
 
@@ -260,6 +262,8 @@ type Found struct {
 	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
 	Slopes  []Point  // all stages, by their slopes alone; refuted ones without evidence
 	Outside Outside  // where the time in no stage lies
+	// Meetings are where all ranks wait in one step of several; then there are no Points, and nothing of Perhaps.
+	Meetings Meetings
 
 	paced  []int // stages that ranks leave together, and not later when the last of them arrives later
 	noRest bool  // what no stage covers is no point
@@ -270,13 +274,14 @@ func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return Found{Points: s.Known, Within: s.KnownWithin, Outside: s.KnownOutside}
+		return Found{Points: s.Known, Within: s.KnownWithin, Outside: s.KnownOutside, Meetings: s.KnownMeetings}
 	}
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}
 	}
 	c := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
+	recorded := c // where ranks run on for steps, one gets ahead of the others until they meet
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	found := findIn(c, open, named, g)
@@ -285,6 +290,11 @@ func find(s *Steps, g Gates) Found {
 	}
 	if slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence == Shown && c.coarse(p.Stage) }) {
 		found.Points = c.byRole(found.Slopes, func(Point) bool { return true })
+	}
+	if named < 0 && s.Missing == nil && len(found.Within) == 0 && !slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence >= Shown }) {
+		if found.Meetings = recorded.meetings(g); found.Meetings.Every > 0 {
+			found.Points, found.Perhaps = nil, nil
+		}
 	}
 	return found
 }

@@ -40,7 +40,7 @@ func slopePoints(c *Steps, open bool, g Gates) []Point {
 	out := make([]Point, S)
 	block := blockOf(steps, R-1)
 	for k := range out {
-		out[k] = Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		out[k] = unknownPoint(k)
 		far := out[k]
 		if open {
 			far.judge(widest(values[k], wide[k]), g)
@@ -74,6 +74,11 @@ func dropLoose(points []Point, spread []float64, freedom float64) {
 			points[k].Evidence = None
 		}
 	}
+}
+
+// unknownPoint returns a stage of which no slope is known.
+func unknownPoint(k int) Point {
+	return Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 }
 
 // judge sets the slope and its interval, unless there are too few slopes.

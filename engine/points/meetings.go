@@ -1,0 +1,226 @@
+package points
+
+import (
+	"math"
+)
+
+// Meetings are the steps in which all ranks wait for the last of them in a stage, where they run on by themselves in those between:
+// local SGD, DiLoCo, gradients that are reduced in every n-th step.
+type Meetings struct {
+	Point Point
+	Every int // they meet in one step of so many; 0: none were looked for, or found
+}
+
+const (
+	// mostEvery is how many steps ranks may run on for.
+	mostEvery = 32
+	// mostApart is how far ranks leave a meeting apart, as a part of how far apart they arrive at it: in any other step they are as far apart
+	// afterwards as before.
+	mostApart = 0.3
+	// apartAtOnce is how many meetings show that ranks do not leave them together at all.
+	apartAtOnce = 3
+)
+
+// meetings finds a stage in which all ranks meet in one step of several, in the longest stretch. The fewest steps in between in which they do
+// are taken; where they would meet in two steps of as many they meet more often, and that is for others to find.
+// O(mostEvery · steps · stages · ranks), nearly all of it on the first few meetings.
+func (s *Steps) meetings(g Gates) Meetings {
+	at := [2]int{}
+	for _, one := range s.stretches() {
+		if one[1]-one[0] > at[1]-at[0] {
+			at = one
+		}
+	}
+	ends := make([]*lefts, len(s.Stages))
+	for k := range ends {
+		ends[k] = s.leftAt(k, at)
+	}
+	for every := 2; every <= min(mostEvery, (at[1]-at[0])/2); every++ {
+		var best Meetings
+		least, found := mostApart, make([]int, len(s.Stages))
+		for k, stage := range s.Stages {
+			if stage.Role == Rest { // what no stage covers shows no meeting by itself
+				continue
+			}
+			for phase := range every {
+				apart := ends[k].apart(phase, every)
+				if apart >= mostApart {
+					continue
+				}
+				p := ends[k].slope(k, phase, every, g)
+				if p.Evidence != Shown || s.coarse(k) {
+					continue
+				}
+				if found[k]++; apart < least {
+					best, least = Meetings{p, every}, apart
+				}
+			}
+		}
+		switch {
+		case best.Every > 0 && found[best.Point.Stage] > 1:
+			return Meetings{}
+		case best.Every > 0:
+			return best
+		}
+	}
+	return Meetings{}
+}
+
+// lefts are when ranks leave a stage, and how long they were in it, in steps that follow one another.
+type lefts struct {
+	ranks, steps int
+	spent        []int64 // [step][rank], ns
+	left         []int64 // [step][rank], ns since the first step began
+}
+
+// leftAt computes them for a stage of the steps of a stretch.
+func (s *Steps) leftAt(k int, at [2]int) *lefts {
+	R, T := s.Ranks, at[1]-at[0]
+	out := &lefts{R, T, make([]int64, 0, T*R), make([]int64, T*R)}
+	begun := make([]int64, R)
+	for t := range T {
+		left := out.left[t*R : (t+1)*R]
+		out.spent = append(out.spent, s.At(at[0]+t, k)...)
+		copy(left, begun)
+		for j := range s.Stages {
+			for r, d := range s.At(at[0]+t, j) {
+				begun[r] += d
+				if j <= k {
+					left[r] += d
+				}
+			}
+		}
+	}
+	return out
+}
+
+// at writes when the ranks arrive at a meeting, since they left the one before, and when they leave it, as deviations from the mean.
+func (l *lefts) at(step, every int, arrive, leave []float64, own []int64) {
+	R := l.ranks
+	for r := range R {
+		own[r] = l.left[step*R+r] - l.left[(step-every)*R+r]
+	}
+	center(leave, own)
+	for r := range R {
+		own[r] -= l.spent[step*R+r]
+	}
+	center(arrive, own)
+}
+
+// apart returns how far ranks leave the meetings of a phase apart, as a part of how far apart they arrive at them; 1 where they
+// arrive together.
+func (l *lefts) apart(phase, every int) float64 {
+	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
+	before, after, n := 0.0, 0.0, 0
+	for t := phase + every; t < l.steps; t += every {
+		l.at(t, every, arrive, leave, own)
+		for r, x := range arrive {
+			before, after = before+x*x, after+leave[r]*leave[r]
+		}
+		if n++; n == apartAtOnce && after >= before {
+			return 1
+		}
+	}
+	if before <= float64(l.ranks*n) { // a nanosecond of each
+		return 1
+	}
+	return math.Sqrt(after / before)
+}
+
+// slope returns the slope of the time in a stage on the arrival over the meetings of a phase.
+func (l *lefts) slope(k, phase, every int, g Gates) Point {
+	R := l.ranks
+	var x, y []float64
+	arrive, leave, own := make([]float64, R), make([]float64, R), make([]int64, R)
+	for t := phase + every; t < l.steps; t += every {
+		l.at(t, every, arrive, leave, own)
+		x = append(x, arrive...)
+		for r := range R {
+			y = append(y, leave[r]-arrive[r])
+		}
+	}
+	detrend(x, R)
+	detrend(y, R)
+	p := unknownPoint(k)
+	slopes, _ := blockSlopes(x, y, R, R-1)
+	p.judge(slopes, g)
+	return p
+}
+
+// phaseOf returns which step of every so many of a stretch its ranks meet in, by how little they leave apart.
+func (l *lefts) phaseOf(every int) (phase int) {
+	least := 1.0
+	for i := range every {
+		if apart := l.apart(i, every); apart < least {
+			phase, least = i, apart
+		}
+	}
+	return phase
+}
+
+// divideMeetings lays out steps of which the ranks meet in one of several. An interval is what lies between two meetings, and its
+// times are those of its mean step.
+func divideMeetings(s *Steps, m Meetings) *Division {
+	R, K := s.Ranks, m.Point.Stage
+	d := &Division{Stages: s.closedStages(), Points: []Point{m.Point}, Every: m.Every, Ranks: R, Memory: s.Memory, steps: s.Len()}
+	for k := range d.Stages {
+		d.Pieces = append(d.Pieces, Piece{Stage: k})
+	}
+	for k := K + 1; k < len(d.Stages); k++ {
+		d.Pieces = append(d.Pieces, Piece{Stage: k, Tail: true})
+	}
+	closed := &Steps{Stages: d.Stages, Ranks: R}
+	row := make([]int64, R)
+	for _, at := range s.stretches() {
+		if at[1]-at[0] < 2*m.Every {
+			continue
+		}
+		closed.Durations = closed.Durations[:0]
+		for t := at[0]; t < at[1]; t++ {
+			for k := range d.Stages {
+				s.copyAt(row, t, k)
+				closed.Durations = append(closed.Durations, row...)
+			}
+		}
+		phase := closed.leftAt(K, [2]int{0, at[1] - at[0]}).phaseOf(m.Every)
+		for t := at[0] + phase + m.Every; t < at[1]; t += m.Every {
+			d.Head, d.Tail = append(d.Head, t), append(d.Tail, t-m.Every)
+		}
+	}
+	d.Intervals = len(d.Head)
+	mean := func(sum []int64) {
+		for i := range sum {
+			sum[i] /= int64(m.Every)
+		}
+	}
+	for _, p := range d.Pieces {
+		work := d.Memory.Take(d.Intervals * R)
+		clear(work)
+		for n, head := range d.Head {
+			sum := work[n*R : (n+1)*R]
+			from, to := head-m.Every+1, head+1 // steps of which it has the stage
+			switch {
+			case p.Tail:
+				from, to = head-m.Every, head-m.Every+1
+			case p.Stage >= K:
+				to = head
+			}
+			for t := from; t < to; t++ {
+				s.copyAt(row, t, p.Stage)
+				add(sum, row)
+			}
+		}
+		mean(work)
+		d.Work = append(d.Work, work)
+	}
+	spent := s.taken(K, d.Head)
+	mean(spent)
+	d.Spent = [][]int64{spent}
+	d.Arrive()
+	d.settle()
+	if d.waits() {
+		d.takeWaits()
+		d.Arrive()
+	}
+	return d
+}

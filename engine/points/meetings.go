@@ -2,6 +2,9 @@ package points
 
 import (
 	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // Meetings are the steps in which all ranks wait for the last of them in a stage, where they run on by themselves in those between:
@@ -14,56 +17,69 @@ type Meetings struct {
 const (
 	// mostEvery is how many steps ranks may run on for.
 	mostEvery = 32
-	// mostApart is how far ranks leave a meeting apart, as a part of how far apart they arrive at it: in any other step they are as far apart
-	// afterwards as before.
-	mostApart = 0.3
+	// mostApart is how far ranks leave a meeting apart, as a part of how far apart they arrive at it, where they run on for some steps in between. Of
+	// the steps of jobs that meet in each, on noisy hosts, a choice of some hundreds has one of 0.24.
+	mostApart = 0.15
+	// mostOftener is how far apart ranks leave steps, at most, in which they perhaps meet as well; where they run on it is about 1.
+	mostOftener = 0.5
 	// apartAtOnce is how many meetings show that ranks do not leave them together at all.
 	apartAtOnce = 3
 )
 
 // meetings finds a stage in which all ranks meet in one step of several, in the longest stretch. The fewest steps in between in which they do
-// are taken; where they would meet in two steps of as many they meet more often, and that is for others to find.
+// are taken; where they perhaps meet more often that is for others to find.
 // O(mostEvery · steps · stages · ranks), nearly all of it on the first few meetings.
 func (s *Steps) meetings(g Gates) Meetings {
-	at := [2]int{}
-	for _, one := range s.stretches() {
-		if one[1]-one[0] > at[1]-at[0] {
-			at = one
-		}
-	}
+	at := s.longestStretch()
 	ends := make([]*lefts, len(s.Stages))
 	for k := range ends {
 		ends[k] = s.leftAt(k, at)
 	}
 	for every := 2; every <= min(mostEvery, (at[1]-at[0])/2); every++ {
 		var best Meetings
-		least, found := mostApart, make([]int, len(s.Stages))
+		phaseOfBest := 0
+		least := mostApart
 		for k, stage := range s.Stages {
 			if stage.Role == Rest { // what no stage covers shows no meeting by itself
 				continue
 			}
 			for phase := range every {
 				apart := ends[k].apart(phase, every)
-				if apart >= mostApart {
+				if apart >= least {
 					continue
 				}
-				p := ends[k].slope(k, phase, every, g)
-				if p.Evidence != Shown || s.coarse(k) {
-					continue
-				}
-				if found[k]++; apart < least {
-					best, least = Meetings{p, every}, apart
+				if p := ends[k].slope(k, g, meetingsOf(phase, every)); p.Evidence == Shown && !s.coarse(k) {
+					best, phaseOfBest, least = Meetings{p, every}, phase, apart
 				}
 			}
 		}
 		switch {
-		case best.Every > 0 && found[best.Point.Stage] > 1:
+		case best.Every == 0:
+		case ends[best.Point.Stage].oftener(phaseOfBest, every), !ends[best.Point.Stage].runsOn(phaseOfBest, every, g):
 			return Meetings{}
-		case best.Every > 0:
+		default:
 			return best
 		}
 	}
 	return Meetings{}
+}
+
+// longestStretch returns the longest run of steps that follow one another, [from, to).
+func (s *Steps) longestStretch() (at [2]int) {
+	for _, one := range s.stretches() {
+		if one[1]-one[0] > at[1]-at[0] {
+			at = one
+		}
+	}
+	return at
+}
+
+// togetherAfter reports whether ranks leave one of some points together in every step, so that they need not be looked for in one of several: a slope is
+// shown as well by the steps alone in which ranks arrive furthest apart.
+func (s *Steps) togetherAfter(list []Point) bool {
+	return slices.ContainsFunc(list, func(p Point) bool {
+		return p.Evidence >= Shown && s.leftAt(p.Stage, s.longestStretch()).apart(0, 1) < mostApart
+	})
 }
 
 // lefts are when ranks leave a stage, and how long they were in it, in steps that follow one another.
@@ -107,33 +123,71 @@ func (l *lefts) at(step, every int, arrive, leave []float64, own []int64) {
 	center(arrive, own)
 }
 
-// apart returns how far ranks leave the meetings of a phase apart, as a part of how far apart they arrive at them; 1 where they
-// arrive together.
+// apart returns how far ranks leave the meetings of a phase apart, as a part of how far apart they arrive at them, in the median of the
+// meetings: a few late arrivals say nothing of the others. 1 or more where they do not leave together at all.
 func (l *lefts) apart(phase, every int) float64 {
 	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
-	before, after, n := 0.0, 0.0, 0
+	var of []float64
+	tighter := false
 	for t := phase + every; t < l.steps; t += every {
 		l.at(t, every, arrive, leave, own)
+		before, after := 0.0, 0.0
 		for r, x := range arrive {
 			before, after = before+x*x, after+leave[r]*leave[r]
 		}
-		if n++; n == apartAtOnce && after >= before {
+		ratio := math.Inf(1)
+		if before > float64(l.ranks) { // a nanosecond of each
+			ratio = math.Sqrt(after / before)
+		}
+		tighter = tighter || ratio < 1
+		if of = append(of, ratio); len(of) == apartAtOnce && !tighter {
 			return 1
 		}
 	}
-	if before <= float64(l.ranks*n) { // a nanosecond of each
+	if len(of) == 0 {
 		return 1
 	}
-	return math.Sqrt(after / before)
+	return robust.Median(of)
 }
 
-// slope returns the slope of the time in a stage on the arrival over the meetings of a phase.
-func (l *lefts) slope(k, phase, every int, g Gates) Point {
+// oftener reports whether ranks perhaps meet in other steps as well, if not so clearly: in all those of another phase, or in one of fewer steps.
+func (l *lefts) oftener(phase, every int) bool {
+	for other := range every {
+		if other != phase && l.apart(other, every) < mostOftener {
+			return true
+		}
+	}
+	for n := 1; n < every; n++ {
+		if every%n == 0 && l.apart(phase%n, n) < mostOftener {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOn reports whether ranks do not wait in a stage in the steps between the meetings of a phase: who arrives later there stays as long as the others. Where
+// ranks arrive too close together for that to show, they may as well meet in every step.
+func (l *lefts) runsOn(phase, every int, g Gates) bool {
+	between := l.slope(0, g, func(step int) (since int, counts bool) { return step - 1, step%every != phase })
+	return between.Low > -1
+}
+
+// meetingsOf returns which steps are the meetings of a phase, and with which their arrivals begin.
+func meetingsOf(phase, every int) func(step int) (since int, counts bool) {
+	return func(step int) (int, bool) { return step - every, step%every == phase }
+}
+
+// slope returns the slope of the time in a stage on the arrival over the steps that count, since another step each.
+func (l *lefts) slope(k int, g Gates, of func(step int) (since int, counts bool)) Point {
 	R := l.ranks
 	var x, y []float64
 	arrive, leave, own := make([]float64, R), make([]float64, R), make([]int64, R)
-	for t := phase + every; t < l.steps; t += every {
-		l.at(t, every, arrive, leave, own)
+	for t := range l.steps {
+		since, counts := of(t)
+		if !counts || since < 0 {
+			continue
+		}
+		l.at(t, t-since, arrive, leave, own)
 		x = append(x, arrive...)
 		for r := range R {
 			y = append(y, leave[r]-arrive[r])

@@ -125,6 +125,9 @@ func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 	if o.Dialects, err = trainlog.LoadDialects(c.String("dialect")); err != nil {
 		return o, badInput(err)
 	}
+	if o.Columns, err = trainlog.ParseColumns(c.String("columns")); err != nil {
+		return o, badUsage("--columns: %v", err)
+	}
 	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
 		return o, badInput(err)
 	}

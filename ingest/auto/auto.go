@@ -146,6 +146,9 @@ type Options struct {
 	// Dialects are how programs of the user print the times of their steps, beside those that are known.
 	Dialects *trainlog.Dialects
 
+	// Columns are what the columns are of logs of numbers alone; nil: they are refused with the question.
+	Columns *trainlog.Columns
+
 	Zone *time.Location // of stamps of monitoring that name none; nil: UTC
 
 	Unit csv.Unit // of the times in wide tables whose columns do not say it

@@ -35,7 +35,7 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 		from = again
 	}
 	steps, stopped := r.o.Dialects.Recogniser(), hangtext.Scanner{Rank: -1}
-	least := severalSteps
+	least, bare := severalSteps, trainlog.Bare{}
 	if named {
 		least = 1
 	}
@@ -46,12 +46,18 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 		}
 		n := lines.Pos().Line
 		stopped.Line(line, n)
+		if bare.Line(line); r.o.Columns != nil && r.o.Columns.Reads(line) {
+			return TrainLog, nil
+		}
 		if steps.Line(line, n); steps.Steps >= least {
 			return TrainLog, nil
 		}
 	}
 	if stopped.Found() {
 		return HangText, nil
+	}
+	if ask := bare.Ask(); ask != "" && steps.Nearest.Lacks < trainlog.LacksTime {
+		return Unknown, input.Bad(input.ErrMissing, "%s", ask)
 	}
 	return Unknown, unreadText(&steps.Nearest, headerOf(src))
 }

@@ -134,7 +134,7 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 
 // logged returns the windows of the logs; none where all are passed over.
 func (u *unit) logged() (items []Item, err error) {
-	b, of := trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Rank: u.r.o.Rank}, make(map[string]int)
+	b, of := trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Columns: u.r.o.Columns, Rank: u.r.o.Rank}, make(map[string]int)
 	stopped := hangtext.Scanner{}
 	for _, l := range u.inputs {
 		err := u.readLog(&b, &stopped, l)

@@ -142,7 +142,9 @@ func TestSumsOfColumns(t *testing.T) {
 func TestUnitDoubt(t *testing.T) {
 	const row = "step,rank,a\n0,0,%s\n"
 	counts := "step,rank,a,mb_done\n"
+	rounded := "step,rank,data,forward\n"
 	for i := range 16 {
+		rounded += fmt.Sprintf("%d,0,10000000,%d\n", i, 60_000_000+i%3*10_000_000)
 		counts += fmt.Sprintf("%d,0,%d,32\n", i, 200_000_000+i)
 	}
 	for _, tt := range []struct {
@@ -164,6 +166,7 @@ func TestUnitDoubt(t *testing.T) {
 			`no unit is in the name of "forward", read as nanoseconds: 60 µs of a step of 55.1 ms`},
 		{"one of two, in nanoseconds", "step,rank,data_ms,forward\n0,0,55,60000000\n", csv.Unsaid, ""},
 		{"one of two, and the caller says it", "step,rank,data_ms,forward\n0,0,55,60000\n", csv.Microseconds, ""},
+		{"the same in every row, rounded to 10 ms as all times", rounded, csv.Unsaid, ""},
 		{"the same in every row", counts, csv.Unsaid, `"mb_done" is 32 in every row: is it a duration?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 			if !slices.Contains(l.unsaid, name) {
 				continue
 			}
-			if v, ok := constant(w, s); ok {
+			if v, ok := constant(w, s); ok && !rounded(w) {
 				ask("%q is %d in every row: is it a duration? Leave the column out where it is none", name, v)
 			} else if unit, d := otherUnit(w, s, step); asked == nil && unit != Unsaid {
 				ask("%q takes %s of a step of %s, read as nanoseconds: are these %s? Then name it %s_%s", name, length(float64(d)), length(float64(step)), unitWords[unit], name, unit)
@@ -214,6 +214,14 @@ func constant(w *trace.Window, s int) (v int64, ok bool) {
 		}
 	}
 	return v, v != 0 && w.Steps()*R >= constantCells
+}
+
+// coarse is a resolution at which a duration repeats itself, ns: constantCells is for times to the nanosecond.
+const coarse = int64(100 * time.Microsecond)
+
+// rounded reports whether all times are multiples of a coarse resolution.
+func rounded(w *trace.Window) bool {
+	return !slices.ContainsFunc(w.Durations, func(d int64) bool { return d%coarse != 0 })
 }
 
 // unlikely asks in what unit times are that make a step of that length.

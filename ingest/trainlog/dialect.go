@@ -67,6 +67,7 @@ type timed struct {
 const (
 	ofStep  = "step"  // the whole
 	ofClock = "clock" // of the run
+	ofWall  = "wall"  // of the run where it only grows, else the whole
 	ofNames = "names" // what `names` says of the name
 	ofNone  = "-"
 )

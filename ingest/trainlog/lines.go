@@ -14,6 +14,14 @@ import (
 
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
+// uncoloured returns a line without the colours of terminals.
+func uncoloured(line []byte) []byte {
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		return colour.ReplaceAll(line, nil)
+	}
+	return line
+}
+
 // longest is how long a time may be, ns: 200 days.
 const longest = 1 << 54
 
@@ -82,10 +90,19 @@ func (x *reading) pairs(line []byte) bool {
 		return false
 	}
 	x.step, x.epoch = step, epochOf(line)
+	if x.named(line, nextTiming); len(x.times) == 0 && x.stamp < 0 {
+		x.named(line, nextSpaced)
+	}
+	x.validation = len(x.times) > 0 && isValidation(line)
+	return len(x.times) > 0 || x.stamp >= 0
+}
+
+// named takes the times that have a known name.
+func (x *reading) named(line []byte, next func([]byte, int) (timing, int)) {
 	for from := 0; ; {
 		var t timing
-		if t, from = nextTiming(line, from); from < 0 {
-			break
+		if t, from = next(line, from); from < 0 {
+			return
 		}
 		of, unit, known := x.d.stageOf(t.name)
 		if !known || x.has(of) {
@@ -94,13 +111,16 @@ func (x *reading) pairs(line []byte) bool {
 		if unit == "" {
 			unit = t.unit
 		}
-		if ns, ok := nanoseconds(string(t.number), unit); ok {
+		ns, ok := nanoseconds(string(t.number), unit)
+		switch {
+		case !ok:
+		case of == ofClock:
+			x.stamp = ns
+		default:
 			x.assumed = x.assumed || unit == ""
 			x.times = append(x.times, measured{of, ns})
 		}
 	}
-	x.validation = len(x.times) > 0 && isValidation(line)
-	return len(x.times) > 0
 }
 
 // stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
@@ -119,7 +139,7 @@ func (d *dialect) stageOf(name []byte) (of, unit string, known bool) {
 	}
 	slices.Reverse(words)
 	words = bytes.TrimPrefix(words, []byte("_"))
-	for _, u := range [...]string{"ms", "us", "s"} {
+	for _, u := range [...]string{"ms", "us", "ns", "s"} {
 		if n := len(words) - len(u) - 1; n >= 0 && words[n] == '_' && string(words[n+1:]) == u {
 			words, unit = words[:n], u
 			break
@@ -152,6 +172,8 @@ func nanoseconds(number, unit string) (int64, bool) {
 		scale = 1e6
 	case "us":
 		scale = 1e3
+	case "ns":
+		scale = 1
 	}
 	x, err := strconv.ParseFloat(number, 64)
 	if x *= scale; err != nil || !(x < longest) {
@@ -165,9 +187,14 @@ func (l *lineReader) line(line []byte) error {
 	if l.b.Also != nil {
 		l.b.Also(line, l.at)
 	}
-	line = line[:min(len(line), mostOfLine)]
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		line = colour.ReplaceAll(line, nil)
+	line = uncoloured(line[:min(len(line), mostOfLine)])
+	if l.b.Columns != nil {
+		if rank, ok := l.b.Columns.read(line, &l.x); ok {
+			if rank < 0 {
+				rank = l.rank
+			}
+			return l.keep(rank)
+		}
 	}
 	has := l.dialects.words.In(line)
 	if done, err := l.timerLine(line, has.All(&l.dialects.timers)); done {
@@ -180,7 +207,13 @@ func (l *lineReader) line(line []byte) error {
 	if !l.dialects.parse(line, &has, x) {
 		return nil
 	}
-	t, err := l.b.trackOf(&l.b.tracks, l, l.rankOf(line), x.validation)
+	return l.keep(l.rankOf(line))
+}
+
+// keep keeps what was read in a line, of a rank.
+func (l *lineReader) keep(rank int) error {
+	x := &l.x
+	t, err := l.b.trackOf(&l.b.tracks, l, rank, x.validation)
 	if err != nil {
 		return err
 	}

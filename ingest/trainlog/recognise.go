@@ -55,7 +55,7 @@ func Recognise(text []byte) bool {
 
 // Line looks at the line of a number.
 func (r *Recogniser) Line(line []byte, number int64) {
-	line = line[:min(len(line), mostOfLine)]
+	line = uncoloured(line[:min(len(line), mostOfLine)])
 	has := r.dialects.words.In(line)
 	switch {
 	case has.All(&r.dialects.timers) && timersHead.Match(line), has.All(&r.dialects.table):

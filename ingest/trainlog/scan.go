@@ -136,6 +136,27 @@ func nextTiming(line []byte, from int) (t timing, end int) {
 	return timing{}, -1
 }
 
+// nextSpaced returns the first timing from a place on whose name a blank ends: "time 0.5"; −1 where there is none.
+func nextSpaced(line []byte, from int) (t timing, end int) {
+	for at := from; at < len(line); at++ {
+		if !isSpace(line[at]) || at == from || !isWord(line[at-1]) {
+			continue
+		}
+		value := skip(line, at, isSpace)
+		if value == len(line) || !isDigit(line[value]) {
+			continue
+		}
+		var ok bool
+		if t.number, t.unit, end, ok = quantity(line, value); !ok {
+			continue
+		}
+		if t.name, _ = nameBefore(line, from, at); t.name != nil {
+			return t, end
+		}
+	}
+	return timing{}, -1
+}
+
 // quantity is a number with a unit that may be there, what ends it, and the place behind that.
 func quantity(line []byte, at int) (n []byte, unit string, end int, ok bool) {
 	e := skip(line, at, isDigit)
@@ -166,7 +187,7 @@ func endsTime(c byte) bool { return isSpace(c) || strings.IndexByte(",|)]}", c) 
 
 // unitOf is a unit in lower case, "" for anything else; longest is how long its name may be.
 func unitOf(word []byte, longest int) string {
-	for _, u := range [...]string{"ms", "us", "s", "sec", "seconds"} {
+	for _, u := range [...]string{"ms", "us", "ns", "s", "sec", "seconds"} {
 		if len(u) == len(word) && len(u) <= longest && bytes.EqualFold(word, []byte(u)) {
 			return u
 		}

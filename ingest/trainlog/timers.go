@@ -27,16 +27,19 @@ type block struct {
 	open bool
 	name string                   // of the timer whose ranks come
 	rows map[int]map[string]int64 // by rank and stage
+	most map[string]int64         // by stage, of the slowest rank, where no ranks are told
 }
 
 // spread is the sums of a timer that tells the least and the most over the ranks, ms.
 type spread struct{ n, min, max float64 }
 
-// widest is the timer whose ranks differ most, with its least and most, ms on average; "" without timers.
+// widest is the timer whose ranks differ most, with its least and most, ms on average; "" without timers. Of those that time work, if there are any.
 func (b *Builder) widest() (name string, least, most float64) {
+	works := false
 	for _, k := range slices.Sorted(maps.Keys(b.spreads)) {
-		if s := b.spreads[k]; name == "" || (s.max-s.min)/s.n > most-least {
-			name, least, most = k, s.min/s.n, s.max/s.n
+		s, work := b.spreads[k], timerStages[k] != "gradients" && k != "forward-backward" // in which ranks wait for each other
+		if name == "" || work && !works || work == works && (s.max-s.min)/s.n > most-least {
+			name, least, most, works = k, s.min/s.n, s.max/s.n, work
 		}
 	}
 	return name, least, most
@@ -87,8 +90,19 @@ func (l *lineReader) timed(rank, ms string) error {
 
 // ranged takes the least and the most of a timer over the ranks.
 func (l *lineReader) ranged(m []string) {
-	if _, known := timerStages[m[1]]; !known || m[3] == "" || l.b == nil {
+	stage, known := timerStages[m[1]]
+	if !known || m[3] == "" || l.b == nil {
 		return
+	}
+	of := m[3]
+	if stage == "gradients" { // of the rank that comes last, which waits for nobody
+		of = m[2]
+	}
+	if ns, ok := nanoseconds(of, "ms"); ok {
+		if l.block.most == nil {
+			l.block.most = map[string]int64{}
+		}
+		l.block.most[stage] = ns
 	}
 	least, _ := strconv.ParseFloat(m[2], 64)
 	most, _ := strconv.ParseFloat(m[3], 64)
@@ -98,10 +112,13 @@ func (l *lineReader) ranged(m []string) {
 
 // endTimers keeps the open block as a step. Timers contain others, of which each has its own stage.
 func (l *lineReader) endTimers() error {
-	rows := l.block.rows
+	rows, most := l.block.rows, l.block.most
 	l.block = block{}
-	if len(rows) == 0 || l.b == nil {
+	switch {
+	case l.b == nil:
 		return nil
+	case len(rows) == 0:
+		return l.slowest(most)
 	}
 	l.b.blocks++
 	step := l.b.blocks
@@ -110,32 +127,58 @@ func (l *lineReader) endTimers() error {
 	}
 	for _, rank := range slices.Sorted(maps.Keys(rows)) {
 		r := rows[rank]
-		if data, ok := r["data"]; ok {
-			if forward, ok := r["forward"]; ok {
-				r["forward"] = max(0, forward-data)
-			}
-		}
-		all, whole := r["forward_backward"]
-		if _, ok := r["forward"]; whole && ok {
-			r["pipeline"] = max(0, all-r["data"]-r["forward"]-r["backward"])
-			delete(r, "forward_backward")
-			if 100*r["pipeline"] < all { // of reading clocks
-				r["pipeline"] = 0
-			}
-		}
+		separate(r)
 		t, err := l.b.trackOf(&l.b.timers, l, rank, false)
 		if err != nil {
 			return err
 		}
-		var times []measured
-		for _, s := range stageNames {
-			if ns, ok := r[s.word]; ok {
-				times = append(times, measured{s.word, ns})
-			}
-		}
-		if err := l.b.add(t, nil, step, times); err != nil {
+		if err := l.b.add(t, nil, step, inOrder(r)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// separate takes what timers contain off those that contain it.
+func separate(r map[string]int64) {
+	if data, ok := r["data"]; ok {
+		if forward, ok := r["forward"]; ok {
+			r["forward"] = max(0, forward-data)
+		}
+	}
+	all, whole := r["forward_backward"]
+	if _, ok := r["forward"]; whole && ok {
+		r["pipeline"] = max(0, all-r["data"]-r["forward"]-r["backward"])
+		delete(r, "forward_backward")
+		if 100*r["pipeline"] < all { // of reading clocks
+			r["pipeline"] = 0
+		}
+	}
+}
+
+// inOrder returns the times of stages in the order of a step.
+func inOrder(r map[string]int64) (times []measured) {
+	for _, s := range stageNames {
+		if ns, ok := r[s.word]; ok {
+			times = append(times, measured{s.word, ns})
+		}
+	}
+	return times
+}
+
+// slowest keeps the times of the slowest rank as those of the job, in the step whose line came before.
+func (l *lineReader) slowest(most map[string]int64) error {
+	if l.step <= 0 || len(most) == 0 {
+		return nil
+	}
+	if all, passes := most["forward_backward"], most["forward"]+most["backward"]; 0 < all && all < passes { // of different ranks
+		most["forward"] = int64(float64(most["forward"]) * float64(all) / float64(passes))
+		most["backward"] = all - most["forward"]
+	}
+	separate(most)
+	t, err := l.b.trackOf(&l.b.tracks, l, l.rank, false)
+	if err != nil {
+		return err
+	}
+	return l.b.add(t, nil, l.step, inOrder(most))
 }

@@ -70,6 +70,7 @@ type track struct {
 	mean       bool    // lines are means of the steps since the line before them
 	assumed    bool    // a time had no unit
 	resolution int64   // of stamps that steps are timed by
+	clocked    bool    // a number that grows was taken for a clock
 
 	raw, offset, epoch, longest int64 // of numbers that begin again in every epoch
 }
@@ -92,6 +93,7 @@ func (t *track) at(i int, column int32) int64 {
 type Builder struct {
 	Limits   ingest.Limits
 	Dialects *Dialects                       // of the user, before those that are known; nil: none
+	Columns  *Columns                        // of a log of numbers alone; nil: it has words
 	Rank     *regexp.Regexp                  // its first group is the rank in a line; nil: as is usual
 	Also     func(line []byte, number int64) // is given every line; may be nil
 	Stepped  func(step int64)                // is given the number of the step of every line that has one, −1: not told; may be nil

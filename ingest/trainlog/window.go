@@ -61,6 +61,7 @@ func (b *Builder) job() (*job, error) {
 	}
 	b.settle()
 	for _, t := range j.tracks {
+		b.sumMicrosteps(t)
 		t.clean()
 		b.unclock(t)
 	}
@@ -75,9 +76,12 @@ func (b *Builder) job() (*job, error) {
 		return nil, errUnranked()
 	}
 	j.whole = j.tracks[0].rank < 0
+	if err := j.oneUnit(); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(j.tracks, func(x, y *track) int { return cmp.Compare(x.rank, y.rank) })
 	if name, least, most := b.widest(); name != "" && j.whole {
-		j.note(input.NoteWholeSteps, "Megatron's timers tell no ranks: their largest spread is that of %s, %.1f to %.1f ms on average; log with --timing-log-level 2 --timing-log-option all", name, least, most)
+		j.note(input.NoteWholeSteps, "Megatron's timers tell no ranks, and times are those of the slowest: their largest spread is that of %s, %.1f to %.1f ms on average; log with --timing-log-level 2 --timing-log-option all", name, least, most)
 	}
 	again := 0
 	for _, t := range j.tracks {
@@ -99,6 +103,9 @@ func (b *Builder) job() (*job, error) {
 	}
 	if b.summed > 0 {
 		j.note(input.NoteUnits, "a profiler's table has sums alone: one step stands for the mean of %d", b.summed)
+	}
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.clocked }) {
+		j.note(input.NoteUnits, "a time only grows from line to line, so it is a clock, and steps are as long as it grows")
 	}
 	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.smooth }) {
 		j.note(input.NoteUnits, "progress bars average over steps, so that one slow step is blurred")
@@ -132,6 +139,56 @@ func (b *Builder) settle() {
 			}
 		}
 	}
+}
+
+// sumMicrosteps adds up lines of microsteps, of which a step with gradient accumulation has several: those between the lines of two steps,
+// which other lines number. DeepSpeed prints the last one of a step behind the number of the step, so that sums are of as many microsteps as
+// a step has, from the last one on.
+func (b *Builder) sumMicrosteps(t *track) {
+	weak := func(c int32) bool { return c >= 0 && b.columns[c].weak }
+	if !slices.ContainsFunc(t.columns, weak) {
+		return
+	}
+	var numbered []int
+	for i, step := range t.steps {
+		if step >= 0 {
+			numbered = append(numbered, i)
+		}
+		for c, v := range t.row(i) {
+			if v != notTimed && !weak(t.columns[c]) {
+				return // steps have times of their own
+			}
+		}
+	}
+	if n := len(numbered); n < 2 || t.steps[numbered[n-1]]-t.steps[numbered[0]] >= int64(numbered[n-1]-numbered[0]) {
+		return // a line for each step
+	}
+	C, n := len(t.columns), 0
+	values := t.values[:0]
+	for k := range numbered[:len(numbered)-1] {
+		from, to := numbered[k], numbered[k+1]
+		steps := t.steps[to] - t.steps[from]
+		if steps <= 0 {
+			continue
+		}
+		sum := slices.Repeat([]int64{notTimed}, C)
+		for i := from; i < to; i++ {
+			for c, v := range t.row(i) {
+				if v != notTimed {
+					sum[c] = max(0, sum[c]) + v
+				}
+			}
+		}
+		for c := range sum {
+			if sum[c] > 0 {
+				sum[c] /= steps
+			}
+		}
+		t.mean = t.mean || steps > 1
+		t.steps[n], values = t.steps[to], append(values, sum...)
+		n++
+	}
+	t.steps, t.values, t.counted = t.steps[:n], values, false
 }
 
 // drop takes the times of a column away.
@@ -174,11 +231,12 @@ const (
 // unclock turns the times of a clock into those of steps: stamps, and whole steps that only grow. A row is the mean of
 // the steps since the row before it.
 func (b *Builder) unclock(t *track) {
+	b.unwall(t)
 	whole, at := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofStep })), -1
 	clock := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofClock }))
 	switch {
-	case whole >= 0 && slices.Contains(t.columns, whole) && t.grows(whole):
-		at = slices.Index(t.columns, whole)
+	case whole >= 0 && slices.Contains(t.columns, whole) && t.grows(whole, true):
+		at, t.clocked = slices.Index(t.columns, whole), true
 	case clock >= 0 && slices.Contains(t.columns, clock) && (whole < 0 || !slices.Contains(t.columns, whole)):
 		at = slices.Index(t.columns, clock)
 		if whole < 0 {
@@ -212,8 +270,34 @@ func (b *Builder) unclock(t *track) {
 	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
 }
 
-// grows reports whether the times of a column only grow, by as much in most steps, as those of a clock do.
-func (t *track) grows(column int32) bool {
+// unwall makes of a time that may be a clock one, where it only grows; else the whole of the step, where no other is logged.
+func (b *Builder) unwall(t *track) {
+	find := func(of string) (number int32, at int) {
+		number = int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == of }))
+		return number, slices.Index(t.columns, number)
+	}
+	wall, at := find(ofWall)
+	if wall < 0 || at < 0 {
+		return
+	}
+	as := ofStep
+	if t.clocked = t.grows(wall, false); t.clocked {
+		as = ofClock
+	}
+	to, other := find(as)
+	switch {
+	case other >= 0:
+		t.columns[at] = -1
+	case to < 0:
+		t.columns[at], b.columns = int32(len(b.columns)), append(b.columns, column{of: as})
+	default:
+		t.columns[at] = to
+	}
+}
+
+// grows reports whether the times of a column only grow, by as much in most steps, as those of a clock do; so much that a step would have to
+// take twice as long in the end, where nothing else says that they are of a clock.
+func (t *track) grows(column int32, twice bool) bool {
 	var values, by []int64
 	for i := range t.steps {
 		v := t.at(i, column)
@@ -224,7 +308,7 @@ func (t *track) grows(column int32) bool {
 		}
 		values = append(values, v)
 	}
-	if n := len(values); n < fewestOfClock || values[n-1] < clockGrows*values[0] {
+	if n := len(values); n < fewestOfClock || twice && values[n-1] < clockGrows*values[0] {
 		return false
 	}
 	usual, alike := slices.Sorted(slices.Values(by))[len(by)/2], 0

@@ -1,0 +1,103 @@
+package trainlog
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+const (
+	// thousand is the factor between units, and about by how much it may be missed: ranks that do the same differ by less than twice.
+	thousand, about = 1000, 2
+	// fewestOfUnit is how many steps show that a rank is so much longer by its unit.
+	fewestOfUnit = 8
+)
+
+// oneUnit finds ranks whose times are in another unit than those of most, where lines name none: a thousand times as long, in a part that would
+// then be longer than the step that contains it, or in the step itself, which ends on all ranks together. Such times are read in the unit
+// that fits. Where nothing proves it the logs are refused, for such a rank would be accused.
+func (j *job) oneUnit() error {
+	for c := range j.b.columns {
+		column := int32(c)
+		usual := make([]int64, len(j.tracks))
+		for r, t := range j.tracks {
+			usual[r] = t.median(column)
+		}
+		known := slices.DeleteFunc(slices.Clone(usual), func(v int64) bool { return v <= 0 })
+		if len(known) < 2 {
+			continue
+		}
+		slices.Sort(known)
+		least := known[(len(known)-1)/2]
+		var longer []int
+		for r, v := range usual {
+			if j.tracks[r].assumed && v > thousand/about*least && v < about*thousand*least {
+				longer = append(longer, r)
+			}
+		}
+		if len(longer) == 0 {
+			continue
+		}
+		ranks := make([]int, len(longer))
+		for i, r := range longer {
+			ranks[i] = j.tracks[r].rank
+		}
+		name := j.b.columns[c].of
+		for _, r := range longer {
+			if t := j.tracks[r]; name != ofStep && !j.b.exceeds(t, column) {
+				return input.Bad(input.ErrFormat, "the times of %s are a thousand times as long on %s as on the others, as milliseconds are beside seconds: write the unit behind them (\"%s: 12.5ms\")", name, trace.Ranks(ranks), name)
+			}
+		}
+		for _, r := range longer {
+			j.tracks[r].divide(column, thousand)
+		}
+		j.note(input.NoteUnits, "the times of %s are a thousand times as long on %s as on the others: they are read in the smaller unit", name, trace.Ranks(ranks))
+	}
+	return nil
+}
+
+// median returns the median of the times of a column, −1 where there are too few to tell its unit.
+func (t *track) median(column int32) int64 {
+	at := slices.Index(t.columns, column)
+	if at < 0 {
+		return -1
+	}
+	var all []int64
+	for i := range t.steps {
+		if v := t.row(i)[at]; v != notTimed {
+			all = append(all, v)
+		}
+	}
+	if len(all) < fewestOfUnit {
+		return -1
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// exceeds reports whether a part is longer than the whole in most steps.
+func (b *Builder) exceeds(t *track, column int32) bool {
+	whole := slices.IndexFunc(t.columns, func(c int32) bool { return c >= 0 && b.columns[c].of == ofStep })
+	at := slices.Index(t.columns, column)
+	if whole < 0 || at < 0 {
+		return false
+	}
+	longer := 0
+	for i := range t.steps {
+		if row := t.row(i); row[whole] >= 0 && row[at] > row[whole] {
+			longer++
+		}
+	}
+	return 2*longer > len(t.steps)
+}
+
+// divide divides the times of a column.
+func (t *track) divide(column int32, by int64) {
+	at := slices.Index(t.columns, column)
+	for i := range t.steps {
+		if row := t.row(i); row[at] != notTimed {
+			row[at] /= by
+		}
+	}
+}

@@ -188,8 +188,9 @@ type Input struct {
 	Skipped     string // why it is not read, "" if it is
 	Known       bool   // skipped without news: hidden, or read under another path
 
-	name  string // in results, as that of a candidate
-	named bool   // by the user; else it was found in a folder
+	nearly string // what it nearly is, of text that is skipped
+	name   string // in results, as that of a candidate
+	named  bool   // by the user; else it was found in a folder
 }
 
 // Problem is one input that was refused, from its beginning or somewhere in
@@ -498,6 +499,12 @@ func (r *Reader) end() error {
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrEmpty, "an empty folder"))
 	}
 	first := r.inputs[0]
+	nearest := slices.MaxFunc(r.inputs, func(a, b Input) int {
+		return cmp.Or(cmp.Compare(min(1, len(a.nearly)), min(1, len(b.nearly))), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	if nearest.nearly != "" {
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "no input among %d files; the nearest is %s: %s", len(r.inputs), nearest.Path, nearest.nearly))
+	}
 	if first.Format == Arrivals {
 		return input.At(input.Pos{File: first.Path}, input.Bad(input.ErrMissing, "epochs and arrivals of windows, which are in %s: give that, and this is read with it", first.MetaOf))
 	}

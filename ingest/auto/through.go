@@ -56,10 +56,11 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 	if stopped.Found() {
 		return HangText, nil
 	}
-	if ask := bare.Ask(); ask != "" && steps.Nearest.Lacks < trainlog.LacksTime {
-		return Unknown, input.Bad(input.ErrMissing, "%s", ask)
+	header := headerOf(src)
+	if ask := bare.Ask(); ask != "" && header == "" && steps.Nearest.Lacks < trainlog.LacksTime {
+		return Unknown, input.Bad(input.ErrFormat, "nearly a table: %s", ask)
 	}
-	return Unknown, unreadText(&steps.Nearest, headerOf(src))
+	return Unknown, unreadText(&steps.Nearest, header)
 }
 
 // scarce reports whether so few lines at the beginning of a log have the time of a step that it may be any text.
@@ -89,12 +90,15 @@ func headerOf(src *ingest.Source) string {
 const instead = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
 	"For a hang: py-spy dump of each rank into pyspy_RANK.txt, or dumps of PyTorch's Flight Recorder"
 
+// plainText is of text that is nearly nothing.
+const plainText = "text without times of steps"
+
 // unreadText returns the refusal of text: which format it nearly is, and what to record instead.
 func unreadText(near *trainlog.Nearest, table string) error {
 	if table != "" {
 		return input.Bad(input.ErrFormat, "a table without columns that are known: it needs step, rank and a time for each stage, and has %s. %s", cut(table), instead)
 	}
-	text := "text without times of steps, and without messages of a time-out"
+	text := plainText + ", and without messages of a time-out"
 	if near.Line > 0 {
 		what := map[trainlog.Lack]string{
 			trainlog.LacksStep: "a time, and no number of a step",

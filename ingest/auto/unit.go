@@ -81,9 +81,11 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		ours, err = r.lostRecording(in, err)
 	}
 	if kind := notOurs(in.Format, err); !ours && kind != nil {
+		why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.path+": "), " ("+kind.Error()+")")
 		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Want) {
-			text := strings.TrimPrefix(err.Error(), c.path+": ")
-			in.Skipped = strings.TrimSuffix(text, " ("+kind.Error()+")")
+			in.Skipped = why
+		} else if in.Format == Text && !strings.HasPrefix(why, plainText) {
+			in.nearly = why
 		}
 		return nil, nil
 	}

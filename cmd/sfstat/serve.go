@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +63,7 @@ type serving struct {
 	seen    live.Seen
 	version uint64
 	shown   time.Time
+	memory  memory
 }
 
 // until answers requests as long as work goes on.
@@ -94,20 +94,15 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	return err
 }
 
-// work looks at the files until the context ends, or finds nothing at first that can be read.
+// work looks at the files until the context ends. What cannot be read now may be the next time.
 func (s *serving) work(ctx context.Context) error {
 	begun := false
 	return s.files.Every(ctx, s.c.Duration("every"), func() error {
 		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.judged))
-		if err == nil && !begun {
-			err = s.unreadable()
-		}
 		if err != nil {
 			return err
 		}
-		if !begun {
-			debug.FreeOSMemory() // what reading everything took, which idle looks would not free for long
-		}
+		s.memory.giveBack()
 		if s.relist() || n > 0 || !begun {
 			s.show(0, 0)
 		}
@@ -132,15 +127,6 @@ func (s *serving) missing() string {
 		}
 	}
 	return ""
-}
-
-// unreadable is the error where there are inputs, and all are refused.
-func (s *serving) unreadable() error {
-	refused := s.files.Inputs().Problems
-	if len(s.runs) > 0 || len(refused) == 0 {
-		return nil
-	}
-	return badInput(refused[0].Err)
 }
 
 // showEvery is how often what is read for the first time is shown, at most.

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/live"
@@ -69,6 +71,59 @@ func TestServe(t *testing.T) {
 	}
 	until("the folder is gone", "metrics", "sfstat_stale 1\n")
 	stop()
+}
+
+// TestServeWaits: what cannot be read yet is listed, and read when it can be.
+func TestServeWaits(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join(root, "fixtures", "ddp", "host-callback-r8-s0.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, begun := range map[string]string{"half a packet": string(whole[:300]), "an empty file": "", "a stray text": "hello\n"} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "job.jsonl")
+			if err := os.WriteFile(path, []byte(begun), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			address, stop := startServe(t, folder, "--every", "10ms")
+			defer stop()
+			until := func(holds string) {
+				t.Helper()
+				for range 500 {
+					if strings.Contains(fetched(t, address+"metrics"), holds) {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				t.Fatalf("%s does not come", holds)
+			}
+			until("sfstat_problems 1\n")
+			if err := os.WriteFile(path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			until("sfstat_runs 1\n")
+			until("sfstat_problems 0\n")
+		})
+	}
+}
+
+// TestGiveBack: what was in use for a while is the system's again.
+func TestGiveBack(t *testing.T) {
+	var m memory
+	m.giveBack()
+	before := held()
+	large := make([]byte, 4*mostIdle)
+	for i := range large {
+		large[i] = 1
+	}
+	during := held()
+	runtime.KeepAlive(large)
+	large = nil
+	m.giveBack()
+	if after := held(); during < before+3*mostIdle || after > before+mostIdle {
+		t.Errorf("%d bytes before, %d in use, %d after", before, during, after)
+	}
 }
 
 // startServe serves a folder at an address, until it is stopped.

@@ -420,9 +420,11 @@ func stageOrder(w recordedWindow) (order []int) {
 
 // members are all ranks of some windows, by their numbers.
 func members(windows []recordedWindow) (out []trace.Rank) {
+	listed := make(map[int]bool)
 	for _, w := range windows {
 		for _, r := range w.ranks {
-			if !slices.ContainsFunc(out, func(have trace.Rank) bool { return have.ID == r.ID }) {
+			if !listed[r.ID] {
+				listed[r.ID] = true
 				out = append(out, r)
 			}
 		}

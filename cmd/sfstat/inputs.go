@@ -158,7 +158,7 @@ func timeZone(name string) (*time.Location, error) {
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (live.Inputs, error) {
 	what.strict = what.strict || c.Bool("strict")
-	choose := &chooser{}
+	choose := &chooser{runs: make(map[string]bool)}
 	if !what.unselected {
 		var err error
 		if choose, err = newChooser(c); err != nil {

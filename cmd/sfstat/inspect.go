@@ -131,7 +131,7 @@ func (i *inspection) tables() []*table.Table {
 	}
 	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
 	var notes ordered.List[[2]string, []string] // runs, by what is said of them
-	for k := range i.Runs {
+	for k := range i.Runs {                     // each once
 		sayOf(&notes, i.Runs[k].Run, i.Runs[k].Notes)
 	}
 	for _, o := range i.Traces {
@@ -152,7 +152,7 @@ func sayOf(all *ordered.List[[2]string, []string], run string, notes []inventory
 		if first {
 			*x = []string{n.Kind, n.Text}
 		}
-		if !slices.Contains((*x)[2:], run) {
+		if n := len(*x); n == 2 || (*x)[n-1] != run {
 			*x = append(*x, run)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // chooser hands on what of the inputs is selected.
 type chooser struct {
 	trace.Selection
-	runs []string // of all items, distinct
-	left int      // items of which nothing is selected
+	runs map[string]bool // of all items
+	left int             // items of which nothing is selected
 	// Items whose communication is left out: it is of a whole run.
 	silenced int
 	held     trace.StepRange // steps of all items
@@ -27,7 +27,7 @@ type chooser struct {
 
 // newChooser reads selectionFlags, as far as the command has them.
 func newChooser(c *cli.Context) (*chooser, error) {
-	s := &chooser{behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
+	s := &chooser{runs: make(map[string]bool), behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
 	own := func(name string) string {
 		if f := c.Command.Flag(name); f == nil || f.In != forInput {
 			return ""
@@ -101,9 +101,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		return item, true
 	}
 	run := item.Recordings()[0].RunName()
-	if !slices.Contains(s.runs, run) {
-		s.runs = append(s.runs, run)
-	}
+	s.runs[run] = true
 	if s.All() {
 		return item, true
 	}
@@ -176,8 +174,8 @@ func (s *chooser) hold(item auto.Item) {
 // what was read is selected.
 func (s *chooser) found(selected int) error {
 	for _, name := range s.Runs {
-		if !slices.Contains(s.runs, name) && len(s.runs) > 0 {
-			return noRun(name, s.runs)
+		if !s.runs[name] && len(s.runs) > 0 {
+			return noRun(name, slices.Sorted(maps.Keys(s.runs)))
 		}
 	}
 	if selected == 0 && s.left > 0 {

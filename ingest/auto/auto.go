@@ -242,7 +242,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 		o.Stdin = os.Stdin
 	}
 	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string),
-		piped: make(map[*Input]*metered), runs: runNames{given: make(map[[2]string]string)}}
+		piped: make(map[*Input]*metered), runs: newRunNames()}
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()

@@ -23,7 +23,10 @@ import (
 // runNames are the run names of the recordings read so far.
 type runNames struct {
 	given  map[[2]string]string                     // by their own name and their folder
+	taken  map[string]bool                          // names that were given
+	first  map[string]string                        // the folder whose run has its own name, by that
 	places []place                                  // in the order of reading, each once
+	seen   map[place]bool                           // those of places
 	timed  []timedRun                               // those whose stages a recorder timed, in that order
 	last   struct{ run, path, name, folder string } // that was asked for
 	// profiled says that a profiler's traces come, which may be of these.
@@ -40,6 +43,10 @@ type timedRun struct {
 
 // place is a run and a folder that holds windows or an operator trace of it.
 type place struct{ run, folder string }
+
+func newRunNames() runNames {
+	return runNames{given: make(map[[2]string]string), taken: make(map[string]bool), first: make(map[string]string), seen: make(map[place]bool)}
+}
 
 // of is the name of a run that was read in a folder: its own for the first
 // folder that has it.
@@ -60,19 +67,18 @@ func (n *runNames) of(run, path string) string {
 // give names a run that was not read in its folder yet.
 func (n *runNames) give(key [2]string, parts []string) string {
 	run := key[0]
-	taken := make(map[string]bool, len(n.given))
 	at := len(parts) - 1 // where the way to the folder leaves that to the first one
-	for k, name := range n.given {
-		taken[name] = true
-		if k[0] == run && name == run {
-			at = min(at, common(parts, strings.Split(k[1], "/")))
-		}
+	if folder, ok := n.first[run]; ok {
+		at = min(at, common(parts, strings.Split(folder, "/")))
 	}
 	name := run
-	for i := at + 1; taken[name] && i <= len(parts); i++ {
+	for i := at + 1; n.taken[name] && i <= len(parts); i++ {
 		name = strings.Join(parts[at:i], "/") + "/" + run
 	}
-	n.given[key] = name
+	n.given[key], n.taken[name] = name, true
+	if name == run {
+		n.first[run] = key[1]
+	}
 	return name
 }
 
@@ -120,7 +126,8 @@ func (r *Reader) named(item Item, path string) Item {
 
 // see records that a run lies in a folder.
 func (n *runNames) see(run, folder string) {
-	if p := (place{run, folder}); !slices.Contains(n.places, p) {
+	if p := (place{run, folder}); !n.seen[p] {
+		n.seen[p] = true
 		n.places = append(n.places, p)
 	}
 }
@@ -195,8 +202,10 @@ func shortHost(name string) string {
 
 // all are the runs that have windows or an operator trace.
 func (n *runNames) all() (runs []string) {
+	listed := make(map[string]bool)
 	for _, p := range n.places {
-		if !slices.Contains(runs, p.run) {
+		if !listed[p.run] {
+			listed[p.run] = true
 			runs = append(runs, p.run)
 		}
 	}

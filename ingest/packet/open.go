@@ -93,7 +93,7 @@ func (n *run) saw(s *stream) place {
 	part := n.shares[s]
 	if part == nil {
 		part = &share{stream: s, ranks: make(map[int]struct{}), last: rank}
-		n.shares[s] = part
+		n.shares[s], s.runs = part, append(s.runs, n)
 	}
 	_, known := part.ranks[rank]
 	part.interleaved = part.interleaved || known && rank != part.last

@@ -267,7 +267,8 @@ func (r *Reader) left(s *stream) error {
 		}
 		return s.err
 	}
-	for _, n := range r.order { // its ranks hold nothing back any more
+	slices.SortFunc(s.runs, func(a, b *run) int { return cmp.Compare(a.order, b.order) })
+	for _, n := range s.runs { // its ranks hold nothing back any more
 		if err := r.settle(n); err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type stream struct {
 
 	head   *trace.Part // nil at the end
 	window *window     // that head, or at the end the last head, belongs to
+	runs   []*run      // that it had packets of
 	order  int         // position among the streams
 	err    error       // why it was refused
 	cut    input.Pos   // where it ends in the middle of a line; zero if it does not

@@ -20,6 +20,8 @@ type Inventory struct {
 	Traces []*Trace `json:"operator_traces"` // in the order of the inputs
 	// Entered are files of the calls that ranks entered, by source.
 	Entered []Entered `json:"entered_calls"`
+
+	place map[string]int // of runs in Runs, by name
 }
 
 // Run is what is known about one run.
@@ -85,10 +87,24 @@ func entry[T any](list *[]T, meant func(*T) bool, fresh T) *T {
 	return &(*list)[len(*list)-1]
 }
 
+// run returns the run of a window.
+func (inv *Inventory) run(w *trace.Window) *Run {
+	i, known := inv.place[w.Run]
+	if !known {
+		if inv.place == nil {
+			inv.place = make(map[string]int)
+		}
+		i = len(inv.Runs)
+		inv.place[w.Run] = i
+		inv.Runs = append(inv.Runs, Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
+			missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
+	}
+	return &inv.Runs[i]
+}
+
 // Add counts a window in. It keeps nothing of it.
 func (inv *Inventory) Add(w *trace.Window) {
-	r := entry(&inv.Runs, func(r *Run) bool { return r.Run == w.Run }, Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
-		missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
+	r := inv.run(w)
 	r.Windows++
 	r.Steps += int64(w.Steps())
 	r.FirstStep = min(r.FirstStep, w.FirstStep)

@@ -75,7 +75,7 @@ func Open(path string, lim ingest.Limits) (*Reader, error) {
 // NewReader reads an archive of the given size; file names it in errors. The
 // error is ErrNotArchive when the bytes are something else.
 func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Reader, error) {
-	lim = lim.OrDefault()
+	lim = lim.Scale(size)
 	f, err := parquet.Open(parquet.Input{R: r, Size: size, Name: file}, parquet.Limits{Footer: min(lim.Line, maxFooter), Window: lim.Window})
 	if errors.Is(err, parquet.ErrNotParquet) {
 		return nil, input.At(input.Pos{File: file}, input.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))

@@ -8,6 +8,8 @@
 package ingest
 
 import (
+	"io"
+
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -42,6 +44,33 @@ type Limits struct {
 // zstd command line itself accepts.
 func defaultLimits() Limits {
 	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1000, Window: 128 << 20}
+}
+
+// What a reader may hold of an input, by the bytes that it is stored in: real ones
+// compress 2- to 40-fold, and a number of three or more characters takes 8 bytes. Small
+// inputs compress without bound.
+const (
+	lineFold, lineFree       = 4, 16 << 20
+	pendingFold, pendingFree = 12, 48 << 20
+)
+
+// Scale returns the limits for an input that is stored in so many bytes: a file that was
+// made to fill the memory of a machine is refused before it does.
+func (l Limits) Scale(stored int64) Limits {
+	l = l.OrDefault()
+	if stored >= 0 && stored < l.Pending {
+		l.Line = min(l.Line, max(lineFree, lineFold*stored))
+		l.Pending = min(l.Pending, max(pendingFree, pendingFold*stored))
+	}
+	return l
+}
+
+// StoredSize returns how many bytes an input has as stored, UnknownSize where r cannot tell.
+func StoredSize(r io.Reader) int64 {
+	if sized, ok := r.(interface{ Size() int64 }); ok {
+		return sized.Size()
+	}
+	return UnknownSize
 }
 
 // OrDefault replaces unset limits by the defaults.

@@ -30,12 +30,12 @@ type Lines struct {
 }
 
 // NewLines reads lines from r; file stands in errors. Lines longer than
-// lim.Line are refused. spill may be nil.
+// lim.Line are refused, and where r knows its Size, than lim.Scale allows. spill may be nil.
 func NewLines(r io.Reader, file string, lim Limits, spill *Spill) *Lines {
 	if spill == nil {
 		spill = &Spill{}
 	}
-	return &Lines{r: r, file: file, limit: lim.OrDefault().Line, spill: spill}
+	return &Lines{r: r, file: file, limit: lim.Scale(StoredSize(r)).Line, spill: spill}
 }
 
 // Pos is the position of the line that Next returned last.

@@ -300,14 +300,19 @@ func (u *unit) windows(from ingest.WindowReader, give func(Item) bool) error {
 func (u *unit) packets(give func(Item) bool) error {
 	r, g := u.r, &u.group
 	var streams []packet.Stream
+	stored := int64(0)
 	begins := make(map[string]string) // the first of the files that begins with a packet of each run
 	for _, f := range g.files {
 		streams = append(streams, f.Stream)
+		stored += f.size
 		if begins[f.begins.run] == "" {
 			begins[f.begins.run] = f.Name
 		}
 	}
-	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
+	if r.meter.unknown {
+		stored = ingest.UnknownSize
+	}
+	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits.Scale(stored), Policy: r.o.Strict})
 	r.packets = append(r.packets, packets)
 	label := cmp.Or(r.o.Label, g.label)
 	from := ingest.NewOnce(packets)

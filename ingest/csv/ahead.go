@@ -26,8 +26,9 @@ type batch struct {
 	atEnd bool
 }
 
-// inBatch is how many rows are handed over at a time, and batchesAhead how many times at most.
-const inBatch, batchesAhead = 512, 4
+// inBatch is how many rows are handed over at a time, cellsInBatch how many cells they have but
+// for the last of them, and batchesAhead how many times at most.
+const inBatch, cellsInBatch, batchesAhead = 512, 128 << 10, 4
 
 func newAhead(of rows) *ahead { return &ahead{rows: of} }
 
@@ -55,14 +56,14 @@ func (a *ahead) read() batch { return readBatch(a.rows) }
 func readBatch(in rows) batch {
 	b := batch{cells: make([][]string, 0, inBatch), pos: make([]input.Pos, 0, inBatch)}
 	var all []string // cells of all rows
-	for len(b.cells) < inBatch {
+	for len(b.cells) < inBatch && len(all) < cellsInBatch {
 		cells, err := in.Next()
 		if err != nil {
 			b.err, b.after, b.atEnd = err, in.Pos(), in.AtEnd()
 			return b
 		}
 		if all == nil {
-			all = make([]string, 0, inBatch*len(cells))
+			all = make([]string, 0, min(inBatch*len(cells), cellsInBatch+len(cells)))
 		}
 		from := len(all)
 		all = append(all, cells...)

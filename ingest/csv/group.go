@@ -67,9 +67,9 @@ func (g *group) accepts(r *row) bool {
 	return g.empty() || r.window == g.window && r.attrs[attrRun] == g.runRaw
 }
 
-// rowBytes is about what a row takes besides its stages: itself, its place in
-// the window, its wall time.
-const rowBytes = 64
+// rowBytes is about what a row takes besides its stages: itself, its places in
+// the order and in the window, its wall time.
+const rowBytes = 80
 
 // add collects a row that the group accepts.
 func (g *group) add(r *row, limit int64) *cellError {
@@ -80,7 +80,7 @@ func (g *group) add(r *row, limit int64) *cellError {
 	}
 	S := len(g.layout.stages)
 	if int64(len(g.rows)+1)*int64(rowBytes+16*S)+g.cells > limit {
-		return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
+		return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window? Decompress a file that is compressed: it may take more then", g.window, g.run, limit)}
 	}
 	at := g.position(int(r.rank))
 	m, err := g.meta(r, at)

@@ -15,6 +15,7 @@ import (
 // NewJSONReader returns what NewReader does, for a table of one JSON object per line, whose keys are the columns: those of the
 // first line. It has a row for each stage or operator of a step (IsLong).
 func NewJSONReader(r io.Reader, file string, o Options) (*Reader, error) {
+	o.Limits = o.Limits.Scale(ingest.StoredSize(r))
 	c, err := newReader(&jsonRows{in: ingest.NewLines(r, file, o.Limits, nil), file: file}, file, o)
 	if err != nil {
 		return nil, err

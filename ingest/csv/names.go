@@ -50,8 +50,10 @@ func noTime(name string) bool {
 
 // plain is a name as it is compared.
 func plain(name string) string {
-	return strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
+	return underscored.Replace(strings.ToLower(strings.TrimSpace(name)))
 }
+
+var underscored = strings.NewReplacer(" ", "_", "-", "_")
 
 // leaf returns the last part of a name in folders, as trackers write it: trainer/global_step. That of data/ms is a unit.
 func leaf(name string) string {

@@ -12,7 +12,8 @@ import (
 // to_parquet and DuckDB's COPY write it; its name stands in errors and names the
 // run where the table does not.
 func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
-	lim := o.Limits.OrDefault()
+	lim := o.Limits.Scale(in.Size)
+	o.Limits = lim
 	f, err := parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
 	if err != nil {
 		return nil, err

@@ -61,6 +61,7 @@ type Options struct {
 // run where the table does not. Closing the reader closes r when it is an
 // io.Closer.
 func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
+	o.Limits = o.Limits.Scale(ingest.StoredSize(r))
 	var table rows = ingest.NewTableBehind(r, file, o.Limits, IsHeader)
 	end := func() {}
 	if o.Ahead {

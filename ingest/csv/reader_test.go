@@ -379,3 +379,25 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("error %v, want the reader's", err)
 	}
 }
+
+// packed says that it is stored in 1000 bytes, as a file that was compressed does.
+type packed struct{ io.Reader }
+
+func (packed) Size() int64 { return 1000 }
+
+// TestRowsOfSmallFile: a window may not take much more memory than the file is long that its rows
+// are decompressed from.
+func TestRowsOfSmallFile(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("step,rank,a\n")
+	for step := range 600_000 {
+		fmt.Fprintf(&text, "%d,0,1\n", step)
+	}
+	r, err := csv.NewReader(packed{strings.NewReader(text.String())}, "x", csv.Options{Unit: csv.Nanoseconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Next(); !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "50331648 bytes") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -106,7 +106,7 @@ type diagnosis struct {
 
 // summary reads a summary of TraceML.
 func summary(src io.Reader, name string, lim ingest.Limits) ([]health.Event, error) {
-	text, err := io.ReadAll(io.LimitReader(src, lim.OrDefault().Line))
+	text, err := io.ReadAll(io.LimitReader(src, lim.Scale(ingest.StoredSize(src)).Line))
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func Recognise(head []byte) bool {
 // Read reads one dump, decompressed, of the file with a name. It has one
 // process, whose rank is −1 where the name does not tell it.
 func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
-	lim := r.Limits.OrDefault()
+	lim := r.Limits.Scale(ingest.StoredSize(src))
 	r.data.Reset()
 	_, err := r.data.ReadFrom(io.LimitReader(src, lim.Line+1))
 	if err != nil && !errors.Is(err, input.ErrTruncated) {

@@ -60,7 +60,7 @@ func Recognise(text []byte) bool {
 // Read reads one file, which results call name, to its end. An error is of the input, or says that there is no record in it or more
 // than may be held.
 func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error) {
-	lim = lim.OrDefault()
+	lim = lim.Scale(src.Size())
 	held, most := int64(0), lim.Pending
 	lim.Line = min(lim.Line, maxLine)
 	lines := ingest.NewLines(src, src.Name(), lim, nil)

@@ -19,6 +19,7 @@ import (
 type Builder struct {
 	lim    ingest.Limits
 	held   int64 // bytes, about
+	stored int64 // bytes of the files read
 	source int   // that is being read
 	reader *logline.Reader
 
@@ -86,15 +87,19 @@ func NewBuilder(lim ingest.Limits) *Builder {
 func (b *Builder) Read(src *ingest.Source, name string) error {
 	b.source = len(b.comm.Sources)
 	b.comm.Sources = append(b.comm.Sources, comms.Source{Name: name, Path: src.Name(), Kind: comms.SourceNCCLLog})
+	if b.stored += src.Size(); src.Size() == ingest.UnknownSize {
+		b.stored = math.MaxInt64 / 2
+	}
+	most := b.lim.Scale(b.stored).Pending
 	b.reader = logline.NewReader(src, src.Name(), b.lim)
 	for b.reader.Scan() {
 		r := b.reader.Record()
 		b.records++
 		b.kinds[r.Kind]++
 		b.take(r)
-		if b.held > b.lim.Pending {
+		if b.held > most {
 			return input.At(input.Pos{File: src.Name(), Line: r.Line}, input.Bad(input.ErrTooLarge,
-				"more calls than may be held in %d bytes: give fewer files at once", b.lim.Pending))
+				"more calls than may be held in %d bytes: give fewer files at once", most))
 		}
 	}
 	return b.reader.Err()

@@ -72,7 +72,7 @@ var noComma = regexp.MustCompile(`("nvml_dev":\s*-?\d+)(\s*"status")`)
 
 // Read reads the reports of a file. Processes of a report have the time at which it was made as Written.
 func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) {
-	most := min(lim.OrDefault().Line, maxBytes)
+	most := min(lim.Scale(ingest.StoredSize(src)).Line, maxBytes)
 	text, err := io.ReadAll(io.LimitReader(src, most+1))
 	if err == nil && int64(len(text)) > most {
 		err = input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "reports of more than %d MiB: give the last ones", most>>20))

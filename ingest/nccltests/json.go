@@ -37,7 +37,7 @@ type half struct {
 }
 
 func (r *reader) json(src *ingest.Source, lim ingest.Limits) error {
-	limit := min(lim.OrDefault().Line, maxJSON)
+	limit := min(lim.Scale(src.Size()).Line, maxJSON)
 	text, err := io.ReadAll(io.LimitReader(src, limit+1))
 	switch {
 	case err != nil:

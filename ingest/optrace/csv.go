@@ -16,7 +16,7 @@ import (
 // ReadCSV reads an operator trace from comma-separated lines under a header.
 // name stands in errors; m may be nil.
 func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
-	lim = lim.OrDefault()
+	lim = lim.Scale(ingest.StoredSize(r))
 	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim)}
 	if err := p.header(); err != nil {
 		return nil, input.At(p.in.Pos(), err)

@@ -75,7 +75,7 @@ func Recognise(text []byte) bool {
 func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) {
 	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: name, Kind: comms.SourcePySpy}}}
 	d := dump{name: name}
-	lim = lim.OrDefault()
+	lim = lim.Scale(ingest.StoredSize(src))
 	var head [1]byte
 	n, err := io.ReadFull(src, head[:])
 	src = io.MultiReader(bytes.NewReader(head[:n]), src)

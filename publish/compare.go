@@ -43,7 +43,7 @@ type CompareRun struct {
 type Measure struct {
 	Measure   Name[runs.Kind]       `json:"measure" doc:"what is compared"`
 	Stage     *string               `json:"stage" doc:"stage that is compared, or in which the delay is; null: none"`
-	Verdict   Name[compare.Verdict] `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; not_decidable: they differ, and from one run each nobody can tell whether the job does; untested: one unit on a side"`
+	Verdict   Name[compare.Verdict] `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; untested: one unit on a side"`
 	Base      *float64              `json:"base_ns" doc:"mean over the units of the base"`
 	New       *float64              `json:"new_ns" doc:"the same of the other side"`
 	BaseUnits int                   `json:"base_units" doc:"pairs, runs or batches that have it"`

@@ -161,6 +161,7 @@ var accounts = map[string]func(value string) (string, error){
 		terms := each(comparisonBrief(&c), func(t glyph.Term) string { return t.Name + ": " + t.Text })
 		return comparisonHeadline(&c) + " " + strings.Join(append(terms, comparisonDoubts(&c)...), " ")
 	}),
+	"alike": toldOf(func(x struct{ N int }) string { return say("alike", x) }),
 	"found": toldOf(func(f runs.Found) string { return say("found", &f) }),
 	"completions": toldOf(func(x struct {
 		Found     []int

@@ -20,14 +20,20 @@ func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
 		json:     func() any { return publish.ComparisonOf(c, comparisonHeadline(c), problemsOf(o.Problems)) },
 		rows:     func() *publish.Rows { return publish.ComparisonOf(c, "", nil).MeasureRows() },
-		document: func() document { return comparisonDocument(c) },
+		document: func() document { return o.Style.comparisonDocument(c) },
 	})
 }
 
-func comparisonDocument(c *runs.Comparison) document {
+func (s Style) comparisonDocument(c *runs.Comparison) document {
 	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}}
-	if len(c.Rows) > 0 {
-		d = append(d, comparisonBrief(c), comparisonTable(c))
+	switch {
+	case len(c.Rows) > 0 && s.Verbose:
+		d = append(d, comparisonBrief(c), comparisonInFull(c))
+	case len(c.Rows) > 0:
+		d = append(d, comparisonBrief(c), differences(c))
+		if alike := alikeIn(c); alike > 0 {
+			d = append(d, prose(say("alike", struct{ N int }{alike})))
+		}
 	}
 	return put(d, changesSection(c.Traffic), section("Findings", foundTable(c)), section("Read with care", comparisonDoubts(c)))
 }
@@ -103,17 +109,54 @@ func signedPercent(f float64) string {
 	return "+" + s
 }
 
-// comparisonTable is one line per measure.
-func comparisonTable(c *runs.Comparison) *table.Table {
+// differences is one line for step time, and one for each measure that differs.
+func differences(c *runs.Comparison) *table.Table {
 	t := tableOf("comparison")
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if !c.Differs(r) {
+			continue
+		}
+		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, meaning("compared", r.Verdict))
+		if of := c.Whole(*r); of > 0 && table.Finite(r.Change) {
+			change := signedPercent(r.Change / of)
+			if r.Verdict != compare.Untested {
+				change += " (" + interval(r, of) + ")"
+			}
+			row[3] = table.TextCell(change)
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// interval writes the bounds of a change as parts of a step.
+func interval(r *runs.Row, of float64) string {
+	return strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of)
+}
+
+// alikeIn counts the measures that differ not or are not tested.
+func alikeIn(c *runs.Comparison) (n int) {
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Kind != runs.FoundDelay && !c.Differs(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// comparisonInFull is one line per measure.
+func comparisonInFull(c *runs.Comparison) *table.Table {
+	t := tableOf("comparison in full")
 	t.Columns[4].Head = percentOf(c.Confidence) + " interval"
-	for _, r := range c.Rows {
-		of := c.Whole(r)
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		of := c.Whole(*r)
 		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, nil, nil, meaning("compared", r.Verdict), nil)
 		if of > 0 && table.Finite(r.Change) {
 			row[3] = table.TextCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {
-				row[4] = table.TextCell(strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of))
+				row[4] = table.TextCell(interval(r, of))
 				row[5], row[7] = table.TextCell(probability(r.P)), table.TextCell(strings.TrimPrefix(signedPercent(r.Shows/of), "+"))
 			}
 		}
@@ -134,7 +177,7 @@ func foundTable(c *runs.Comparison) *table.Table {
 
 func comparisonDoubts(c *runs.Comparison) (b bullets) {
 	for _, d := range c.Doubts {
-		if words := say("compare "+d.String(), c.Left); words != "" { // another number of ranks stands with the answer
+		if words := say("compare "+d.String(), c); words != "" { // another number of ranks stands with the answer
 			b = append(b, words)
 		}
 	}

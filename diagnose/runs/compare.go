@@ -41,10 +41,11 @@ const (
 	OtherStages               // some stages are on one side only
 	OtherCut                  // stages are accounted by another cut of the step, and are not compared
 	MixedSchemas              // some runs lack a stage that others of their side have
+	StartUp                   // steps at the start are set apart
 	doubtCount
 )
 
-var doubtNames = [doubtCount]string{"one_run_each", "few_runs", "runs_without_partner", "other_world_size", "other_stages", "other_cut", "mixed_stages"}
+var doubtNames = [doubtCount]string{"one_run_each", "few_runs", "runs_without_partner", "other_world_size", "other_stages", "other_cut", "mixed_stages", "start_up"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
@@ -163,8 +164,8 @@ func Compare(base, now []*Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	for i, d := range differences {
-		if c.Unit == Batches && d.Verdict >= compare.Regression { // two healthy runs may differ by as much
-			d.Verdict = compare.Undecidable
+		if d.Verdict != compare.Untested {
+			d.Low = max(d.Low, -d.Base) // no time is below none
 		}
 		c.Rows[i].Difference = d
 	}
@@ -305,8 +306,14 @@ func (c *Comparison) standing() Standing {
 	}
 	gate := *c.Gate * r.Base
 	switch {
-	case c.Unit == Batches:
-		return NotShown
+	case c.Unit == Batches: // two healthy runs may differ too: nothing is sure
+		switch {
+		case r.Verdict != compare.Regression:
+			return NotShown
+		case r.Change > gate:
+			return Exceeded
+		}
+		return BelowGate
 	case r.Verdict != compare.Untested && r.High <= gate:
 		return Within
 	case r.Low > gate:
@@ -371,6 +378,7 @@ func (c *Comparison) doubt() {
 	holds := [doubtCount]bool{
 		OneRunEach: c.Unit == Batches, FewRuns: c.Unit != Batches && min(len(c.Base), len(c.New)) < fewUnits, LeftOver: len(c.Left) > 0,
 		OtherWorld: len(world) > 1, OtherStages: oneSided, OtherCut: !c.cutsAgree(), MixedSchemas: mixed,
+		StartUp: slices.ContainsFunc(c.sides(), func(r *Run) bool { return r.StartUp > 0 }),
 	}
 	for d, ok := range holds {
 		if ok {
@@ -393,6 +401,21 @@ func (c *Comparison) Whole(r Row) float64 {
 
 // notable is the part of a step from which on a difference is told that no test shows.
 const notable = 0.02
+
+// Differs reports whether a measure is one to show first: step time, and what differs for certain.
+func (c *Comparison) Differs(r *Row) bool {
+	return r.Kind == StepTime || r.Kind != FoundDelay && r.Verdict >= compare.Regression
+}
+
+// StartUps are how many steps of a run were set apart at most, on either side.
+func (c *Comparison) StartUps() (out [2]int) {
+	for side, all := range [2][]*Run{c.Base, c.New} {
+		for _, r := range all {
+			out[side] = max(out[side], r.StartUp)
+		}
+	}
+	return out
+}
 
 // Notable reports whether step time differs by enough to be told, whether or not a test shows it.
 func (c *Comparison) Notable() bool {

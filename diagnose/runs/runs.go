@@ -4,12 +4,14 @@
 // Every measure is nanoseconds a step, but for the arrival skew, which is of a
 // synchronisation point:
 //
-//	step time       the median over ranks of wall time (of the sum of the stages, where none was recorded)
+//	step time       the median over ranks of wall time; where none was recorded, from last arrival to last arrival, as diagnose has it
 //	stage           the exposed time that engine/frontier charges to the stage
 //	wait            what a rank waits for the last one where the ranks synchronise, mean over ranks
 //	arrival skew    from the first rank to the last that enters a synchronisation point
 //	communication   on the device, that no compute covers, mean over ranks
 //	delay           what fixing a finding of diagnose would save
+//
+// Steps that diagnose sets apart as start-up are in none of them.
 //
 // The package is pure.
 package runs
@@ -65,12 +67,26 @@ type Run struct {
 	Cut     frontier.Cut
 	Values  map[Measure]float64
 	Found   []diagnose.Finding // certain and large enough to act on
+	StartUp int                // steps at the start that were set apart
 
 	entries arrivals.Job
 	parts   map[Measure]*compare.Batches
 	order   []string // of its stages
-	wall    float64  // Σ of step times
+	wall    float64  // Σ of wall times
+	unknown bool     // wall time of some steps
+	series  *frontier.Series
+	head    []headStep // the first steps, of which some may be start-up
 }
+
+// headStep is what one of the first steps of a run took, ns.
+type headStep struct {
+	wall    float64
+	advance map[string]float64
+	wait    float64
+}
+
+// longestHead is how many steps at the start may be set apart.
+const longestHead = 16
 
 // StepTime is the time of a step, ns; nil where no window has it.
 func (r *Run) StepTime() *float64 {
@@ -86,7 +102,6 @@ type Set struct {
 	session *diagnose.Session
 	order   []*Run
 	named   map[string]*Run
-	series  *frontier.Series // of the first run
 }
 
 // New starts a set.
@@ -129,7 +144,7 @@ func (s *Set) Add(r trace.Recording) error {
 func (s *Set) addWindow(w *trace.Window) error {
 	r := s.run(w.Run)
 	r.entries.AddWindow(w)
-	if r == s.order[0] {
+	if r == s.order[0] || r.Steps < longestHead {
 		if err := s.addSteps(r, w); err != nil {
 			return err
 		}
@@ -145,44 +160,67 @@ func (s *Set) addWindow(w *trace.Window) error {
 			r.Begin = e
 		}
 	}
+	if w.Wall == nil {
+		r.unknown = true
+		return nil
+	}
 	whole := make([]int64, len(w.Ranks))
 	for t := range w.Steps() {
-		step := float64(stepTime(w, t, whole))
+		step := wallTime(w, t, whole)
 		r.wall += step
-		r.batch(Measure{Kind: StepTime}).Add(step)
+		if t < len(r.head)-(r.Steps-w.Steps()) {
+			r.head[r.Steps-w.Steps()+t].wall = step
+		}
 	}
 	return nil
 }
 
-// stepTime is the median over ranks of what a step took. whole is scratch.
-func stepTime(w *trace.Window, t int, whole []int64) int64 {
-	if wall := w.WallOf(t); wall != nil {
-		copy(whole, wall)
-		return robust.MedianTime(whole)
-	}
-	clear(whole)
-	for i, d := range w.Step(t) {
-		whole[i%len(whole)] += d
-	}
-	return robust.MedianTime(whole)
+// wallTime returns the median over ranks of what a step took. whole is scratch.
+func wallTime(w *trace.Window, t int, whole []int64) float64 {
+	copy(whole, w.WallOf(t))
+	return float64(robust.MedianTime(whole))
 }
 
-// addSteps keeps the exposed time of every stage in batches of steps.
+// addSteps keeps the exposed time of every stage in the first steps, and of the first run in batches of steps.
 func (s *Set) addSteps(r *Run, w *trace.Window) error {
-	if s.series == nil {
-		s.series = frontier.NewSeries(s.o)
+	if r.series == nil {
+		r.series = frontier.NewSeries(s.o)
 	}
-	_, d, err := s.series.AddDetailed(w)
+	_, d, err := r.series.AddDetailed(w)
 	if err != nil {
 		return err
 	}
 	steps := len(d.Prefix) / max(1, len(d.Boundaries)*len(w.Ranks))
+	whole := make([]int64, len(w.Ranks))
 	for t := range steps {
+		at, exposed := headStep{advance: make(map[string]float64, len(d.Stages))}, 0.0
 		for i := range d.Stages {
-			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(float64(d.Advance(t, i)))
+			ns := float64(d.Advance(t, i))
+			exposed += ns
+			at.advance[d.Stages[i].Name] = ns
+			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(ns)
+		}
+		if d.Sync > 0 {
+			at.wait = waited(d.At(t, d.Sync-1))
+		}
+		if w.Wall != nil && t < w.Steps() {
+			exposed = wallTime(w, t, whole)
+		}
+		r.batch(Measure{Kind: StepTime}).Add(exposed)
+		if len(r.head) < longestHead {
+			r.head = append(r.head, at)
 		}
 	}
 	return nil
+}
+
+// waited returns what ranks that arrive then wait for the last of them, mean over ranks.
+func waited(arrivals []int64) float64 {
+	sum, last := 0.0, slices.Max(arrivals)
+	for _, at := range arrivals {
+		sum += float64(last - at)
+	}
+	return sum / float64(len(arrivals))
 }
 
 func (r *Run) batch(m Measure) *compare.Batches {
@@ -264,9 +302,6 @@ func (s *Set) Runs() []*Run {
 		if !r.entries.Empty() {
 			r.skew()
 		}
-		if r.Steps > 0 {
-			r.Values[Measure{Kind: StepTime}] = r.wall / float64(r.Steps)
-		}
 	}
 	v := s.session.Verdict()
 	for i := range v.Runs {
@@ -278,7 +313,7 @@ func (s *Set) Runs() []*Run {
 }
 
 // account takes from a verdict what the stages of the run took, by the cut that
-// most of its time was accounted by, and what was found.
+// most of its time was accounted by, without its start-up, and what was found.
 func (r *Run) account(v *diagnose.RunVerdict) {
 	time := map[frontier.Cut]int64{}
 	for _, w := range v.Windows {
@@ -286,16 +321,18 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 			r.Cut = w.Main.Cut
 		}
 	}
-	advance, wait, steps, synchronise := map[string]int64{}, int64(0), 0, false
+	r.setApart(v)
+	advance, wait, steps, synchronise, whole := map[string]float64{}, 0.0, -r.StartUp, false, 0.0
 	for _, w := range v.Windows {
 		if w.Main.Cut != r.Cut {
 			continue
 		}
 		steps += w.Main.Steps
 		for _, st := range w.Main.Stages {
-			advance[st.Name] += st.Advance
+			advance[st.Name] += float64(st.Advance)
+			whole += float64(st.Advance)
 			if st.Syncs {
-				wait, synchronise = wait+st.Wait, true
+				wait, synchronise = wait+float64(st.Wait), true
 			}
 		}
 		for _, name := range w.Stages {
@@ -304,18 +341,46 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 			}
 		}
 	}
+	wall := r.wall
+	for _, h := range r.head[:r.StartUp] {
+		wall, wait = wall-h.wall, max(0, wait-h.wait)
+		for name, ns := range h.advance {
+			advance[name] -= ns
+			whole -= ns
+		}
+	}
 	if steps > 0 {
 		for name, ns := range advance {
-			r.Values[Measure{StageTime, name}] = float64(ns) / float64(steps)
+			r.Values[Measure{StageTime, name}] = ns / float64(steps)
 		}
 		if synchronise {
-			r.Values[Measure{Kind: SyncWait}] = float64(wait) / float64(steps)
+			r.Values[Measure{Kind: SyncWait}] = wait / float64(steps)
 		}
+	}
+	switch {
+	case !r.unknown && r.Steps > r.StartUp:
+		r.Values[Measure{Kind: StepTime}] = wall / float64(r.Steps-r.StartUp)
+	case r.unknown && steps > 0:
+		r.Values[Measure{Kind: StepTime}] = whole / float64(steps)
 	}
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Flagged() {
 			r.Found = append(r.Found, *f)
 			r.Values[Measure{FoundDelay, f.Stage}] += f.RunGain * r.Values[Measure{Kind: StepTime}]
+		}
+	}
+}
+
+// setApart takes the steps that a verdict sets apart as start-up out of the batches.
+func (r *Run) setApart(v *diagnose.RunVerdict) {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Cause == diagnose.CauseStartUp {
+			r.StartUp = min(f.Struck.Count, len(r.head))
+		}
+	}
+	for m, b := range r.parts {
+		if m.Kind == StepTime || m.Kind == StageTime {
+			b.Drop(r.StartUp)
 		}
 	}
 }

@@ -79,6 +79,91 @@ func TestWithoutWallTime(t *testing.T) {
 	}
 }
 
+// timed has four ranks and three stages without wall time, of which rank 2 takes so much longer in the first; the others wait for it in
+// the last one unless that was not recorded. The first steps take the part more that is told.
+func timed(name string, steps, startUp int, part, late float64, waits bool) *trace.Window {
+	w := &trace.Window{Run: name, WorldSize: 4, Schema: trace.Schema{Stages: []string{"data", "forward", "backward"}}}
+	for r := range 4 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+	}
+	for t := range steps {
+		factor := 1.0
+		if t < startUp {
+			factor = part
+		}
+		jitter := func(r int) float64 { return 1 + 0.002*float64((t*7+r*5)%11-5) }
+		data, forward, last := make([]float64, 4), make([]float64, 4), 0.0
+		for r := range 4 {
+			data[r], forward[r] = 15*jitter(r), 60*jitter(r+1)*factor
+			if r == 2 {
+				data[r] += late
+			}
+			last = max(last, data[r]+forward[r])
+		}
+		for _, stage := range [][]float64{data, forward} {
+			for _, ms := range stage {
+				w.Durations = append(w.Durations, int64(ms*1e6))
+			}
+		}
+		for r := range 4 {
+			wait := 0.0
+			if waits {
+				wait = last - data[r] - forward[r]
+			}
+			w.Durations = append(w.Durations, int64((80+wait)*1e6))
+		}
+	}
+	return w
+}
+
+func runOf(t *testing.T, w *trace.Window) []*Run {
+	t.Helper()
+	s := New(frontier.Options{})
+	if err := s.Add(w); err != nil {
+		t.Fatal(err)
+	}
+	return s.Runs()
+}
+
+// TestLastArrival: without wall time a step of the group ends with its last rank, whether or not the stage was recorded in which the
+// others wait for it; one run on each side exceeds a gate, by its steps.
+func TestLastArrival(t *testing.T) {
+	gate := 0.02
+	for _, waits := range []bool{true, false} {
+		base, now := runOf(t, timed("a", 60, 0, 1, 0, waits)), runOf(t, timed("b", 60, 0, 1, 40, waits))
+		c, err := Compare(base, now, Options{Gate: &gate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step := c.Step(); math.Abs(step.Change-40e6) > 1e6 || step.Verdict != compare.Regression || c.Standing != Exceeded {
+			t.Errorf("waits %v: %+v, %v, expected 40 ms more", waits, *step, c.Standing)
+		}
+		if c, err = Compare(base, base, Options{Gate: &gate}); err != nil || c.Standing != NotShown {
+			t.Errorf("waits %v: a run and itself: %v, %v", waits, c.Standing, err)
+		}
+	}
+}
+
+// TestStartUpIsSetApart: first steps that take a multiple, as diagnose finds them, are in no measure of either side.
+func TestStartUpIsSetApart(t *testing.T) {
+	base, now := runOf(t, timed("a", 60, 3, 20, 0, true)), runOf(t, timed("b", 60, 3, 12, 4, true))
+	c, err := Compare(base, now, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if step := c.Step(); c.StartUps() != [2]int{3, 3} || math.Abs(step.Base-155e6) > 2e6 || math.Abs(step.Change-4e6) > 1e6 || step.Verdict != compare.Regression || !slices.Contains(c.Doubts, StartUp) {
+		t.Errorf("%v steps apart, %+v, doubts %v", c.StartUps(), *step, c.Doubts)
+	}
+	for _, r := range c.Rows {
+		if r.Kind == StageTime && r.Stage == "forward" && math.Abs(r.Base-60e6) > 2e6 {
+			t.Errorf("forward takes %v", r.Base)
+		}
+	}
+	if c, err = Compare(runOf(t, timed("a", 60, 0, 1, 0, true)), now, Options{}); err != nil || c.StartUps() != [2]int{0, 3} {
+		t.Errorf("%v %v", c.StartUps(), err)
+	}
+}
+
 // run has a step time, ms.
 func run(name string, ms float64) *Run {
 	return &Run{Name: name, World: 8, Windows: 1, Values: map[Measure]float64{{Kind: StepTime}: ms * 1e6}}

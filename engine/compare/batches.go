@@ -38,6 +38,16 @@ func (b *Batches) Add(v float64) {
 	b.last++
 }
 
+// Drop drops the first n values, and what is kept in one sum with the last of them.
+func (b *Batches) Drop(n int) {
+	if b == nil || n <= 0 || b.size == 0 {
+		return
+	}
+	if b.sums = b.sums[min(len(b.sums), (n+b.size-1)/b.size):]; len(b.sums) == 0 {
+		b.last = 0
+	}
+}
+
 // Means are the means of at most mostBatches batches of about one length; fewer
 // than two where there is too little for that.
 func (b *Batches) Means() []float64 {

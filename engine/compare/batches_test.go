@@ -32,3 +32,20 @@ func TestBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestDrop: the first values are gone, with those that are in one sum with them.
+func TestDrop(t *testing.T) {
+	for _, c := range []struct{ values, drop, first int }{{40, 5, 5}, {40, 0, 0}, {1000, 5, 8}, {8, 8, 0}} {
+		var b, want Batches
+		for i := range c.values {
+			b.Add(float64(i))
+			if i >= c.first && c.drop < c.values {
+				want.Add(float64(i))
+			}
+		}
+		b.Drop(c.drop)
+		if got, want := b.Means(), want.Means(); len(got) != len(want) || len(got) > 0 && math.Abs(got[0]-want[0]) > 4 {
+			t.Errorf("%d of %d values: %v, want %v", c.drop, c.values, got, want)
+		}
+	}
+}

@@ -70,10 +70,9 @@ const (
 	NoneShown                  // no difference that the data could show
 	Regression                 // surely more than in the base
 	Improvement                // surely less
-	Undecidable                // the units differ, and are not what would vary by chance: who knows that says so
 )
 
-var verdictNames = [...]string{"untested", "none_shown", "regression", "improvement", "not_decidable"}
+var verdictNames = [...]string{"untested", "none_shown", "regression", "improvement"}
 
 func (v Verdict) String() string { return enum.Name(verdictNames[:], v) }
 

@@ -137,7 +137,7 @@ class CompareTest(unittest.TestCase):
     def test_typed(self):
         c = sfstat.compare(HEALTHY, RECORDING, gate="5%")
         step = c.rows[0]
-        self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "not_decidable", "batches", False, 0.05))
+        self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "regression", "batches", True, 0.05))
         self.assertTrue(step.low < step.change < step.high)
         self.assertEqual([f.status for f in c.findings if f.rank == 2], ["new"])
         self.assertIn("not decidable", Balanced(c._repr_html_()).text)

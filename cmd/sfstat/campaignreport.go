@@ -167,8 +167,18 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	if err := p.writeTo(page, x.WriteHTML); err != nil {
 		return err
 	}
-	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", table.Counted(len(made), "table"), table.Counted(len(x.Figures), "figure"),
-		page, len(x.Differing()), table.Counted(len(x.Cells()), "cell"))
+	open := 0
+	for _, cell := range x.Differing() {
+		if !cell.Explained() {
+			open++
+		}
+	}
+	without := ""
+	if open > 0 {
+		without = fmt.Sprintf(", %d without an explanation", open)
+	}
+	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones%s", table.Counted(len(made), "table"), table.Counted(len(x.Figures), "figure"),
+		page, len(x.Differing()), table.Counted(len(x.Cells()), "cell"), without)
 	return nil
 }
 

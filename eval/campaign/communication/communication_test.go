@@ -2,6 +2,7 @@ package communication
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -304,6 +306,40 @@ func TestScoreOfToldCalls(t *testing.T) {
 	for _, m := range []Method{Thesis, Default} {
 		if s, err := r.Score(m); err != nil || s.True != 99 || s.Found != 99 || s.Right != 99 {
 			t.Errorf("%v: %+v, %v, want 99 of all", m, s, err)
+		}
+	}
+}
+
+// What the reasons of Table 4.5 claim: which windows and mixes give the published figures of the sliding window together, and that the alignment
+// then has more than its own; the scoring of the
+// text aligns equal sequences in full, whatever they are; and a fifth of the calls costs it what a fifth of the kernels does.
+func TestLimitsOfTheLossTable(t *testing.T) {
+	together, err := slidingTogether()
+	if err != nil || !slices.Equal(together, [][2]int{{6, 4}, {7, 4}}) {
+		t.Errorf("operations and windows with the published figures: %v, %v", together, err)
+	}
+	for _, found := range together {
+		s := &lossScenarios[3]
+		if f, err := s.score(align.ByThesis, lossNames[:found[0]]); err != nil || f.least <= s.alignment {
+			t.Errorf("%d operations: the alignment has %v, published %v, %v", found[0], f, s.alignment, err)
+		}
+	}
+	for n := 1; n <= len(lossNames); n++ {
+		if f, err := lossScenarios[0].score(align.ByThesis, lossNames[:n]); err != nil || f.least != 1 {
+			t.Errorf("equal sequences of %d operations have an F1 of %v, %v", n, f, err)
+		}
+	}
+	for n := leastMix; n <= len(lossNames); n++ {
+		kernels, err := lossScenarios[1].score(align.ByThesis, lossNames[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, err := lossScenarios[2].score(align.ByThesis, lossNames[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(kernels.all-calls.all) > 0.005 {
+			t.Errorf("%d operations: %.3f where kernels are lost, %.3f where calls are", n, kernels.all, calls.all)
 		}
 	}
 }

@@ -97,7 +97,11 @@ func (x *Index) WriteCSV(w io.Writer) error {
 		if c.Differs() {
 			difference = c.Difference()
 		}
-		rows = append(rows, []string{c.Artifact, c.Row, c.Column, c.Ours, c.Published, strconv.FormatBool(c.Differs()), difference, c.Reason})
+		explained := ""
+		if c.Differs() {
+			explained = strconv.FormatBool(c.Explained())
+		}
+		rows = append(rows, []string{c.Artifact, c.Row, c.Column, c.Ours, c.Published, strconv.FormatBool(c.Differs()), difference, explained, c.Reason})
 	}
-	return table.WriteCSV(w, []string{"table", "row", "figure", "ours", "published", "differs", "difference", "reason"}, rows)
+	return table.WriteCSV(w, []string{"table", "row", "figure", "ours", "published", "differs", "difference", "explained", "reason"}, rows)
 }

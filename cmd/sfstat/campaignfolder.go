@@ -49,7 +49,12 @@ func openEvaluation(c *cli.Context) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{dir: dir}
+	return evaluationIn(c, dir)
+}
+
+// evaluationIn opens the campaign of a folder.
+func evaluationIn(c *cli.Context, dir string) (e *evaluation, err error) {
+	e = &evaluation{dir: dir}
 	if e.by, err = scoringOf(c, dir); err != nil {
 		return nil, err
 	}

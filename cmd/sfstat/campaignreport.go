@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -41,9 +43,21 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	text, err := textOf(c)
+	if err != nil {
+		return err
+	}
+	if made, err = text.Beside(made); err != nil {
+		return badInput(err)
+	}
 	written, err := tableFiles(made, c.String("table-format"))
 	if err != nil {
 		return err
+	}
+	if path := c.String("published"); path != "" {
+		for i := range written {
+			written[i].Command += " --published " + fromFolder(e.dir, path)
+		}
 	}
 	drawn, err := figureFiles(figures, formats, c.String("figure-width"))
 	if err != nil {
@@ -58,7 +72,88 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err := p.writeArtifacts(e, "figures", drawn); err != nil {
 		return err
 	}
+	if c.String("table-format") == "latex" && len(drawn) > 0 {
+		if err := p.writeTo(filepath.Join(e.dir, "figures", "figures.tex"), func(w io.Writer) error { return writeCaptions(w, drawn, text) }); err != nil {
+			return err
+		}
+	}
+	if err := p.writeUncertainty(c, e, made); err != nil {
+		return err
+	}
 	return p.writeIndex(c, e, made)
+}
+
+// textOf reads the figures of a text that --published names; an empty text without the flag.
+func textOf(c *cli.Context) (*tables.Text, error) {
+	path := c.String("published")
+	if path == "" {
+		return new(tables.Text), nil
+	}
+	t, err := tables.ReadText(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return t, nil
+}
+
+// writeCaptions writes an environment for each figure, of its first format, with caption and label.
+func writeCaptions(w io.Writer, drawn []artifactFile, text *tables.Text) error {
+	var out bytes.Buffer
+	written := map[string]bool{}
+	for _, f := range drawn {
+		if !written[f.Name] {
+			written[f.Name] = true
+			caption := cmp.Or(text.Captions[f.Name], tables.Picture{File: f.File}.Caption())
+			table.LaTeXFigure(&out, "figures/"+f.File, caption, "fig:"+f.Name)
+		}
+	}
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// writeUncertainty writes how much figures depend on the seeds, and what differs from the campaign that --against names.
+func (p *program) writeUncertainty(c *cli.Context, e *evaluation, made []tables.Artifact) error {
+	var errs []tables.Uncertainty
+	if e.runs != nil {
+		errs = e.runs.Uncertainties()
+	}
+	if len(errs) > 0 {
+		if err := p.writeTo(filepath.Join(e.dir, "uncertainty.csv"), func(w io.Writer) error { return tables.WriteUncertainties(w, errs) }); err != nil {
+			return err
+		}
+	}
+	dir := c.String("against")
+	if dir == "" {
+		return nil
+	}
+	other, err := evaluationIn(c, dir)
+	if err != nil {
+		return err
+	}
+	theirs, _, err := other.artifacts()
+	if err != nil {
+		return err
+	}
+	var otherErrs []tables.Uncertainty
+	if other.runs != nil {
+		otherErrs = other.runs.Uncertainties()
+	}
+	pairs := tables.Against(made, theirs, errs, otherErrs)
+	differ, beyond := 0, 0
+	for i := range pairs {
+		if pairs[i].Differs() {
+			differ++
+		}
+		if pairs[i].Beyond() {
+			beyond++
+		}
+	}
+	path := filepath.Join(e.dir, "against.csv")
+	if err := p.writeTo(path, func(w io.Writer) error { return tables.WriteAgainst(w, pairs) }); err != nil {
+		return err
+	}
+	p.remark(c, "%d of %s differ from %s, %d by more than their seeds explain: %s", differ, table.Counted(len(pairs), "cell"), dir, beyond, path)
+	return nil
 }
 
 // artifactFile is an artifact that is to be written.
@@ -80,6 +175,9 @@ func tableFiles(made []tables.Artifact, format string) ([]artifactFile, error) {
 	var out []artifactFile
 	for _, a := range made {
 		a.File, a.Command = a.Name+ending, "sfstat campaign report . --table-format "+format
+		labelled := *a.Table
+		labelled.Label = "tab:" + a.Name
+		a.Table = &labelled
 		out = append(out, artifactFile{a, func(w io.Writer) error { return report.Output{W: w, Format: as}.Tables(a.Table) }})
 	}
 	return out, nil

@@ -8,12 +8,15 @@ import (
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// LaTeX writes a table environment with title and notes, for \input; it needs no packages.
+// LaTeX writes a table environment with title, label and notes, for \input; it needs no packages.
 func (t *Table) LaTeX(out *bytes.Buffer) {
 	t = t.square()
 	out.WriteString("\\begin{table}\n")
 	if t.Title != "" {
 		fmt.Fprintf(out, "\\caption{%s}\n", latexText(t.Title))
+	}
+	if t.Label != "" {
+		fmt.Fprintf(out, "\\label{%s}\n", t.Label)
 	}
 	lines := t.lines()
 	fmt.Fprintf(out, "\\begin{tabular}{%s}\n\\hline\n", strings.Repeat("l", len(t.Columns)))
@@ -27,6 +30,11 @@ func (t *Table) LaTeX(out *bytes.Buffer) {
 		fmt.Fprintf(out, "\\par\\smallskip\n%s\n", latexText(note))
 	}
 	out.WriteString("\\end{table}\n")
+}
+
+// LaTeXFigure writes a figure environment of a drawn file, which graphicx includes at the width of the line.
+func LaTeXFigure(out *bytes.Buffer, file, caption, label string) {
+	fmt.Fprintf(out, "\\begin{figure}\n\\includegraphics[width=\\linewidth]{%s}\n\\caption{%s}\n\\label{%s}\n\\end{figure}\n", file, latexText(caption), label)
 }
 
 func latexRow(out *bytes.Buffer, cells []string) {

@@ -20,6 +20,7 @@ import (
 // say about it in each row.
 type Table struct {
 	Title     string
+	Label     string // by which a text refers to the table in LaTeX; "" for none
 	Columns   []Column
 	Rows      [][]Cell
 	Footnotes []string

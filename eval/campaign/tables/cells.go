@@ -30,17 +30,23 @@ func (c *Cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
 
 // publishedPrefix finds the heads of columns with published figures. What
 // follows is the head of ours, or short for it.
-var publishedPrefix = regexp.MustCompile(`^(?:paper|thesis): `)
+var publishedPrefix = regexp.MustCompile(`^(?:paper|thesis|text): `)
 
 var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candidates"}
 
 // cellsOf pairs the columns of a table that have a published twin. Cells for which
 // either text has no figure are left out.
-func cellsOf(t *table.Table, artifact string) []Cell {
+func cellsOf(t *table.Table, artifact string) []Cell { return cellsUnder(t, artifact, "") }
+
+// cellsUnder pairs those whose heads begin with one of the prefixes, "" for any.
+func cellsUnder(t *table.Table, artifact, of string) []Cell {
 	var out []Cell
 	heads, rows := t.Heads(), t.Records()
 	for j, head := range heads {
 		prefix := publishedPrefix.FindString(head)
+		if of != "" && prefix != of {
+			continue
+		}
 		name := head[len(prefix):]
 		if long, ok := shortHeads[name]; ok {
 			name = long

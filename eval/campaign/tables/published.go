@@ -67,17 +67,20 @@ var published = sync.OnceValue(func() *publication {
 })
 
 // row is the published figures of a row of ours, by the cells that name it; nil: none.
-func (p *publishedTable) row(name string) []string {
+func (p *publishedTable) row(name string) []string { return p.Rows[p.rowNamed(name)] }
+
+// rowNamed finds the name of the published row that stands for a row of ours.
+func (p *publishedTable) rowNamed(name string) string {
 	for more := true; more; {
-		if figures := p.Rows[name]; figures != nil {
-			return figures
+		if p.Rows[name] != nil {
+			return name
 		}
 		at := strings.LastIndex(name, ", ")
 		if more = at > 0; more {
 			name = name[:at]
 		}
 	}
-	return p.Rows["*"]
+	return "*"
 }
 
 // beside gives a table what is published of an artifact: columns beside ours, and notes.

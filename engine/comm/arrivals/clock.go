@@ -186,6 +186,7 @@ func (t *timed) apartOnHost(c cohort, of [][]int64) {
 // once at its beginning then bounds the offsets.
 func (t *timed) begin() {
 	t.roughly()
+	t.agree = false
 	for i := range t.places {
 		t.places[i].carried = t.carries(&t.places[i])
 	}
@@ -194,6 +195,7 @@ func (t *timed) begin() {
 	for d := range t.clocks {
 		t.set(d, 0)
 	}
+	t.agree = true // for what of it shows
 	shown, all := 0, 0
 	for i, asTheyAre := range t.waiting() {
 		n := len(t.places[i].cohorts) * len(t.places[i].cohorts[0])

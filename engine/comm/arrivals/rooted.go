@@ -65,7 +65,7 @@ func (t *timed) findRoots() {
 	}
 	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rooted) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
 		sample := of[r]
-		least, _ := t.scatter(sample, 1)
+		least := t.leaves(sample)
 		if least -= least / 20; len(sample) < enough {
 			least /= 4
 		}
@@ -75,8 +75,8 @@ func (t *timed) findRoots() {
 		for _, shape := range shapesOf(t.kinds[r.kind].op) {
 			for root := range int32(roots) {
 				t.roots[r] = rootWait{shape, root}
-				if all, _ := t.scatter(sample, 1); all < least {
-					least, best, found = all, t.roots[r], true
+				if left := t.leaves(sample); left < least {
+					least, best, found = left, t.roots[r], true
 				}
 			}
 		}
@@ -84,6 +84,16 @@ func (t *timed) findRoots() {
 			delete(t.roots, r)
 		}
 	}
+}
+
+// leaves returns how much the work right after a call differs between the members of cohorts: constant differences of
+// clocks too, where these suit the waits as they are.
+func (t *timed) leaves(sample []cohort) int64 {
+	d := t.distances(sample, func(e entry) int64 { return t.since(e, 1) })
+	if t.agree {
+		return d.asRead
+	}
+	return d.all
 }
 
 // rootWaitAt returns how the members of a point wait where they do not wait for all; only of points that all members entered.

@@ -510,7 +510,8 @@ func (t *timed) common(sample []cohort, lag int8) (sum int64) {
 // distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of
 // the cohort and what a clock always differs by, which may be its offset; how far from what the rank always
 // differs by; and how far ranks always differ from their clocks. Of fewer than three entries nothing is always so.
-type distances struct{ all, within, constant int64 }
+// asRead are those from the middle alone.
+type distances struct{ all, within, constant, asRead int64 }
 
 func (t *timed) distances(sample []cohort, of func(entry) int64) (d distances) {
 	ranks, clocks := t.apart(sample, of)
@@ -522,6 +523,7 @@ func (t *timed) distances(sample []cohort, of func(entry) int64) (d distances) {
 		}
 		d.constant += abs(own - clock)
 		for _, v := range x {
+			d.asRead += abs(v)
 			d.all += abs(v - clock)
 			d.within += abs(v - own)
 		}

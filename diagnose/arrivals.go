@@ -134,10 +134,10 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 			}
 			continue
 		}
+		if p := &r.Places[i]; !p.Repeats || p.Kind.Message() && r.Messages { // what is before a message counts at the collective after it
+			continue
+		}
 		for _, at := range r.Places[i].Ranks {
-			if !r.Places[i].Repeats {
-				continue
-			}
 			if at.Rank != *f.Rank {
 				held = held || at.Delay > f.Excess/2
 				continue

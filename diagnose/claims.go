@@ -249,13 +249,18 @@ func (j *judge) lateArrivals(r *arrivals.Result) []Finding {
 
 func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Finding) {
 	for _, c := range claims {
-		l, p, rank := c.Entered, &r.Places[c.Entered.Place], c.Rank()
+		l, p, rank, worth := c.Entered, &r.Places[c.Entered.Place], c.Rank(), c.Saves.Most()
+		if r.Messages && 2*c.Saves.Alone < c.Saves.After { // most of it where others are fixed before: what they do to it in messages is not replayed
+			worth = max(c.Saves.Alone, c.Saves.AtMost)
+		}
 		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),
-			Confidence: evidence.Strong, BelowMinGain: c.Saves.Most() < j.minGain}
+			Confidence: evidence.Strong, BelowMinGain: worth < j.minGain}
 		f.Score = c.Saves.Most()
-		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))},
-			evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Most()})
+		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))})
+		if c.Saves.After > 0 || c.Saves.Alone > 0 { // else it is not known
+			f.Evidence = append(f.Evidence, evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Most()})
+		}
 		if len(c.Together) > 1 {
 			f.Ranks = c.Together
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: c.Together, Gain: c.Saves.Most(), RunGain: c.Saves.Most()})
@@ -263,6 +268,8 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		switch {
 		case c.Certainty == claim.Event:
 			f.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: c.Steps.Count, P: gates.Supported})
+		case c.Certainty < claim.Strong && c.P <= gates.Strong:
+			f.lack(evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
 		case c.Certainty < claim.Strong:
 			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: c.Steps.Count, P: c.P})
 		}

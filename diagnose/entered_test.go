@@ -201,7 +201,7 @@ next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"every tenth step, half is a late rank's", entering(60, now(fault(simulate.Backward, 400, 3)), now(fault(simulate.BackwardComm, 400, 2))), `
 straggler, on finding: all, saves steps, only supported and rank; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in model.backward_cpu_wall, supported, 457 ms, 15 %, periodic, 6 of 60 steps; several_causes_fit
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, supported, 401 ms, 11 %, periodic, 5 of 60 steps; few_occurrences
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, supported, 401 ms, 11 %, periodic, 5 of 60 steps; unconfirmed
 open: transfer_hidden in model.backward_cpu_wall, hides 56 of 218 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"one step", entering(60, simulate.Fault{Family: simulate.Backward, Delay: 500, Ranks: []int{3}, When: simulate.When{From: 30, Until: 31}}), `
@@ -543,8 +543,8 @@ undecided, on open_question: synchronisation_unknown
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 66 ms`},
 		{"messages, late", chain(4, 1, true, false).left(), `
-straggler, on finding: one_rank, saves every_step, before it, at send, only supported; by evidence.LastToEnter, not few_occurrences
-rank, late: rank 1 on node0 at send of 0 from train.py:66, supported, 40 ms, 38 %; few_occurrences
+straggler, on finding: one_rank, saves every_step, before it, at send, only supported; by evidence.LastToEnter, not unconfirmed
+rank, late: rank 1 on node0 at send of 0 from train.py:66, supported, 40 ms, 38 %; unconfirmed
 known: nobody of 4 late in 39 steps of 107 ms
 next: profile profiler of 1
 next: inspect_host device_counters of 1`},
@@ -580,8 +580,8 @@ known: nobody of 4 late in 39 steps of 81 ms
 next: turn_on messages
 next: profile profiler of 1,3`},
 		{"stages that nothing connects, late behind its messages", stagesApart(true).left(), `
-straggler, on finding: one_rank, saves every_step, before it, at all_reduce, only supported; by evidence.LastToEnter, not few_occurrences
-rank, late: rank 1 on node0 at all_reduce of 1 from train.py:66, supported, 40 ms, 49 %; few_occurrences; wait_not_recorded
+straggler, on finding: one_rank, saves nothing, before it, at all_reduce, only supported; by evidence.LastToEnter, not unconfirmed
+rank, late: rank 1 on node0 at all_reduce of 1 from train.py:66, supported, 40 ms, 0 %; unconfirmed; wait_not_recorded
 known: nobody of 4 late in 39 steps of 81 ms
 next: profile profiler of 1
 next: inspect_host device_counters of 1`},

@@ -53,7 +53,7 @@ func TestLateClaims(t *testing.T) {
 		"an event": {func(_ *arrivals.Result, c *claim.Claim) { c.Certainty = claim.Event },
 			lacks(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: 30, P: 0.05})},
 		"supported": {func(_ *arrivals.Result, c *claim.Claim) { c.Certainty = claim.Supported },
-			lacks(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: 30, P: 1e-6})},
+			lacks(evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})},
 		"apart": {func(r *arrivals.Result, _ *claim.Claim) { r.Apart = true }, lacks(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})},
 		"a clock": {func(_ *arrivals.Result, c *claim.Claim) { e := *c.Entered; e.Clock = true; c.Entered = &e },
 			lacks(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})},
@@ -393,5 +393,43 @@ func TestPlacedByWindows(t *testing.T) {
 	j := &judge{run: &run{windows: []Window{member("a", -1), member("b", 1), member("c", 2)}}}
 	if j.locate(&f); f.Host != "b" || *f.LocalRank != 1 || f.Role != role.String() {
 		t.Errorf("%+v", f.Place)
+	}
+}
+
+// TestWorthAmongMessages: what a rank saves once others are fixed counts where ranks exchange messages only if it saves
+// half of that alone.
+func TestWorthAmongMessages(t *testing.T) {
+	for _, c := range []struct {
+		messages     bool
+		alone, after float64
+		below        bool
+	}{{false, 0.04, 0.11, false}, {true, 0.04, 0.11, true}, {true, 0.06, 0.11, false}, {true, 0.12, 0.3, false}, {true, 0.04, 0.06, true}} {
+		late := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{3}, Host: -1, Steps: claim.Struck{Count: 9, Of: 9}, Saves: claim.Saving{Alone: c.alone, After: c.after, AtMost: c.alone},
+			Certainty: claim.Strong, Entered: &claim.Entered{}}
+		got := enteredJudge(arrivals.Result{}).lateArrivals(&arrivals.Result{End: 1e9, Messages: c.messages, Places: make([]arrivals.Place, 1), Late: []claim.Claim{late}})
+		if got[0].BelowMinGain != c.below {
+			t.Errorf("%+v: below the least gain %v", c, got[0].BelowMinGain)
+		}
+	}
+}
+
+// TestInheritedThroughMessages: a rank that all others wait for in a step, by its times, has waited itself where its own
+// delay at the collective is small; what is before a message that it sends counts there.
+func TestInheritedThroughMessages(t *testing.T) {
+	places := func(send int64) []arrivals.Place {
+		at := func(kind nccl.Op, delay int64) arrivals.Place {
+			return arrivals.Place{Kind: kind, Repeats: true, Ranks: []arrivals.RankAt{{Rank: 2, Delay: 45e6}, {Rank: 3, Delay: delay}}}
+		}
+		return []arrivals.Place{at(nccl.AllReduce, 1e6), at(nccl.Send, send)}
+	}
+	f := claimed(3, "rest", 0.5, evidence.Supported)
+	for _, c := range []struct {
+		messages bool
+		send     int64
+		want     bool
+	}{{true, 20e6, true}, {false, 20e6, false}, {true, 0, true}, {false, 0, true}} {
+		if got := f.inherits(&arrivals.Result{Messages: c.messages, Places: places(c.send)}); got != c.want {
+			t.Errorf("messages %v, %d ns before one: inherits %v", c.messages, c.send, got)
+		}
 	}
 }

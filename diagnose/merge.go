@@ -197,7 +197,7 @@ func (j *judge) joint() (part float64) {
 }
 
 // countTogether marks claims that are certain, and together worth acting on: delays of [leastTold] or more, of
-// fewer than half of the ranks or of one host.
+// fewer than half of the ranks or of one host of several.
 func (j *judge) countTogether(claims []Finding) []Finding {
 	joint, ranks, small := j.joint(), map[int]bool{}, false
 	hosts := map[string]bool{}
@@ -218,7 +218,7 @@ func (j *judge) countTogether(claims []Finding) []Finding {
 		}
 	}
 	_, unknown := hosts[""]
-	oneHost := len(hosts) == 1 && !unknown
+	oneHost := len(hosts) == 1 && !unknown && len(j.placed.hosts) > 1 // not all ranks are on
 	if !small || joint < j.minGain || 2*len(ranks) >= j.ranksSeen() && !oneHost {
 		return claims
 	}

@@ -194,7 +194,7 @@ func TestTogetherSaves(t *testing.T) {
 	}
 }
 
-// TestRanksOfOneHost: half of the ranks count together where they are those of one host; of unknown hosts they do not. What those that do
+// TestRanksOfOneHost: half of the ranks count together where they are those of one host of several; of unknown hosts they do not. What those that do
 // not count save is no part of it.
 func TestRanksOfOneHost(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -203,6 +203,7 @@ func TestRanksOfOneHost(t *testing.T) {
 		want  bool
 	}{
 		"one host":         {[4]string{"a", "a", "a", "a"}, nil, true},
+		"the only host":    {[4]string{"only", "only", "only", "only"}, nil, false},
 		"two hosts":        {[4]string{"a", "a", "b", "a"}, nil, false},
 		"unknown hosts":    {[4]string{"", "", "", ""}, nil, false},
 		"one of unknown":   {[4]string{"a", "a", "a", ""}, nil, false},
@@ -217,6 +218,9 @@ func TestRanksOfOneHost(t *testing.T) {
 			claims = append(claims, f)
 		}
 		j := stepsOf()
+		if j.placed.hosts = []string{"a", "b"}; c.hosts[0] == "only" {
+			j.placed.hosts = []string{"only"}
+		}
 		j.modelled.Joint = 0.17
 		j.modelled.Claims = []claim.Claim{{Cause: claim.Late, Certainty: claim.Strong}, {Cause: claim.Late, Certainty: claim.Strong}}
 		got := j.countTogether(append(claims, c.extra...))

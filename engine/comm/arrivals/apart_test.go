@@ -75,9 +75,29 @@ func TestApart(t *testing.T) {
 			t.Errorf("rank %d behind its messages: late %+v, together %+v", late, r.Late, r.Set)
 			continue
 		}
-		if want := 40 * ms / float64(r.Step); math.Abs(r.Late[0].Saves.Alone-want) > 0.06 {
-			t.Errorf("rank %d: saves %.3f, expected %.3f", late, r.Late[0].Saves.Alone, want)
+		if want := 40 * ms / float64(r.Step); math.Abs(r.Late[0].Saves.AtMost-want) > 0.06 || r.Late[0].Saves.Alone != 0 {
+			t.Errorf("rank %d: saves %+v, expected at most %.3f, and nothing for certain", late, r.Late[0].Saves, want)
 		}
+	}
+}
+
+// TestApartBehindFirstCalls: calls that all ranks make when a job begins connect nobody in its steps.
+func TestApartBehindFirstCalls(t *testing.T) {
+	j := pipeline(1, true)
+	for r := range j.ranks {
+		var first []call
+		for k := range int64(2) {
+			c := j.ranks[r].calls[0]
+			c.group, c.kind, c.seq, c.enter = 2, int32(len(j.kinds)), k+1, c.enter-(100-10*k)*ms
+			first = append(first, c)
+		}
+		j.ranks[r].calls = append(first, j.ranks[r].calls...)
+	}
+	j.groups = append(j.groups, group{name: "0", members: []int{0, 1, 2, 3}})
+	j.kinds = append(j.kinds, kind{name: "gloo:broadcast", op: nccl.Broadcast, stack: -1, size: 4})
+	r := j.Analyze(Options{MinGain: 0.1})
+	if !r.Apart || len(r.Late) != 1 || r.Late[0].Rank() != 1 || r.Late[0].Saves.Alone != 0 || r.Late[0].Saves.AtMost < 0.3 {
+		t.Errorf("apart %v, late %+v, want rank 1 by at most half of the steps", r.Apart, r.Late)
 	}
 }
 

@@ -359,13 +359,27 @@ func (s *strikes) within(of []int, set int) *strikes {
 	return &out
 }
 
-// connected are the ranks that calls connect, directly or by others: of each, the first of them.
+// connected returns the ranks that calls connect, directly or by others: of each, the first of them. Where a step
+// repeats calls, those that it does not repeat, as at the beginning of a job, connect nobody: ranks wait for each
+// other in what was recorded of the steps, or in what was not.
 func (s *strikes) connected() []int {
 	t := newTogether(len(s.ranks))
-	for i := range s.points {
-		entries := s.points[i].Entries
+	connect := func(entries []entry) {
 		for _, e := range entries[min(1, len(entries)):] {
 			t.join(int(entries[0].Process), int(e.Process))
+		}
+	}
+	repeating := s.repeating()
+	for _, i := range repeating {
+		for _, c := range s.places[i].cohorts {
+			if len(s.points[s.of[c[0].Process][c[0].Call]].Entries) == len(c) { // and no step of a chain of messages
+				connect(c)
+			}
+		}
+	}
+	for i := range s.points {
+		if len(repeating) == 0 || s.points[i].Message {
+			connect(s.points[i].Entries)
 		}
 	}
 	for r := range t {

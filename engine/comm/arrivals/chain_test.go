@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -213,6 +214,44 @@ func TestHeldSender(t *testing.T) {
 			if slow < 0 && len(late) > 0 || slow >= 0 && (len(late) != 1 || late[0].Rank() != slow || late[0].Saves.Alone < 0.2) {
 				t.Errorf("seed %d, rank %d slow: %+v", seed, slow, late)
 			}
+		}
+	}
+}
+
+// TestStageBehindMessages: the stage in which a rank of a chain loses its time is that of its work before its messages,
+// although the collective is entered in another, and after work in none.
+func TestStageBehindMessages(t *testing.T) {
+	for slow := range 3 {
+		j := chain(1, 4, slow, true)
+		ends := make([]int64, 40)
+		for r := range j.ranks {
+			calls := j.ranks[r].calls
+			for step := range ends {
+				ends[step] = max(ends[step], calls[(step+1)*len(calls)/40-1].enter)
+			}
+		}
+		for r := range j.ranks {
+			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"data", "forward"}}, Ranks: []trace.Rank{{ID: r}}, Epochs: []int64{1}}
+			calls := j.ranks[r].calls
+			perStep := len(calls) / 40
+			begin := int64(0)
+			for step := range 40 {
+				of, end := calls[step*perStep:(step+1)*perStep], ends[step]
+				// What is before the message that a rank sends is forward, as far as it waited for none.
+				forward := 10 * ms
+				if r == slow {
+					forward = 50 * ms
+				}
+				at := min(int64(forward), of[len(of)-2].enter-begin)
+				w.Durations = append(w.Durations, of[len(of)-2].enter-at-begin, at)
+				w.Wall = append(w.Wall, end-begin)
+				begin = end
+			}
+			j.AddWindow(w)
+		}
+		r := j.Analyze(Options{})
+		if len(r.Late) != 1 || r.Late[0].Rank() != slow || r.Late[0].Entered.Stage != "forward" {
+			t.Errorf("rank %d is slow in forward: %+v", slow, r.Late)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (t *timed) waiting() []int64 {
 	t.learn()
 	out := slices.Repeat([]int64{-1}, len(t.places))
 	for i := range t.places {
-		if p := &t.places[i]; p.lag > 0 && !p.carried {
+		if p := &t.places[i]; t.lagOf(p.cohorts[0][0], p.lag) > 0 && !p.carried {
 			_, out[i] = t.scatter(t.sample(p.cohorts), p.lag)
 		}
 	}

@@ -42,12 +42,12 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 	names, group = append(names, stagename.Residual), append(group, len(names))
 	for _, part := range parts {
 		p := &s.places[part.Stage]
-		begin := func(e entry) int64 { return s.at(e) - s.work(e, s.lagOf(e, p.lag)) } // of the work before an entry
+		work := func(e entry) [][2]int64 { return s.workBefore(e, p.lag) }
 		for _, c := range p.cohorts {
 			if !slices.ContainsFunc(c, func(e entry) bool { return int(e.Process) == of.rank && of.struck[e] }) {
 				continue
 			}
-			in, all := s.beyondPeers(c, begin, own, peers)
+			in, all := s.beyondPeers(c, work, own, peers)
 			for k := range in {
 				more[group[k]] += in[k]
 				longer[group[k]] += all[k]
@@ -75,10 +75,22 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 	return names[most], true
 }
 
-// beyondPeers is how much longer a rank spends in each stage before its entry, from the beginning of the work
-// that leads to it, than the median of its peers, and last in no stage, and how much longer than theirs the
+// workBefore returns when a rank works before an entry, as since has it: also before the messages since the collective before it.
+func (s *strikes) workBefore(e entry, lag int8) (spans [][2]int64) {
+	spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, lag)), s.at(e)})
+	if s.blocks == nil || s.isMessage(s.call(e)) {
+		return spans
+	}
+	for e.Call--; e.Call > 0 && s.isMessage(s.call(e)); e.Call-- {
+		spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, 0)), s.at(e)})
+	}
+	return spans
+}
+
+// beyondPeers is how much longer a rank spends in each stage in the work
+// that leads to its entry than the median of its peers, and last in no stage, and how much longer than theirs the
 // stages that this is in are as a whole; nil where no peer's stages are known.
-func (s *strikes) beyondPeers(c cohort, begin func(entry) int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
+func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
 	var of [][]int64
 	var lines []*fitted
 	var mine entry
@@ -87,7 +99,7 @@ func (s *strikes) beyondPeers(c cohort, begin func(entry) int64, own *fitted, pe
 			mine = e
 		}
 		if l := peers[int(e.Process)]; l != nil && slices.Equal(l.stages, own.stages) {
-			of, lines = append(of, l.divide(begin(e), s.at(e), nil)), append(lines, l)
+			of, lines = append(of, l.divideAll(work(e), nil)), append(lines, l)
 		}
 	}
 	if len(of) == 0 {
@@ -95,7 +107,7 @@ func (s *strikes) beyondPeers(c cohort, begin func(entry) int64, own *fitted, pe
 	}
 	longer = make([]int64, len(own.stages)+1)
 	times := make([]int64, 0, len(of))
-	in = own.divide(begin(mine), s.at(mine), func(t, k int) {
+	in = own.divideAll(work(mine), func(t, k int) {
 		times = times[:0]
 		for _, l := range lines {
 			if i, ok := slices.BinarySearch(l.steps, own.steps[t]); ok {
@@ -165,6 +177,24 @@ func (s *strikes) layOut(f *fitted, rank int) {
 			at += f.durations[t*S+k]
 		}
 	}
+}
+
+// divideAll returns how much of spans lies in each stage, and last in none. Each is told once of every stage of a step
+// that they lie in.
+func (f *fitted) divideAll(spans [][2]int64, each func(t, k int)) []int64 {
+	out, told := make([]int64, len(f.stages)+1), map[[2]int]bool{}
+	once := func(t, k int) {
+		if each != nil && !told[[2]int{t, k}] {
+			told[[2]int{t, k}] = true
+			each(t, k)
+		}
+	}
+	for _, span := range spans {
+		for k, x := range f.divide(span[0], span[1], once) {
+			out[k] += x
+		}
+	}
+	return out
 }
 
 // divide is how much of the time from begin to end lies in each stage, and last in

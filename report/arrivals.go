@@ -57,7 +57,7 @@ func (j Arrivals) document() document {
 	if h := j.Result.Hang; h != nil {
 		d = hangHeads(h)
 	}
-	d = append(d, headline{say("arrivals", j), level}, prose(say("arrivals facts", j)))
+	d = append(d, headline{text: say("arrivals", j), level: level}, prose(say("arrivals facts", j)))
 	late := slices.Concat(j.Late, j.Doubted)
 	for i := range late[:min(len(late), ranksShown)] {
 		d = append(d, prose(say("arrives late", lateAt{&late[i], late[i].Entered, &j.Places[late[i].Entered.Place]})))

@@ -55,7 +55,7 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 	if len(weeks) < 2 {
 		weeks = nil
 	}
-	return put(headline{batchHeadline(sum, runs), evidence.Insufficient},
+	return put(headline{text: batchHeadline(sum, runs), level: evidence.Insufficient},
 		section("Worst runs", worstRuns(runs[:flagged])),
 		section("Ranks that differ by less than a delay", latentRanks(sum)),
 		section("Hosts that recur", recurring("host", hosts)),

@@ -25,7 +25,7 @@ func (o Output) Comparison(c *runs.Comparison) error {
 }
 
 func (s Style) comparisonDocument(c *runs.Comparison) document {
-	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}}
+	d := document{headline{text: comparisonHeadline(c), level: comparisonLevel(c)}}
 	switch {
 	case len(c.Rows) > 0 && s.Verbose:
 		d = append(d, comparisonBrief(c), comparisonInFull(c))

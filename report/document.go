@@ -20,6 +20,7 @@ type (
 	headline struct {
 		text  string
 		level evidence.Confidence
+		badge string // how certain that is, in a word; "": it is no finding
 	}
 	heading string
 	prose   string

@@ -28,10 +28,10 @@ func (j Arrivals) hangDocument() document {
 		return j.looked()
 	}
 	if h == nil && len(j.Mismatches) == 0 && len(j.Ranks) == 0 && len(j.Recovered) > 0 {
-		return document{headline{say("recovered", j), evidence.Insufficient}, prose(say("why recovered", j))}
+		return document{headline{text: say("recovered", j), level: evidence.Insufficient}, prose(say("why recovered", j))}
 	}
 	if h == nil && len(j.Mismatches) == 0 {
-		return document{headline{say("no hang", j), evidence.Insufficient}, prose(say("arrivals facts", j))}
+		return document{headline{text: say("no hang", j), level: evidence.Insufficient}, prose(say("arrivals facts", j))}
 	}
 	var d document
 	if h != nil && h.Groups[0].GaveUp && len(h.Groups[0].Missing) == 0 && len(j.Mismatches) > 0 {
@@ -55,7 +55,7 @@ func hangHeads(h *arrivals.Hang) (d document) {
 		sure = evidence.Ambiguous
 	}
 	for _, text := range hangHeadlines(h) {
-		d = append(d, headline{text, sure})
+		d = append(d, headline{text: text, level: sure})
 	}
 	return d
 }
@@ -136,7 +136,7 @@ func mismatchBlocks(m *arrivals.Mismatch) document {
 	for _, s := range m.Sides {
 		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, entered(s.Line))
 	}
-	return document{headline{say("mismatch", m), evidence.Strong}, t.Tidy()}
+	return document{headline{text: say("mismatch", m), level: evidence.Strong}, t.Tidy()}
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {

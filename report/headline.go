@@ -15,6 +15,15 @@ import (
 type firstScreen struct {
 	what, saves, also, why, next string
 	level                        evidence.Confidence
+	found                        bool // what is a finding
+}
+
+// badge is how certain the finding is that the first line names; "" where it names none.
+func (a firstScreen) badge() string {
+	if !a.found {
+		return ""
+	}
+	return a.level.String()
 }
 
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
@@ -54,7 +63,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	if f := cmp.Or(a.First, a.Largest); f != nil {
 		out.why = say("why", cited{Finding: f, Why: &a.Why})
 	}
-	switch a.Basis {
+	switch out.found = a.First != nil && a.Certainty > evidence.Insufficient; a.Basis {
 	case diagnose.OnTooLittle:
 		name := "short " + string(a.Shortage.Of)
 		out.what, out.why = "Too little data: "+say(name, a.Shortage), say("why "+name, a.Shortage)
@@ -76,7 +85,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 			out.also = say("also", a)
 		}
 	case diagnose.OnUnseen:
-		out.level = evidence.Supported // amber: it is no all-clear
+		out.level, out.found = evidence.Supported, false // amber: it is no all-clear
 		fallthrough
 	default:
 		out.what = say("answer "+string(a.Basis), x)

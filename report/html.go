@@ -72,7 +72,7 @@ func under(title string, d document) template.HTML {
 	for i, b := range d {
 		switch b := b.(type) {
 		case headline:
-			table.Element(&out, "p", fmt.Sprintf("headline %v", b.level), b.text)
+			headlineHTML(&out, b)
 		case heading:
 			table.Element(&out, "h3", "", string(b))
 		case prose:
@@ -95,6 +95,18 @@ func under(title string, d document) template.HTML {
 		}
 	}
 	return template.HTML(out.String())
+}
+
+// headlineHTML writes a headline, with its badge beside it.
+func headlineHTML(out *bytes.Buffer, h headline) {
+	class := fmt.Sprintf("headline %v", h.level)
+	if h.badge == "" {
+		table.Element(out, "p", class, h.text)
+		return
+	}
+	fmt.Fprintf(out, `<p class="%s">%s `, class, template.HTMLEscapeString(glyph.Visible(h.text)))
+	table.Element(out, "span", "badge", h.badge)
+	out.WriteString("</p>")
 }
 
 // before is the heading under which block i of a document stands, or the title of the page.

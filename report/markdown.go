@@ -16,7 +16,11 @@ func writeMarkdown(out *bytes.Buffer, d document) {
 		}
 		switch b := b.(type) {
 		case headline:
-			fmt.Fprintf(out, "## %s\n", table.Escape(b.text))
+			fmt.Fprintf(out, "## %s", table.Escape(b.text))
+			if b.badge != "" {
+				fmt.Fprintf(out, " `%s`", b.badge)
+			}
+			out.WriteByte('\n')
 		case heading:
 			fmt.Fprintf(out, "### %s\n", table.Escape(string(b)))
 		case prose, remark, hint:

@@ -22,7 +22,7 @@ func (o Output) Overhead(a *overhead.Account) error {
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
 func overheadDocument(a *overhead.Account) document {
-	return put(headline{overheadHeadline(a), overheadLevel(a)}, prose(say("overhead basis", a)),
+	return put(headline{text: overheadHeadline(a), level: overheadLevel(a)}, prose(say("overhead basis", a)),
 		section("Read with care", bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) }))),
 		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), boundTable(a)),
 		section(table.Counted(a.Pairs, "measurement"), pairTable(a.Measurements)))

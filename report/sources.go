@@ -27,7 +27,7 @@ func sourcesDocument(c *crosscheck.Comparison) document {
 	if !c.Agree() {
 		level = evidence.Supported
 	}
-	d := document{headline{sourcesHeadline(c), level}, prose(say("sources basis", c))}
+	d := document{headline{text: sourcesHeadline(c), level: level}, prose(say("sources basis", c))}
 	if len(c.Doubts) > 0 {
 		d = append(d, heading("Read with care"), bullets(c.Doubts))
 	}

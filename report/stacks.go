@@ -33,10 +33,10 @@ func (j Arrivals) answered() document {
 		if b.Stands >= stands {
 			sure = evidence.Supported
 		}
-		d = append(d, headline{j.Run + ": " + say("behind", struct {
+		d = append(d, headline{text: j.Run + ": " + say("behind", struct {
 			*arrivals.Behind
 			Who, Leaders string
-		}{&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)}), sure})
+		}{&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)}), level: sure})
 	}
 	x := struct {
 		Arrivals
@@ -44,10 +44,10 @@ func (j Arrivals) answered() document {
 	}{Arrivals: j}
 	if len(a.Unanswered) > 0 {
 		x.Who = j.whoIs(a.Unanswered)
-		d = append(d, headline{say("unanswered", x), evidence.Supported})
+		d = append(d, headline{text: say("unanswered", x), level: evidence.Supported})
 	}
 	if len(d) == 0 {
-		d = append(d, headline{say("nobody behind", x), evidence.Insufficient})
+		d = append(d, headline{text: say("nobody behind", x), level: evidence.Insufficient})
 	}
 	for _, e := range a.Errors {
 		d = append(d, prose(upper(e)+"."))
@@ -89,7 +89,7 @@ func (j Arrivals) stacksAlone() document {
 		}
 		x.Owner, x.At, x.Further = stackOwner(&others[0]), standsIn(&others[0]), len(x.Apart)-len(others[0].Ranks)
 	}
-	return document{headline{say("stacks", x), sure}, stackTable(j.Stacks), prose(say("next stacks", x)), prose(notedWords(j.Noted))}
+	return document{headline{text: say("stacks", x), level: sure}, stackTable(j.Stacks), prose(say("next stacks", x)), prose(notedWords(j.Noted))}
 }
 
 // notedWords returns what is not known of stacks.

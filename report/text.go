@@ -83,7 +83,11 @@ func (t *textWriter) headline(h headline) {
 			sgr = "1;" + t.Hue
 		}
 	}
-	for _, l := range glyph.Wrap(glyph.Visible(h.text), min(t.Width, glyph.ProseWidth)) {
+	text := h.text
+	if h.badge != "" {
+		text += " [" + h.badge + "]"
+	}
+	for _, l := range glyph.Wrap(glyph.Visible(text), min(t.Width, glyph.ProseWidth)) {
 		t.Line(t.Paint(l, sgr))
 	}
 }

@@ -24,7 +24,7 @@ func trafficDocument(r *comm.Result) document {
 	if len(clocks.Rows) < 2 {
 		clocks = nil
 	}
-	return put(headline{Headline(&v), v.Confidence}, sure, prose(trafficBasis(r)), prose(strategyWords(r)), whyBlocks(&v), nextBlocks(&v),
+	return put(headline{text: Headline(&v), level: v.Confidence}, sure, prose(trafficBasis(r)), prose(strategyWords(r)), whyBlocks(&v), nextBlocks(&v),
 		section("Ranks", commRankTable(r)),
 		section("Communicators", communicatorTable(r)),
 		section("Bandwidth", speedTable(r)),

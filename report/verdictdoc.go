@@ -20,7 +20,7 @@ import (
 // next, then where the time goes; the rest where it is asked for.
 func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document {
 	if len(v.Runs) == 0 && len(v.Windows) == 0 && v.Operators == nil {
-		return append(document{headline{"No window could be analysed.", evidence.Insufficient}}, problemBlocks(problems)...)
+		return append(document{headline{text: "No window could be analysed."}}, problemBlocks(problems)...)
 	}
 	d := answerBlocks(&v.RunVerdict)
 	if text := notRead(problems); text != "" {
@@ -40,10 +40,10 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 // answerBlocks are the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
 	a := answerTo(v)
-	d := document{headline{a.what, a.level}}
+	d := document{headline{a.what, a.level, a.badge()}}
 	for _, more := range []string{a.saves, a.also} {
 		if more != "" {
-			d = append(d, headline{more, a.level})
+			d = append(d, headline{text: more, level: a.level})
 		}
 	}
 	var list brief
@@ -115,9 +115,9 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	d = put(d, prose(say("earlier", v)), remark(say("beside it", v)), problemRemarks(v.Problems, v.Answer().Shortage.Says))
 	switch {
 	case !s.Verbose && w != nil && s.Labels:
-		return put(d, hint("-v for evidence, labels and cuts"), wordBlocks(w.Main.Labels, w.Main.Reasons))
+		return put(d, hint("-v shows the evidence"), wordBlocks(w.Main.Labels, w.Main.Reasons))
 	case !s.Verbose && w != nil:
-		return append(d, hint("-v for evidence, labels and cuts"))
+		return append(d, hint("-v shows the evidence"))
 	case w == nil:
 		return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v))
 	}
@@ -363,5 +363,5 @@ func leadName(r *frontier.Result) string {
 
 // wordBlocks explain labels and reasons.
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
-	return put(section("Labels", explained("label", labels)), section("Why no stronger label", explained("reason", reasons)))
+	return put(section("Labels of the account alone, without arrivals and replay", explained("label", labels)), section("Why the account alone says no more", explained("reason", reasons)))
 }

@@ -66,7 +66,7 @@ class TutorialTest(unittest.TestCase):
             verdict, said = shell(record)
             self.assertIn("found data, forward, backward, optimizer", said)
             self.assertRegex(verdict, r"\ARank 1 \(.*delays\s+everyone\s+in\s+data")
-            self.assertIn("Certainty: strong", verdict)
+            self.assertIn("[strong]", verdict)
             before = sorted(os.listdir(os.path.join(folder, "runs", "before")))
             self.assertEqual(before, ["before.rank00000.jsonl", "before.rank00001.jsonl"])
             compared, _ = shell(fix)  # by how much depends on the machine

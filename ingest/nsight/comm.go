@@ -99,11 +99,25 @@ type kernelRow struct {
 	local                       int64    // bytes of local memory, in all
 }
 
+// kernelName is the column of a kernel's name.
+const kernelName = "demangledName|shortName"
+
+// ncclKernels are the kernels that NCCL's names tell.
+func (r *commReader) ncclKernels() export.Those {
+	out := export.Those{Column: kernelName, Values: []int64{}}
+	for _, id := range slices.Sorted(maps.Keys(r.names)) {
+		if _, ours := nccl.ParseKernel(r.names[id]); ours {
+			out.Values = append(out.Values, id)
+		}
+	}
+	return out
+}
+
 // kernelRows takes the kernels, in the order of the file.
 func (r *commReader) kernelRows() error {
 	var k kernelRow
-	return r.file.Scan(kernelTable, export.Row{"start": &k.start, "end": &k.end, "deviceId": &k.device, "streamId": &k.stream,
-		"correlationId": &k.correlation, "globalPid": (*int64)(&k.owner), "demangledName|shortName": &k.name, "graphNodeId": &k.graphNode,
+	return r.file.ScanThose(kernelTable, r.ncclKernels(), export.Row{"start": &k.start, "end": &k.end, "deviceId": &k.device, "streamId": &k.stream,
+		"correlationId": &k.correlation, "globalPid": (*int64)(&k.owner), kernelName: &k.name, "graphNodeId": &k.graphNode,
 		"gridX": &k.grid[0], "gridY": &k.grid[1], "gridZ": &k.grid[2], "blockX": &k.block[0], "blockY": &k.block[1], "blockZ": &k.block[2],
 		"registersPerThread": &k.registers, "staticSharedMemory": &k.staticShared, "dynamicSharedMemory": &k.dynamicShared, "localMemoryTotal": &k.local},
 		func() error { return r.kernel(&k) })
@@ -171,7 +185,8 @@ func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
 func (r *commReader) launches() error {
 	var start, correlation int64
 	var thread threadID
-	return r.file.Scan(runtimeTable, export.Row{"start": &start, "globalTid": (*int64)(&thread), "correlationId": &correlation}, func() error {
+	kernels := r.ncclKernels()
+	return r.file.ScanThose(runtimeTable, export.Those{Column: "correlationId", In: kernelTable, Of: &kernels}, export.Row{"start": &start, "globalTid": (*int64)(&thread), "correlationId": &correlation}, func() error {
 		key := launchOf{thread.process(), correlation}
 		if l, ours := r.launched[key]; !ours || l.ok {
 			return nil

@@ -70,6 +70,17 @@ func read(path string, o Options) (ranks []*process, err error) {
 	if o.Stages == nil {
 		o.Stages = stagemap.Default()
 	}
+	ranks, err = readBy(path, o, (*export.File).Merge)
+	if errors.Is(err, export.ErrUnordered) {
+		return readBy(path, o, (*export.File).Timeline)
+	}
+	return ranks, err
+}
+
+// inOrder hands on the rows of tables by their start.
+type inOrder func(f *export.File, tables []string, row export.Row, each func(table int) error) error
+
+func readBy(path string, o Options, order inOrder) (ranks []*process, err error) {
 	f, err := export.Open(path)
 	if err != nil {
 		return nil, err
@@ -83,7 +94,7 @@ func read(path string, o Options) (ranks []*process, err error) {
 	if err := r.events(r.event); err != nil {
 		return nil, err
 	}
-	if err := r.timeline(r.took); err != nil {
+	if err := r.timeline(order, r.took); err != nil {
 		return nil, err
 	}
 	if ranks, err = r.ranks(); err != nil {

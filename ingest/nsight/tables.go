@@ -89,9 +89,9 @@ var timeline = []string{runtimeTable, kernelTable, memcpyTable, memsetTable, gra
 
 // timeline calls each with all API calls and everything that GPUs did, by
 // start; the value is reused.
-func (r *recording) timeline(each func(table string, w *work)) error {
+func (r *recording) timeline(order inOrder, each func(table string, w *work)) error {
 	var w work
-	return r.file.Timeline(timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
+	return order(r.file, timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
 		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId|demangledName|shortName": &w.name}, func(table int) error {
 		each(timeline[table], &w)
 		return nil

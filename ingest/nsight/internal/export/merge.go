@@ -1,0 +1,134 @@
+package export
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// ErrUnordered says that the rows of a table do not come in the order of their start.
+var ErrUnordered = errors.New("rows out of order")
+
+// lookahead is how many rows of a table are held, among which those that come a little late are put in order: threads
+// and streams write by turns.
+const lookahead = 1024
+
+// Merge calls each as [File.Timeline] does, without sorting: tables are read side by side. Where one is not in order it
+// returns [ErrUnordered], after rows were handed on. The targets of the row are *int64; one is of the column "start".
+func (f *File) Merge(tables []string, row Row, each func(table int) error) error {
+	at := 0
+	err := f.conn.Raw(func(conn any) (err error) {
+		q, ok := conn.(driver.QueryerContext)
+		if !ok {
+			return fmt.Errorf("a connection of type %T, which takes no queries", conn)
+		}
+		names := slices.Sorted(maps.Keys(row))
+		var all []*cursor
+		defer func() {
+			for _, c := range all {
+				err = errors.Join(err, c.rows.Close())
+			}
+		}()
+		for i, name := range tables {
+			if !f.Has(name) {
+				continue
+			}
+			at = i
+			rows, err := q.QueryContext(context.Background(), f.selection(i, name, names, nil), nil)
+			if err != nil {
+				return err
+			}
+			all = append(all, &cursor{table: i, rows: rows, row: make([]driver.Value, len(rows.Columns())), width: len(names),
+				start: slices.Index(names, "start"), last: math.MinInt64, most: f.size / leastRow})
+		}
+		for {
+			var next *cursor
+			for _, c := range all {
+				at = c.table
+				if err := c.fill(); err != nil {
+					return err
+				}
+				if c.held() > 0 && (next == nil || c.head()[c.start] < next.head()[next.start]) {
+					next = c
+				}
+			}
+			if next == nil {
+				return nil
+			}
+			for i, name := range names {
+				*row[name].(*int64) = next.head()[i]
+			}
+			next.pop()
+			at = next.table
+			if err := each(at); err != nil {
+				return err
+			}
+		}
+	})
+	if errors.Is(err, ErrUnordered) {
+		return err
+	}
+	return f.at(tables[at], err)
+}
+
+// cursor is the rows of one table that are read and not handed on, by their start.
+type cursor struct {
+	table       int
+	rows        driver.Rows
+	row         []driver.Value
+	width       int     // values of a row
+	start       int     // which of them is its start
+	values      []int64 // of the rows, one after another
+	from        int     // index in values of the first
+	last        int64   // start of the row that was handed on last
+	taken, most int64   // rows that were read, of so many at most
+	done        bool
+}
+
+func (c *cursor) held() int     { return (len(c.values) - c.from) / c.width }
+func (c *cursor) head() []int64 { return c.values[c.from : c.from+c.width] }
+
+func (c *cursor) pop() {
+	c.last = c.head()[c.start]
+	if c.from += c.width; c.from == len(c.values) || c.from >= 2*lookahead*c.width {
+		c.values = append(c.values[:0], c.values[c.from:]...)
+		c.from = 0
+	}
+}
+
+// fill reads on until enough rows are held.
+func (c *cursor) fill() error {
+	for !c.done && c.held() < lookahead {
+		if err := c.rows.Next(c.row); err == io.EOF {
+			c.done = true
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if c.taken++; c.taken > c.most {
+			return input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
+		}
+		at := len(c.values)
+		for i := range c.width {
+			c.values = append(c.values, 0)
+			put(&c.values[at+i], c.row[2+i]) // behind the table and the number
+		}
+		start := c.values[at+c.start]
+		if start < c.last {
+			return ErrUnordered
+		}
+		for ; at > c.from && c.values[at-c.width+c.start] > start; at -= c.width {
+			for i := range c.width {
+				c.values[at+i], c.values[at-c.width+i] = c.values[at-c.width+i], c.values[at+i]
+			}
+		}
+	}
+	return nil
+}

@@ -4,6 +4,8 @@
 //
 //	go test -run '^$' -bench . ./bench
 //
+// bench/device/check.py runs real jobs on a GPU and tells what sfstat says of them.
+//
 // eval/accuracy measures not time but how often a verdict is right; bench/overhead
 // what the recorder costs a real job, by the arms of a campaign; bench/archives what
 // sfstat batch takes for 100,000 windows.

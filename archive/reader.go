@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -52,8 +52,11 @@ const (
 )
 
 // Open opens an archive. Close must be called.
-func Open(path string, lim ingest.Limits) (*Reader, error) {
-	f, err := os.Open(path)
+func Open(path string, lim ingest.Limits) (*Reader, error) { return OpenOn(disk.OS{}, path, lim) }
+
+// OpenOn is Open on a disk.
+func OpenOn(on disk.Disk, path string, lim ingest.Limits) (*Reader, error) {
+	f, err := on.Open(path)
 	if err != nil {
 		return nil, ingest.Unreadable(path, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -45,7 +46,8 @@ type Options struct {
 	Strict   bool // no output where an input is left out or not whole
 	Shard    Shard
 	Threads  int                                         // 0: as many as Go uses cores
-	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
+	Disk     disk.Disk                                   // where inputs and outputs are; nil: that of this machine
+	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.CreateOn the disk
 	Objects  *objectstore.Client                         // fetches inputs such as s3://bucket/prefix; nil: they are refused
 	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
 }
@@ -68,6 +70,7 @@ var ErrNotWhole = errors.New("not whole")
 // inputs is in the summary; an error is one of the output or of all inputs, or
 // that of ctx.
 func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, error) {
+	o.setDefaults()
 	base, clean, err := partsOf(o.Output)
 	if err != nil {
 		return nil, err
@@ -77,12 +80,19 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 	if err != nil {
 		return nil, err
 	}
-	to, err := openParts(base, p.mark(), o.Resume)
+	to, err := openParts(o.Disk, base, p.mark(), o.Resume)
 	if err != nil {
 		return nil, err
 	}
 	b := newWork(p, &o, to)
 	return b.finish(b.all(ctx))
+}
+
+func (o *Options) setDefaults() {
+	o.Disk = disk.Or(o.Disk)
+	if o.Create == nil {
+		o.Create = func(path string) (*atomicfile.File, error) { return atomicfile.CreateOn(o.Disk, path) }
+	}
 }
 
 func newWork(p *plan, o *Options, to *parts) *work {
@@ -177,11 +187,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	create := b.o.Create
-	if create == nil {
-		create = atomicfile.Create
-	}
-	f, err := create(b.parts.path(i))
+	f, err := b.o.Create(b.parts.path(i))
 	if err != nil {
 		return err
 	}
@@ -189,7 +195,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 		b.judge <- struct{}{}
 		defer func() { <-b.judge }()
 		return writePart(w, func(found func(entry) error) error {
-			j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, found: found, windowed: b.o.Windows.Format != flatrow.Nowhere, of: local,
+			j := &judge{disk: b.o.Disk, o: b.o.Diagnose, beside: b.beside, reads: b.reads, found: found, windowed: b.o.Windows.Format != flatrow.Nowhere, of: local,
 				tell: func(n int) { b.tell(0, int64(n)) }}
 			for _, u := range b.chunks[i].units {
 				if err := j.unit(ctx, u); err != nil {
@@ -266,7 +272,7 @@ func each[T any](b *work, to func(T) error) error {
 		if !b.o.Shard.has(i) {
 			continue
 		}
-		if err := readPart(b.parts.path(i), to); err != nil {
+		if err := readPart(b.parts.on, b.parts.path(i), to); err != nil {
 			return err
 		}
 	}

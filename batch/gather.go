@@ -21,6 +21,7 @@ import (
 // writes them to one output. A file that cannot be read is in the summary; an
 // error is one of the output, or of all files. Of the options, output, create and strict count.
 func Gather(paths []string, o Options) (*findings.Summary, error) {
+	o.setDefaults()
 	s := findings.NewSummary()
 	var first error
 	err := write(&o.Output, findingsMark, o.Create, func(w flatrow.Writer[findings.Row]) error {

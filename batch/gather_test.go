@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/trace/input"
@@ -32,7 +33,7 @@ func FuzzReadFindings(f *testing.F) {
 			f.Fatal(err)
 		}
 		o := Output{Path: path, Format: as}
-		err = write(&o, findingsMark, nil, func(to flatrow.Writer[findings.Row]) error {
+		err = write(&o, findingsMark, atomicfile.Create, func(to flatrow.Writer[findings.Row]) error {
 			return to.Write(&findings.Row{Run: "r", Stages: `{"x":1}`, Place: &place, Kind: &kind})
 		})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -29,6 +30,7 @@ var (
 
 // judge turns the recordings of units into rows.
 type judge struct {
+	disk  disk.Disk
 	o     diagnose.Options
 	found func(entry) error
 	// windowed: the table of windows is asked for.
@@ -78,7 +80,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	if u.joined { // what comes behind the windows asks for their accounts
 		j.bounds, j.o.Beside = ofJoined, nil
 	}
-	r, err := auto.Open(paths, auto.Options{Want: auto.ForVerdict, Found: true, Threads: j.reads})
+	r, err := auto.Open(paths, auto.Options{Disk: j.disk, Want: auto.ForVerdict, Found: true, Threads: j.reads})
 	if ingest.Shortage(err) {
 		return err
 	}

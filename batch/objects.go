@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
 )
@@ -118,7 +119,7 @@ const headBytes = 512 << 10
 func holds(ctx context.Context, from *objectstore.Client) holder {
 	return func(f file) (auto.Held, error) {
 		if !objectstore.Is(f.Path) {
-			return auto.Holds(f.Path, ingest.Limits{}), nil
+			return auto.Holds(disk.OS{}, f.Path, ingest.Limits{}), nil
 		}
 		dir, err := os.MkdirTemp("", "sfstat-batch-*")
 		if err != nil {
@@ -129,7 +130,7 @@ func holds(ctx context.Context, from *objectstore.Client) holder {
 		if err := from.FetchHead(ctx, f.object(), headBytes, head); err != nil {
 			return auto.Held{}, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		return auto.Holds(head, ingest.Limits{}), nil
+		return auto.Holds(disk.OS{}, head, ingest.Limits{}), nil
 	}
 }
 

@@ -44,9 +44,6 @@ func write[T any](o *Output, mark flatrow.Mark, create func(string) (*atomicfile
 	case !o.named():
 		return all(o.Stdout)
 	}
-	if create == nil {
-		create = atomicfile.Create
-	}
 	f, err := create(o.Path)
 	if err != nil {
 		return err

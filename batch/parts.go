@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -30,6 +30,7 @@ const (
 type parts struct {
 	output string
 	dir    string
+	on     disk.Disk
 	lock   *flock.Flock
 	whole  sync.Map // numbers of parts that were read to their end
 }
@@ -40,9 +41,9 @@ var ErrUnfinished = errors.New("unfinished")
 
 // openParts makes the folder of the parts of an output, or goes on with one that
 // was left by the same plan. Nobody else can until it is released.
-func openParts(output, mark string, resume Resume) (*parts, error) {
-	p := &parts{output: output, dir: output + partsSuffix}
-	switch err := os.Mkdir(p.dir, 0o777); {
+func openParts(on disk.Disk, output, mark string, resume Resume) (*parts, error) {
+	p := &parts{output: output, dir: output + partsSuffix, on: on}
+	switch err := on.Mkdir(p.dir, 0o777); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: %w: create the folder %s, or name another output", output, fs.ErrNotExist, filepath.Dir(output))
 	case err != nil && !errors.Is(err, fs.ErrExist):
@@ -51,7 +52,7 @@ func openParts(output, mark string, resume Resume) (*parts, error) {
 	if err := p.take(); err != nil {
 		return nil, err
 	}
-	err := atomicfile.RemoveStaleOf(output) // of one that was killed when all its parts were there
+	err := atomicfile.RemoveStaleOf(on, output) // of one that was killed when all its parts were there
 	if err == nil {
 		err = p.claim(mark, resume)
 	}
@@ -89,10 +90,10 @@ func (p *parts) take() error {
 // claim notes the plan that the parts are of.
 func (p *parts) claim(mark string, resume Resume) error {
 	path := filepath.Join(p.dir, planName)
-	old, err := os.ReadFile(path)
+	old, err := disk.ReadFile(p.on, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return atomicfile.WriteText(path, mark+"\n")
+		return atomicfile.WriteFileOn(p.on, path, func(w io.Writer) error { _, err := io.WriteString(w, mark+"\n"); return err })
 	case err != nil:
 		return err
 	case resume == FromStart:
@@ -121,7 +122,7 @@ func (p *parts) has(chunk int) bool {
 	if _, known := p.whole.Load(chunk); known {
 		return true
 	}
-	if readPart(p.path(chunk), func(struct{}) error { return nil }) != nil {
+	if readPart(p.on, p.path(chunk), func(struct{}) error { return nil }) != nil {
 		return false
 	}
 	p.whole.Store(chunk, true)
@@ -133,15 +134,15 @@ func (p *parts) release() { _ = p.lock.Close() }
 
 // remove takes the folder away; the lock goes last.
 func (p *parts) remove() {
-	entries, _ := os.ReadDir(p.dir)
+	entries, _ := p.on.ReadDir(p.dir)
 	for _, e := range entries {
 		if e.Name() != lockName {
-			_ = os.RemoveAll(filepath.Join(p.dir, e.Name()))
+			_ = p.on.Remove(filepath.Join(p.dir, e.Name()))
 		}
 	}
-	_ = os.Remove(filepath.Join(p.dir, lockName))
+	_ = p.on.Remove(filepath.Join(p.dir, lockName))
 	_ = p.lock.Close()
-	_ = os.Remove(p.dir)
+	_ = p.on.Remove(p.dir)
 }
 
 // A part is entries as lines of JSON in a file of gzip, whose length and checksum at the end find what a file
@@ -168,8 +169,8 @@ func writePart(w io.Writer, find func(found func(entry) error) error) error {
 }
 
 // readPart hands the entries of a part to each, as far as T has their fields.
-func readPart[T any](path string, each func(T) error) error {
-	f, err := os.Open(path)
+func readPart[T any](on disk.Disk, path string, each func(T) error) error {
+	f, err := on.Open(path)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
@@ -29,16 +30,17 @@ func TestDamagedParts(t *testing.T) {
 			o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: flatrow.CSV}, Resume: GoOn}
 			base, _, err := partsOf(o.Output)
 			must(t, err)
+			o.setDefaults()
 			p, err := newPlan(t.Context(), []string{dir}, &o, base, base+partsSuffix)
 			must(t, err)
-			to, err := openParts(base, p.mark(), GoOn)
+			to, err := openParts(disk.OS{}, base, p.mark(), GoOn)
 			must(t, err)
 			b := newWork(p, &o, to)
 			must(t, b.all(t.Context()))
 			for i := range p.chunks {
 				text := damage(slices.Clone(read(t, to.path(i))))
 				must(t, os.WriteFile(to.path(i), text, 0o666))
-				fresh := parts{output: to.output, dir: to.dir}
+				fresh := parts{on: disk.OS{}, output: to.output, dir: to.dir}
 				if fresh.has(i) != (name == "whole") {
 					t.Errorf("part %d is there: %t", i, fresh.has(i))
 				}

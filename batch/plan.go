@@ -109,7 +109,7 @@ const (
 func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
 	p := &plan{Options: fmt.Sprintf("%s of %d shard %d windows %t", o.Settings, o.Shard.Of, o.Shard.Index, o.Windows.Format != flatrow.Nowhere)}
 	objects, local := parted(paths)
-	for _, l := range auto.List(local) {
+	for _, l := range auto.List(o.Disk, local) {
 		switch {
 		case l.Err != nil:
 			p.refused = append(p.refused, problemOf(l.Path, l.Err))

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -39,8 +40,11 @@ type Source struct {
 }
 
 // Open opens the file at path. The caller closes the source.
-func Open(path string, lim Limits) (*Source, error) {
-	f, err := os.Open(path)
+func Open(path string, lim Limits) (*Source, error) { return OpenOn(disk.OS{}, path, lim) }
+
+// OpenOn is Open on a disk.
+func OpenOn(on disk.Disk, path string, lim Limits) (*Source, error) {
+	f, err := on.Open(path)
 	if err != nil {
 		return nil, Unreadable(path, err)
 	}
@@ -167,6 +171,13 @@ func Unreadable(path string, err error) error {
 // and not one of the file.
 func Shortage(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// Fails reports whether an error is one of the file system or the device, as when a disk
+// or a network fails for a while, and not one of the file.
+func Fails(err error) bool {
+	var e syscall.Errno
+	return errors.As(err, &e)
 }
 
 // cause drops "open PATH:" from a file error: the position says it already.

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -32,6 +34,7 @@ type judgedUnit struct {
 	changing
 	session *session
 	begins  map[string]beginning // of what its verdict is on, by run; those of all windows have none
+	unread  bool                 // something of it could not be read, which may have passed by now
 	Inputs
 }
 
@@ -57,7 +60,8 @@ var errIdle = errors.New("idle")
 // Follow looks every so often until that fails, the context ends or, unless idle is 0,
 // nothing happens for so long.
 func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each func(Change) error) error {
-	changed := time.Now()
+	clock := disk.Or(f.o.Disk)
+	changed := clock.Now()
 	err := f.Every(ctx, every, func() error {
 		before := len(f.units)
 		n, err := f.Look(ctx, each)
@@ -65,8 +69,8 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		case err != nil:
 			return err
 		case n > 0 || f.unsettled() || len(f.units) != before:
-			changed = time.Now()
-		case idle > 0 && time.Since(changed) >= idle:
+			changed = clock.Now()
+		case idle > 0 && clock.Now().Sub(changed) >= idle:
 			return errIdle
 		}
 		return nil
@@ -169,15 +173,15 @@ func (u *judgedUnit) contained(now *follow.Unit, judge func(*judgedUnit, *follow
 	return x
 }
 
-// due reports whether a unit is to be judged: it is new or has changed, or has been still
-// for long and has windows that some ranks have not written.
+// due reports whether a unit is to be judged: it is new or has changed, has been still
+// for long and has windows that some ranks have not written, or could not be read 1, 2, 4, 8 … looks ago.
 func (f *Follower) due(now *follow.Unit) bool {
 	u := f.units[now.Key]
 	if u == nil {
 		f.units[now.Key] = &judgedUnit{}
 		return true
 	}
-	return u.due(now) || u.session != nil && u.session.tail.Open > 0 && u.still == quietLooks
+	return u.due(now) || u.session != nil && u.session.tail.Open > 0 && u.still == quietLooks || u.unread && u.still > 0 && u.still&(u.still-1) == 0
 }
 
 // whole reads a unit from its beginning.
@@ -195,6 +199,7 @@ func (f *Follower) whole(u *judgedUnit, now *follow.Unit) Change {
 	x := Change{Key: now.Key}
 	x.Verdict = verdict(s, &in)
 	u.Inputs, x.Inputs, x.Refused = in, in, in.Problems[refused:]
+	u.unread = slices.ContainsFunc(in.Problems, func(p report.Problem) bool { return ingest.Fails(p.Err) })
 	u.begin(x.Verdict)
 	return x
 }
@@ -210,7 +215,7 @@ func verdict(s *diagnose.Session, in *Inputs) *diagnose.Verdict {
 
 // refuse notes that a unit cannot be judged.
 func (u *judgedUnit) refuse(now *follow.Unit, err error) Change {
-	u.read, u.seen = now, now
+	u.read, u.seen, u.unread = now, now, ingest.Fails(err)
 	u.Inputs = Inputs{Problems: []report.Problem{{Path: now.Files[0].Path, Err: err}}}
 	return Change{Key: now.Key, Err: err}
 }

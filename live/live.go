@@ -17,12 +17,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // Options are what is followed, and how it is read.
 type Options struct {
+	Disk   disk.Disk       // where they are; nil: that of this machine
 	Paths  []string        // files and folders
 	Select trace.Selection // what is read of packets that are appended
 	Strict bool            // an input with a line that cannot be read is refused as a whole
@@ -96,7 +98,7 @@ type watched[U interface{ changes() *changing }] struct {
 }
 
 func watch[U interface{ changes() *changing }](o Options) watched[U] {
-	return watched[U]{o: o, files: follow.New(o.Paths), units: make(map[string]U), of: make(map[string]string)}
+	return watched[U]{o: o, files: follow.New(o.Disk, o.Paths), units: make(map[string]U), of: make(map[string]string)}
 }
 
 // look lists the units that there are, and drops what is kept of others, whose keys it returns.

@@ -31,7 +31,7 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), c.file)
-			files := follow.New([]string{filepath.Dir(path)})
+			files := follow.New(nil, []string{filepath.Dir(path)})
 			var u changing
 			text := ""
 			for i, write := range c.writes {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -16,11 +15,13 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // file is one archive of a run and day, and what is to be written into it.
 type file struct {
+	on     disk.Disk
 	path   string
 	stages []string
 	values int                   // with those that wait
@@ -60,7 +61,7 @@ func (a *Archive) run(name string) (*run, error) {
 		return r, nil
 	}
 	r := &run{windows: make(map[int64][]*entry)}
-	days, err := os.ReadDir(a.dir)
+	days, err := a.on.ReadDir(a.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +70,12 @@ func (a *Archive) run(name string) (*run, error) {
 		if ok, _ := filepath.Match("day=*", day.Name()); !ok {
 			continue
 		}
-		if err := atomicfile.RemoveStale(folder); errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.RemoveStale(a.on, folder); errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		files, err := os.ReadDir(folder)
+		files, err := a.on.ReadDir(folder)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func (a *Archive) run(name string) (*run, error) {
 			if ok, _ := filepath.Match("windows-*.parquet", d.Name()); !ok {
 				continue
 			}
-			f := &file{path: filepath.Join(folder, d.Name())}
+			f := &file{on: a.on, path: filepath.Join(folder, d.Name())}
 			r.files = append(r.files, f)
 			if err := f.each(func(w *trace.Window) error { r.have(f, w); return nil }); err != nil {
 				return nil, err
@@ -102,13 +103,13 @@ func (r *run) have(f *file, w *trace.Window) {
 
 // each reads the windows of a file, with their arrivals, one at a time.
 func (f *file) each(fn func(*trace.Window) error) (err error) {
-	a, err := archive.Open(f.path, ingest.Limits{})
+	a, err := archive.OpenOn(f.on, f.path, ingest.Limits{})
 	if err != nil {
 		return err
 	}
 	windows := ingest.WindowReader(a)
 	beside := packet.Beside(f.path)
-	if src, missing := ingest.Open(beside, ingest.Limits{}); missing == nil {
+	if src, missing := ingest.OpenOn(f.on, beside, ingest.Limits{}); missing == nil {
 		windows = packet.WithBeside(a, src, beside, ingest.Limits{})
 	} else if !errors.Is(missing, fs.ErrNotExist) {
 		return errors.Join(missing, a.Close())
@@ -134,15 +135,18 @@ func (f *file) write() (written int, err error) {
 	if len(f.add) == 0 && len(f.put) == 0 {
 		return 0, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o777); err != nil {
-		return 0, err
+	folder := filepath.Dir(f.path) // of its run, in that of its day
+	for _, dir := range []string{filepath.Dir(folder), folder} {
+		if err := f.on.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return 0, err
+		}
 	}
-	t, err := newTable(f.path)
+	t, err := newTable(f.on, f.path)
 	if err != nil {
 		return 0, err
 	}
 	defer t.discard()
-	if _, missing := os.Stat(f.path); missing == nil {
+	if _, missing := f.on.Stat(f.path); missing == nil {
 		err = f.each(func(w *trace.Window) error {
 			if now, ok := f.put[entryOf(w, nil).key()]; ok {
 				w = now
@@ -176,6 +180,7 @@ func (f *file) write() (written int, err error) {
 
 // table is a file that is written: the archive, and its arrivals beside.
 type table struct {
+	on     disk.Disk
 	path   string
 	rows   *atomicfile.File
 	buffer *bufio.Writer
@@ -185,13 +190,13 @@ type table struct {
 	lines  *packet.BesideWriter
 }
 
-func newTable(path string) (*table, error) {
-	rows, err := atomicfile.Create(path)
+func newTable(on disk.Disk, path string) (*table, error) {
+	rows, err := atomicfile.CreateOn(on, path)
 	if err != nil {
 		return nil, err
 	}
 	buffer := bufio.NewWriterSize(rows, 64<<10)
-	return &table{path: path, rows: rows, buffer: buffer, writer: archive.NewWriter(buffer)}, nil
+	return &table{on: on, path: path, rows: rows, buffer: buffer, writer: archive.NewWriter(buffer)}, nil
 }
 
 func (t *table) write(w *trace.Window) (err error) {
@@ -202,7 +207,7 @@ func (t *table) write(w *trace.Window) (err error) {
 		return nil
 	}
 	if t.beside == nil {
-		if t.beside, err = atomicfile.Create(packet.Beside(t.path)); err != nil {
+		if t.beside, err = atomicfile.CreateOn(t.on, packet.Beside(t.path)); err != nil {
 			return err
 		}
 		if t.packed, err = zstd.NewWriter(t.beside); err != nil {

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +29,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -43,6 +43,7 @@ const lockName = ".lock"
 
 // Archive is a folder that windows are added to. It is not safe for concurrent use.
 type Archive struct {
+	on      disk.Disk
 	dir     string
 	group   int // values of a file
 	lock    *flock.Flock
@@ -53,8 +54,11 @@ type Archive struct {
 
 // Open begins or goes on with the archive in dir, which is made if it is not there.
 // Nobody else can write into it until Close.
-func Open(dir string) (*Archive, error) {
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+func Open(dir string) (*Archive, error) { return OpenOn(disk.OS{}, dir) }
+
+// OpenOn is Open on a disk.
+func OpenOn(on disk.Disk, dir string) (*Archive, error) {
+	if err := on.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	lock := flock.New(filepath.Join(dir, lockName))
@@ -65,7 +69,7 @@ func Open(dir string) (*Archive, error) {
 		}
 		return nil, err
 	}
-	return &Archive{dir: dir, group: groupValues, lock: lock, runs: make(map[string]*run)}, nil
+	return &Archive{on: on, dir: dir, group: groupValues, lock: lock, runs: make(map[string]*run)}, nil
 }
 
 // Close gives the archive free. What was not flushed is dropped.
@@ -211,7 +215,7 @@ func (a *Archive) fileFor(r *run, w *trace.Window) *file {
 	for n := 1; ; n++ {
 		path := filepath.Join(folder, fmt.Sprintf("windows-%04d.parquet", n))
 		if !slices.ContainsFunc(r.files, func(f *file) bool { return f.path == path }) {
-			last = &file{path: path, stages: slices.Clone(w.Schema.Stages)}
+			last = &file{on: a.on, path: path, stages: slices.Clone(w.Schema.Stages)}
 			r.files = append(r.files, last)
 			return last
 		}

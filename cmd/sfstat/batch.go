@@ -78,7 +78,7 @@ func outputOr(err error) error {
 }
 
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
-	o := batch.Options{Strict: c.Bool("strict"), Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
+	o := batch.Options{Strict: c.Bool("strict"), Threads: c.Int("threads"), Disk: p.disk, Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err

@@ -211,7 +211,7 @@ func (p *program) writeArtifacts(e *evaluation, folder string, files []artifactF
 		return nil
 	}
 	dir := filepath.Join(e.dir, folder)
-	if _, err := makeFolder(dir); err != nil {
+	if _, err := makeFolder(p.disk, dir); err != nil {
 		return err
 	}
 	var written []tables.Artifact

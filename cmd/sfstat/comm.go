@@ -81,7 +81,7 @@ func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
 	if folder == "" {
 		return nil
 	}
-	if _, err := makeFolder(folder); err != nil {
+	if _, err := makeFolder(p.disk, folder); err != nil {
 		return err
 	}
 	drawn, err := p.drawAll(charts.Communication(r), plots.Column, func(figure string) []string {

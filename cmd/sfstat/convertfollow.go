@@ -28,7 +28,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	if name := overlapping(out, names); name != "" {
 		return badUsage("-o %s lies in %s, which is followed, or the other way round: name a folder beside it", out, name)
 	}
-	a, err := partitions.Open(out)
+	a, err := partitions.OpenOn(p.disk, out)
 	if err != nil {
 		return badInput(err)
 	}

@@ -169,6 +169,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if err != nil {
 		return live.Inputs{}, err
 	}
+	o.Disk = p.disk
 	o.Stdin, o.Progress = p.in, p.showProgress(c, readingInputs)
 	defer p.hideProgress()
 	r, err := what.open(o)

@@ -22,6 +22,7 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	if err != nil {
 		return o, err
 	}
+	o.Disk = p.disk
 	o.Select, o.Strict = choose.Selection, c.Bool("strict")
 	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
 		p.outputs.forget()

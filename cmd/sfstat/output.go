@@ -13,12 +13,14 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/report"
 )
 
 // outputs keeps the files that are being written, so that an early end can
 // remove them.
 type outputs struct {
+	disk disk.Disk
 	mu   sync.Mutex
 	open []*atomicfile.File
 	over bool // no more files: the program is ending
@@ -36,7 +38,7 @@ func (o *outputs) create(path string) (*atomicfile.File, error) {
 	if err := o.refuse(path); err != nil {
 		return nil, err
 	}
-	f, err := atomicfile.Create(path)
+	f, err := atomicfile.CreateOn(o.disk, path)
 	if err != nil {
 		return nil, badInput(err)
 	}
@@ -151,8 +153,8 @@ func (p *program) writeTo(path string, write func(io.Writer) error) error {
 }
 
 // makeFolder makes a folder, unless it is there.
-func makeFolder(path string) (made bool, err error) {
-	err = os.Mkdir(path, 0o777)
+func makeFolder(on disk.Disk, path string) (made bool, err error) {
+	err = on.Mkdir(path, 0o777)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

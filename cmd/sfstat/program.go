@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
@@ -26,6 +27,7 @@ type program struct {
 	out    io.Writer
 	err    io.Writer
 	getenv func(string) string
+	disk   disk.Disk // inputs and outputs are on it
 
 	outputs     outputs
 	interrupted atomic.Bool // what fails from now on fails because of that
@@ -40,8 +42,13 @@ type program struct {
 }
 
 func newProgram(in io.Reader, out, err io.Writer) *program {
-	return &program{in: in, out: out, err: err, getenv: os.Getenv, refused: make(map[string]bool)}
+	p := &program{in: in, out: out, err: err, getenv: os.Getenv, refused: make(map[string]bool)}
+	p.workOn(disk.OS{})
+	return p
 }
+
+// workOn sets where inputs and outputs are.
+func (p *program) workOn(d disk.Disk) { p.disk, p.outputs.disk = d, d }
 
 // run is the whole program. It returns the exit code.
 func run(args []string, in io.Reader, out, err io.Writer) int {

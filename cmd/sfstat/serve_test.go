@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page/serve"
 )
@@ -129,9 +130,16 @@ func TestGiveBack(t *testing.T) {
 // startServe serves a folder at an address, until it is stopped.
 func startServe(t *testing.T, args ...string) (address string, stop func()) {
 	t.Helper()
+	return startServeOn(t, disk.OS{}, args...)
+}
+
+// startServeOn is startServe on a disk.
+func startServeOn(t *testing.T, on disk.Disk, args ...string) (address string, stop func()) {
+	t.Helper()
 	said, err := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := newProgram(nil, io.Discard, err)
+	p.workOn(on)
 	code := make(chan int, 1)
 	go func() {
 		code <- p.carryOut(ctx, p.app(), append([]string{"sfstat", "serve", "--listen", "127.0.0.1:0"}, args...))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -107,7 +108,7 @@ func windowsTarget(c *cli.Context, spec simulate.Spec, m *simulation) (err error
 		err = badUsage("--to %s has no columns for arrivals, which lie beside a file: name a file, or write packets (--to packets)", containers[t.container].name)
 	}
 	if err == nil && t.folder {
-		if _, err := makeFolder(path); err != nil {
+		if _, err := makeFolder(disk.OS{}, path); err != nil {
 			return err
 		}
 		t.folder = false

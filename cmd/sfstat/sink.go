@@ -112,7 +112,7 @@ func (p *program) fill(c *cli.Context, t target, write func(*sink) (what string,
 	if err != nil {
 		if s.made {
 			p.outputs.discard()
-			os.Remove(t.path)
+			_ = p.disk.Remove(t.path)
 		}
 		return err
 	}
@@ -270,7 +270,7 @@ func (s *sink) open(run string) (*sinkFile, error) {
 }
 
 func (s *sink) makeFolder() error {
-	made, err := makeFolder(s.target.path)
+	made, err := makeFolder(s.p.disk, s.target.path)
 	s.made = s.made || made
 	return err
 }
@@ -316,7 +316,7 @@ func (s *sink) commit() (names []string, err error) {
 			return nil, err
 		}
 		if f.beside == nil && s.target.container != packets && f.name != "-" {
-			if err := os.Remove(packet.Beside(f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := s.p.disk.Remove(packet.Beside(f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -176,7 +177,7 @@ func (f *Folder) lock() (release func(), err error) {
 // before any run is made.
 func (f *Folder) begin(s *Spec, e *Execution) error {
 	for _, dir := range f.folders() {
-		if err := atomicfile.RemoveStale(dir); err != nil {
+		if err := atomicfile.RemoveStale(disk.OS{}, dir); err != nil {
 			return err
 		}
 	}

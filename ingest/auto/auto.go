@@ -35,6 +35,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/health"
@@ -131,6 +132,7 @@ func (i Item) Recordings() (all []trace.Recording) {
 
 // Options of Open. The zero value is usable.
 type Options struct {
+	Disk   disk.Disk // where the files are; nil: that of this machine
 	Limits ingest.Limits
 	Strict ingest.Policy
 	Want   Wanted
@@ -234,6 +236,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, input.Bad(input.ErrMissing, "no input: give files, folders, or - for standard input")
 	}
+	o.Disk = disk.Or(o.Disk)
 	all, err := o.candidates(paths)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(Item) bool) error 
 		a.Beside(r.o.Threads)
 	}
 	if exists(path) {
-		src, err := ingest.Open(path, r.o.Limits)
+		src, err := ingest.OpenOn(r.o.Disk, path, r.o.Limits)
 		if err != nil {
 			windows.Close()
 			return err

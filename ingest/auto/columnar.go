@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -20,8 +21,8 @@ type columnar struct {
 	file io.Closer
 }
 
-func openColumnar(path string) (columnar, error) {
-	f, err := os.Open(path)
+func openColumnar(on disk.Disk, path string) (columnar, error) {
+	f, err := on.Open(path)
 	if err != nil {
 		return columnar{}, ingest.Unreadable(path, err)
 	}
@@ -43,12 +44,12 @@ type kept struct {
 // columnarAt tells what the Parquet file at path is.
 func (r *Reader) columnarAt(path string) (Format, error) {
 	if r.kept == nil {
-		if a, err := archive.Open(path, r.o.Limits); err == nil {
+		if a, err := archive.OpenOn(r.o.Disk, path, r.o.Limits); err == nil {
 			r.kept = &kept{path, a}
 			return Archive, nil
 		}
 	}
-	c, err := openColumnar(path)
+	c, err := openColumnar(r.o.Disk, path)
 	if err != nil {
 		return Archive, err
 	}
@@ -89,7 +90,7 @@ func (u *unit) table(give func(Item) bool) error {
 		r.kept = nil
 		return u.tableOf(k.Reader, give)
 	}
-	c, err := openColumnar(in.Path)
+	c, err := openColumnar(r.o.Disk, in.Path)
 	if piped := r.piped[in]; piped != nil {
 		c, err = r.spool(in, piped)
 	}

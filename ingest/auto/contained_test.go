@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -122,7 +123,7 @@ func TestRecognitionPanics(t *testing.T) {
 			})
 			goodAlone(t, victim)
 			path := filepath.Join(folderOf(t, map[string]string{"victim": victim}), "victim")
-			if h := Holds(path, ingest.Limits{}); h.Windows || h.More || h.Readings {
+			if h := Holds(disk.OS{}, path, ingest.Limits{}); h.Windows || h.More || h.Readings {
 				t.Errorf("it holds %+v, expected nothing", h)
 			}
 			c, err := readComm(path)

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // Held is what a file holds for a verdict, by how it begins.
@@ -15,6 +16,9 @@ type Held struct {
 	Readings bool // of monitoring, which is More too
 	Plain    bool // packets that are not compressed: what is appended to them can be read alone
 
+	// Unread: its beginning could not be read, which may have passed by now.
+	Unread bool
+
 	begins opening // of packets
 }
 
@@ -23,20 +27,21 @@ func (h *Held) Run() string { return h.begins.run }
 
 // Holds looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
 // with it is said by who reads it.
-func Holds(path string, lim ingest.Limits) (h Held) {
+func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	var ours error
 	defer bug.Contain(path, &ours)
 	if strings.HasSuffix(path, packet.BesideSuffix) {
 		return Held{} // read with its table
 	}
-	src, err := ingest.Open(path, lim)
+	src, err := ingest.OpenOn(on, path, lim)
 	if err != nil {
-		return Held{}
+		return Held{Unread: ingest.Fails(err)}
 	}
 	defer src.Close()
-	f, _ := identify(src, WindowsOnly) // which does not look far into text: it may grow, and is looked at again
+	f, err := identify(src, WindowsOnly) // which does not look far into text: it may grow, and is looked at again
 	gives := f.row().gives
 	h = Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
+	h.Unread = ingest.Fails(err)
 	if f == Packets {
 		h.begins = openingOf(src)
 		h.Plain = src.AsStored()

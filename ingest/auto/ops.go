@@ -77,7 +77,7 @@ func (r *Reader) readOperators(in *Input, src *metered) (Item, error) {
 		t, err = optrace.ReadCSV(src, src.Name(), m, r.o.Limits)
 	} else {
 		var c columnar
-		if c, err = openColumnar(in.Path); err == nil {
+		if c, err = openColumnar(r.o.Disk, in.Path); err == nil {
 			defer c.file.Close()
 			t, err = optrace.ReadParquet(c.Input, m, r.o.Limits)
 		}

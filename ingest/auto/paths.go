@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // candidate is a file that may be an input.
@@ -29,9 +30,9 @@ type Listed struct {
 
 // List is the files that Open would look at, by path, each once: those named, and
 // those in folders, to any depth. It opens none.
-func List(paths []string) []Listed {
+func List(on disk.Disk, paths []string) []Listed {
 	var out []Listed
-	for _, c := range expand(paths) {
+	for _, c := range expand(on, paths) {
 		out = append(out, Listed{c.path, c.skipped, c.err})
 	}
 	return out
@@ -40,7 +41,7 @@ func List(paths []string) []Listed {
 // candidates are the files that paths lead to.
 func (o *Options) candidates(paths []string) (all []candidate, err error) {
 	if !o.Found {
-		return inFolders(expand(paths), o.Runs)
+		return inFolders(expand(o.Disk, paths), o.Runs)
 	}
 	for _, path := range paths {
 		all = append(all, candidate{path: path, name: filepath.Base(path)})
@@ -50,7 +51,7 @@ func (o *Options) candidates(paths []string) (all []candidate, err error) {
 
 // expand turns what the user gave into files, by path, each once: folders into
 // what is in them, to any depth.
-func expand(paths []string) []candidate {
+func expand(on disk.Disk, paths []string) []candidate {
 	var all []candidate
 	for _, p := range paths {
 		c := candidate{path: p, name: filepath.Base(p), named: true}
@@ -58,13 +59,13 @@ func expand(paths []string) []candidate {
 			all = append(all, c)
 			continue
 		}
-		info, err := os.Stat(p)
+		info, err := on.Stat(p)
 		switch {
 		case err != nil:
 			c.err = ingest.Unreadable(p, err)
 			all = append(all, c)
 		case info.IsDir():
-			for _, c := range folder(p, make(map[string]string)) {
+			for _, c := range folder(on, p, make(map[string]string)) {
 				if name, err := filepath.Rel(p, c.path); err == nil {
 					c.name = filepath.ToSlash(name)
 				}
@@ -86,10 +87,10 @@ func expand(paths []string) []candidate {
 
 // folder lists the files of dir and of the folders in it. been are the folders
 // that were listed, by their real paths: links may lead to one again.
-func folder(dir string, been map[string]string) []candidate {
+func folder(on disk.Disk, dir string, been map[string]string) []candidate {
 	real := realPath(dir)
 	been[real] = dir
-	entries, err := os.ReadDir(dir)
+	entries, err := on.ReadDir(dir)
 	if err != nil {
 		return []candidate{{path: dir, err: ingest.Unreadable(dir, err)}}
 	}
@@ -99,7 +100,7 @@ func folder(dir string, been map[string]string) []candidate {
 		is, err := e.Type(), error(nil) // of most files no more is asked: there may be very many
 		if is&os.ModeSymlink != 0 {
 			var info os.FileInfo
-			if info, err = os.Stat(c.path); err == nil {
+			if info, err = on.Stat(c.path); err == nil {
 				is, c.real = info.Mode().Type(), realPath(c.path)
 			}
 		}
@@ -113,7 +114,7 @@ func folder(dir string, been map[string]string) []candidate {
 		case is.IsDir() && been[c.real] != "":
 			c.skipped, c.known = "the same folder as "+been[c.real], true
 		case is.IsDir():
-			out = append(out, folder(c.path, been)...)
+			out = append(out, folder(on, c.path, been)...)
 			continue
 		case !is.IsRegular():
 			c.skipped = "not a regular file"

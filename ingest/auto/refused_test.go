@@ -16,6 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -230,7 +231,7 @@ func TestUTF16(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, windows differ (-want +got):\n%s", err, diff)
 	}
-	if h := Holds(path, ingest.Limits{}); !h.Windows || h.Plain {
+	if h := Holds(disk.OS{}, path, ingest.Limits{}); !h.Windows || h.Plain {
 		t.Errorf("it holds %+v, want windows that are not plain", h)
 	}
 }

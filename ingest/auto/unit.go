@@ -117,7 +117,7 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 	if path == ingest.Stdin {
 		return ingest.NewSource(r.o.Stdin, path, r.o.Limits)
 	}
-	return ingest.Open(path, r.o.Limits)
+	return ingest.OpenOn(r.o.Disk, path, r.o.Limits)
 }
 
 // identify tells what src is by how it begins; the error says why it cannot be read.

@@ -70,7 +70,7 @@ func (u *unit) readXPlane(in *Input) (*profile.Rank, error) {
 	var uncounted meter
 	count := &u.r.meter
 	rank, err := xplane.Read(func() (io.ReadCloser, error) {
-		src, err := ingest.Open(in.Path, u.r.o.Limits)
+		src, err := ingest.OpenOn(u.r.o.Disk, in.Path, u.r.o.Limits)
 		if err != nil {
 			return nil, err
 		}

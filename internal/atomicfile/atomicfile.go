@@ -9,6 +9,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,29 +20,38 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // File is an output that has no name yet. It is an io.Writer.
 type File struct {
-	file *os.File
+	on   disk.Disk
+	file disk.File
 	dest string // what Commit names the file; "" when written in place
+
+	ended atomic.Bool // committed or discarded
 }
 
 // Create begins an output that will replace path. A link is followed, so what
 // it points to is replaced and the link stays. Something that is not a plain
 // file, such as a pipe or /dev/null, cannot be replaced and is written in
 // place.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return CreateOn(disk.OS{}, path) }
+
+// CreateOn is Create on a disk.
+func CreateOn(on disk.Disk, path string) (*File, error) {
 	dest, mode := path, fs.FileMode(0o666) // before umask, as os.Create
-	switch info, err := os.Stat(path); {
+	switch info, err := on.Stat(path); {
 	case err == nil && info.IsDir():
 		return nil, &fs.PathError{Op: "write", Path: path, Err: errors.New("is a directory")}
 	case err == nil && !info.Mode().IsRegular():
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		file, err := on.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
 		}
-		return &File{file: file}, nil
+		return &File{on: on, file: file}, nil
 	case err == nil:
 		if dest, err = filepath.EvalSymlinks(path); err != nil {
 			return nil, err
@@ -50,17 +60,22 @@ func Create(path string) (*File, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	file, err := temporary(dest, mode)
+	file, err := temporary(on, dest, mode)
 	if err != nil {
 		return nil, err
 	}
-	return &File{file: file, dest: dest}, nil
+	return &File{on: on, file: file, dest: dest}, nil
 }
 
 // WriteFile writes what content gives under a path. Where either fails, what was
 // there stays.
 func WriteFile(path string, content func(io.Writer) error) error {
-	f, err := Create(path)
+	return WriteFileOn(disk.OS{}, path, content)
+}
+
+// WriteFileOn is WriteFile on a disk.
+func WriteFileOn(on disk.Disk, path string, content func(io.Writer) error) error {
+	f, err := CreateOn(on, path)
 	if err != nil {
 		return err
 	}
@@ -84,11 +99,11 @@ func (f *File) Fill(content func(io.Writer) error) error {
 
 // temporary opens a new file beside dest. It does not use os.CreateTemp, whose
 // files nobody else may read.
-func temporary(dest string, mode fs.FileMode) (*os.File, error) {
+func temporary(on disk.Disk, dest string, mode fs.FileMode) (disk.File, error) {
 	dir, base := filepath.Split(dest)
 	for range 100 {
 		name := dir + "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		file, err := on.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
 			return file, inTermsOf(dest, err)
 		}
@@ -115,20 +130,20 @@ var stale = regexp.MustCompile(`^\..+\.[0-9a-z]{1,13}\.tmp$`)
 
 // RemoveStale removes from a folder what programs left that were killed while
 // they wrote. Nobody may be writing into it.
-func RemoveStale(dir string) error { return removeStale(dir, stale.MatchString) }
+func RemoveStale(on disk.Disk, dir string) error { return removeStale(on, dir, stale.MatchString) }
 
 // RemoveStaleOf removes what was left beside a file by programs that were killed
 // while they wrote it. Nobody may be writing it.
-func RemoveStaleOf(path string) error {
+func RemoveStaleOf(on disk.Disk, path string) error {
 	dir, base := filepath.Split(path)
-	return removeStale(filepath.Join(dir, "."), func(name string) bool {
+	return removeStale(on, filepath.Join(dir, "."), func(name string) bool {
 		token, ok := strings.CutPrefix(name, "."+base+".")
 		return ok && stale.MatchString("._."+token) && strings.Count(token, ".") == 1
 	})
 }
 
-func removeStale(dir string, is func(name string) bool) error {
-	entries, err := os.ReadDir(dir)
+func removeStale(on disk.Disk, dir string, is func(name string) bool) error {
+	entries, err := on.ReadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -136,7 +151,7 @@ func removeStale(dir string, is func(name string) bool) error {
 		if !e.Type().IsRegular() || !is(e.Name()) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := on.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -162,14 +177,17 @@ func (f *File) Commit() error {
 		return f.file.Close()
 	}
 	err := f.file.Sync()
+	if !f.ended.CompareAndSwap(false, true) { // somebody else has discarded it
+		return inTermsOf(f.dest, cmp.Or(err, fs.ErrClosed))
+	}
 	if closed := f.file.Close(); err == nil {
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(f.file.Name(), f.dest)
+		err = f.on.Rename(f.file.Name(), f.dest)
 	}
 	if err != nil {
-		os.Remove(f.file.Name())
+		_ = f.on.Remove(f.file.Name())
 	}
 	return inTermsOf(f.dest, err)
 }
@@ -177,7 +195,11 @@ func (f *File) Commit() error {
 // Discard drops what was written; the destination stays as it was. It does
 // nothing after Commit, so it can be deferred.
 func (f *File) Discard() {
-	if f.file.Close() == nil && f.dest != "" {
-		os.Remove(f.file.Name())
+	if !f.ended.CompareAndSwap(false, true) {
+		return
+	}
+	_ = f.file.Close()
+	if f.dest != "" {
+		_ = f.on.Remove(f.file.Name())
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 func write(t *testing.T, f *File, text string) {
@@ -222,13 +224,13 @@ func TestRemoveStale(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".out.csv.xyz.tmp"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveStale(dir); err != nil {
+	if err := RemoveStale(disk.OS{}, dir); err != nil {
 		t.Fatal(err)
 	}
 	if got := entries(t, dir); got != ".a.tmp .hidden .out.csv.XYZ.tmp .out.csv.xyz.tmp a.b.tmp out.csv" {
 		t.Errorf("left: %s, expected all but the file of the killed program", got)
 	}
-	if err := RemoveStale(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if err := RemoveStale(disk.OS{}, filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
@@ -241,7 +243,7 @@ func TestRemoveStaleOf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := RemoveStaleOf(filepath.Join(dir, "a.csv")); err != nil {
+	if err := RemoveStaleOf(disk.OS{}, filepath.Join(dir, "a.csv")); err != nil {
 		t.Fatal(err)
 	}
 	if got := entries(t, dir); got != ".a.csv.parts.1z.tmp .a.csv.tmp .b.csv.1z.tmp a.csv" {

@@ -100,12 +100,14 @@ func fractional(n *yaml.Node) bool {
 
 // Encode writes what Decode reads.
 func Encode(w io.Writer, v any) error {
-	e := yaml.NewEncoder(w)
+	var text bytes.Buffer // the library hides why w fails
+	e := yaml.NewEncoder(&text)
 	e.SetIndent(2)
-	if err := e.Encode(v); err != nil {
+	if err := errors.Join(e.Encode(v), e.Close()); err != nil {
 		return err
 	}
-	return e.Close()
+	_, err := w.Write(text.Bytes())
+	return err
 }
 
 // placed puts the first thing that the library complains about behind its

@@ -21,6 +21,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // File is an input as it was at a look.
@@ -48,6 +49,7 @@ type Unit struct {
 	Beside []string // readings of monitoring, which explain all units
 	Joined bool     // there may be more than stage times
 	plain  bool     // packets alone, not compressed
+	on     disk.Disk
 }
 
 // Paths are those of all files to read.
@@ -83,6 +85,7 @@ func (u *Unit) Plain() bool { return u.plain }
 
 // Files are the files of paths. Make one with [New].
 type Files struct {
+	on      disk.Disk
 	paths   []string
 	known   map[string]File // by path
 	last    []*Unit         // of the last look; nil: they are to be parted anew
@@ -92,8 +95,8 @@ type Files struct {
 }
 
 // New follows files, and folders to any depth.
-func New(paths []string) *Files {
-	return &Files{paths: paths, known: make(map[string]File), joined: make(map[string]string)}
+func New(on disk.Disk, paths []string) *Files {
+	return &Files{on: disk.Or(on), paths: paths, known: make(map[string]File), joined: make(map[string]string)}
 }
 
 // Join has two units read together from the next look on.
@@ -122,20 +125,20 @@ func (s *Files) Pause(every time.Duration) time.Duration {
 
 // Look lists the units that there are, by key.
 func (s *Files) Look() []*Unit {
-	began := time.Now()
+	began := s.on.Now()
 	s.Refused = nil
 	now := make(map[string]File, len(s.known))
 	var files []File
 	var beside []string
 	changed := false
-	for _, l := range auto.List(s.paths) {
+	for _, l := range auto.List(s.on, s.paths) {
 		if l.Err != nil {
 			s.Refused = append(s.Refused, auto.Problem{Path: l.Path, Err: l.Err})
 		}
 		if l.Err != nil || l.Skipped != "" {
 			continue
 		}
-		info, err := os.Stat(l.Path)
+		info, err := s.on.Stat(l.Path)
 		if err != nil {
 			continue // it is gone by now
 		}
@@ -151,7 +154,7 @@ func (s *Files) Look() []*Unit {
 	if changed = changed || len(now) != len(s.known); changed || s.last == nil {
 		s.known, s.last = now, s.units(files, beside)
 	} else {
-		s.took = time.Since(began)
+		s.took = s.on.Now().Sub(began)
 	}
 	return slices.Clone(s.last)
 }
@@ -159,11 +162,11 @@ func (s *Files) Look() []*Unit {
 // look sees what a file holds, unless it is the same as it was.
 func (s *Files) look(path string, info fs.FileInfo) (f File, same bool) {
 	f = File{Path: path, info: info}
-	if before, known := s.known[path]; known && f.same(&before) {
+	if before, known := s.known[path]; known && f.same(&before) && !before.held.Unread {
 		f.held = before.held
 		return f, true
 	}
-	f.held = auto.Holds(path, ingest.Limits{})
+	f.held = auto.Holds(s.on, path, ingest.Limits{})
 	return f, false
 }
 
@@ -201,7 +204,7 @@ func (s *Files) units(files []File, beside []string) []*Unit {
 		key := s.root(keyOf(&f, dir, labels[f.Path], folders[dir].more))
 		u := at[key]
 		if u == nil {
-			u = &Unit{Key: key, Label: labels[f.Path], Beside: beside, plain: true}
+			u = &Unit{Key: key, Label: labels[f.Path], Beside: beside, plain: true, on: s.on}
 			at[key] = u
 		}
 		if u.Label != labels[f.Path] {

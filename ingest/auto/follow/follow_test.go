@@ -75,7 +75,7 @@ func TestUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := folderOf(t, c.files)
 			var got []string
-			for _, u := range New([]string{dir}).Look() {
+			for _, u := range New(nil, []string{dir}).Look() {
 				var names []string
 				for _, path := range u.Paths() {
 					names = append(names, filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))))
@@ -93,7 +93,7 @@ func TestUnits(t *testing.T) {
 func TestLabels(t *testing.T) {
 	dir := folderOf(t, map[string]string{"x/a.jsonl": line("a", 0, 0), "y/a.jsonl": line("a", 0, 0), "y/b.jsonl": line("b", 0, 0)})
 	labels := make(map[string]int)
-	for _, u := range New([]string{dir}).Look() {
+	for _, u := range New(nil, []string{dir}).Look() {
 		labels[u.Label]++
 	}
 	if labels["x"] != 1 || labels["y"] != 1 || labels[""] != 1 {
@@ -120,7 +120,7 @@ func TestChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0)})
-			files := New([]string{dir})
+			files := New(nil, []string{dir})
 			before := files.Look()[0]
 			c.change(t, filepath.Join(dir, "a.jsonl"))
 			now := files.Look()[0]
@@ -135,7 +135,7 @@ func TestChanges(t *testing.T) {
 // unit.
 func TestRewrittenInPlace(t *testing.T) {
 	dir := folderOf(t, map[string]string{"x/a.jsonl": line("a", 0, 0), "y/a.jsonl": line("a", 0, 0), "z.jsonl": line("z", 0, 0)})
-	files := New([]string{dir})
+	files := New(nil, []string{dir})
 	if n := len(files.Look()); n != 3 {
 		t.Fatalf("%d units, want 3", n)
 	}
@@ -155,7 +155,7 @@ func TestRewrittenInPlace(t *testing.T) {
 func TestReadings(t *testing.T) {
 	const gpus = "timestamp, index, clocks.current.sm [MHz]\n"
 	dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0)})
-	files := New([]string{dir})
+	files := New(nil, []string{dir})
 	before := files.Look()[0]
 	write(t, filepath.Join(dir, "gpu.csv"), gpus)
 	with := files.Look()[0]
@@ -179,7 +179,7 @@ func touch(t *testing.T, path string) {
 // handed on once, when both ranks have written them or another follows.
 func TestTail(t *testing.T) {
 	dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": line("a", 0, 1)})
-	files := New([]string{dir})
+	files := New(nil, []string{dir})
 	var tail Tail
 	last := line("a", 4, 1)
 	for _, step := range []struct {
@@ -213,7 +213,7 @@ func TestTail(t *testing.T) {
 // TestBadLine: a line that cannot be read is an error, of which the file and the line are said.
 func TestBadLine(t *testing.T) {
 	dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": line("a", 0, 1)})
-	files, tail := New([]string{dir}), Tail{}
+	files, tail := New(nil, []string{dir}), Tail{}
 	discard := func(*trace.Window) error { return nil }
 	if err := tail.Read(files.Look()[0], discard); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestBadLine(t *testing.T) {
 func TestCut(t *testing.T) {
 	dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": line("a", 0, 1) + `{"schema":"sfstat.pa` + "\n"})
 	var tail Tail
-	if err := tail.Read(New([]string{dir}).Look()[0], func(*trace.Window) error { return nil }); !errors.Is(err, ErrRewritten) {
+	if err := tail.Read(New(nil, []string{dir}).Look()[0], func(*trace.Window) error { return nil }); !errors.Is(err, ErrRewritten) {
 		t.Errorf("%v, want %v", err, ErrRewritten)
 	}
 }
@@ -244,7 +244,7 @@ func TestRewritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := folderOf(t, map[string]string{"a.jsonl": line("a", 0, 0) + line("a", 0, 1)})
-			files := New([]string{dir})
+			files := New(nil, []string{dir})
 			var tail Tail
 			discard := func(*trace.Window) error { return nil }
 			if err := tail.Read(files.Look()[0], discard); err != nil {
@@ -268,7 +268,7 @@ func FuzzTail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, at int) {
 		at = min(max(at, 0), len(data))
 		dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": string(data[:at])})
-		files, tail, seen := New([]string{dir}), Tail{}, map[window]bool{}
+		files, tail, seen := New(nil, []string{dir}), Tail{}, map[window]bool{}
 		for range 2 {
 			for _, u := range files.Look() {
 				if !u.Plain() || len(u.Files) < 2 {
@@ -296,7 +296,7 @@ func FuzzTail(f *testing.F) {
 func TestPause(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.jsonl"), "x")
-	s := New([]string{dir})
+	s := New(nil, []string{dir})
 	s.Look()
 	if got := s.Pause(time.Nanosecond); got != time.Nanosecond {
 		t.Errorf("a pause of %v after the first look", got)

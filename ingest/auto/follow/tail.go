@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -124,7 +125,7 @@ func (t *Tail) hand(w *trace.Window, each func(*trace.Window) error) error {
 
 // section is the whole lines of a file from where reading goes on.
 type section struct {
-	*os.File
+	disk.File
 	path     string
 	from, to int64
 }
@@ -147,7 +148,7 @@ func (f section) preceding(at int64) ([]byte, error) {
 
 func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err error) {
 	for _, f := range u.Files {
-		file, err := os.Open(f.Path)
+		file, err := u.on.Open(f.Path)
 		if err != nil {
 			return nil, files, err
 		}

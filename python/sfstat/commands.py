@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
-from . import comparison, decode, program, tables, verdict
+from . import comparison, decode, frames, jobs, program, tables, verdict
 
 Path = Union[str, "os.PathLike[str]"]
+Frame = Any  # of pandas, polars or Arrow
+Input = Union[Path, Frame, Sequence[Union[Path, Frame]]]
 
 
-def paths(given: Union[Path, Sequence[Path]]) -> List[str]:
-    """Returns paths as arguments that are no flags."""
-    several = [given] if isinstance(given, (str, os.PathLike)) else list(given)
-    return ["--", *(os.fspath(p) for p in several)]
-
-
-def diagnose(path: Union[Path, Sequence[Path]], *, min_gain: Optional[float] = None, baseline: Optional[Path] = None,
+def diagnose(data: Input, *, unit: Optional[str] = None, min_gain: Optional[float] = None, baseline: Optional[Path] = None,
              flags: Sequence[str] = ()) -> verdict.Verdict:
-    """Returns one verdict on everything in files or folders.
+    """Returns one verdict on everything in files, folders or data frames.
 
-    ``baseline`` is a healthy run of the same job; ``flags`` are any others of
+    A data frame has the columns of a table: step, rank and the time of each stage. ``unit`` is that of times whose
+    column names none: "ms", "s"; ``baseline`` is a healthy run of the same job; ``flags`` are any others of
     ``sfstat diagnose``. Raises BadInputError with the line that the program wrote.
     """
     args = ["diagnose", "--format", "json", *flags]
+    if unit is not None:
+        args += ["--unit", unit]
     if min_gain is not None:
         args += ["--min-gain", repr(min_gain)]
     if baseline is not None:
         args += ["--baseline", os.fspath(baseline)]
-    return decode.document(verdict.Verdict, program.run(args + paths(path)), verdict.SCHEMA)
+    with frames.paths(data) as paths:
+        return decode.document(verdict.Verdict, program.run(args + paths), verdict.SCHEMA)
 
 
-def compare(base: Path, new: Path, *, gate: Union[float, str, None] = None, flags: Sequence[str] = ()) -> comparison.Comparison:
+def report(data: Input, output: Path, *, flags: Sequence[str] = ()) -> str:
+    """Writes the verdict with its charts as one HTML page, and returns its path."""
+    with frames.paths(data) as paths:
+        program.run(["report", "--quiet", "-o", os.fspath(output), *flags, *paths])
+    return os.fspath(output)
+
+
+def hang(path: Union[Path, Sequence[Path]], *, flags: Sequence[str] = ()) -> jobs.Hang:
+    """Returns which rank never entered a collective that others wait in, by dumps and stacks."""
+    with frames.paths(path) as paths:
+        return decode.document(jobs.Hang, program.run(["hang", "--format", "json", *flags, *paths]), jobs.HANG)
+
+
+def comm(path: Union[Path, Sequence[Path]], *, flags: Sequence[str] = ()) -> jobs.Communication:
+    """Returns which link or communicator is slow and who enters last, by logs and exports of NCCL."""
+    with frames.paths(path) as paths:
+        return decode.document(jobs.Communication, program.run(["comm", "--format", "json", *flags, *paths]), jobs.COMM)
+
+
+def compare(base: Union[Path, Frame], new: Union[Path, Frame], *, gate: Union[float, str, None] = None, flags: Sequence[str] = ()) -> comparison.Comparison:
     """Returns what two sets of runs differ in. A gate that is exceeded is no error: see ``Comparison.exceeded``."""
     args = ["compare", "--format", "json", *flags]
     if gate is not None:
         args += ["--gate", str(gate)]
-    return decode.document(comparison.Comparison, program.run(args + paths([base, new])), comparison.SCHEMA)
+    with frames.paths([base, new]) as paths:
+        return decode.document(comparison.Comparison, program.run(args + paths), comparison.SCHEMA)
 
 
 def batch(path: Union[Path, Sequence[Path]], output: Path, *, resume: bool = False, shard: Optional[Tuple[int, int]] = None,
@@ -50,7 +70,8 @@ def batch(path: Union[Path, Sequence[Path]], output: Path, *, resume: bool = Fal
         args.append("--resume")
     if shard is not None:
         args += ["--shard", f"{shard[0]}/{shard[1]}"]
-    return program.run(args + paths(path))
+    with frames.paths(path) as paths:
+        return program.run(args + paths)
 
 
 def read_findings(path: Path) -> Any:

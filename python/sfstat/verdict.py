@@ -292,12 +292,35 @@ class Verdict(RunVerdict):
             columns += [f"struck_{k}" for k in StepsStruck.__dataclass_fields__] if name == "steps_struck" else [name]
         return tables.frame(self.records(), columns)
 
+    def steps(self, run: str) -> List[Tuple[str, float, float, List[int]]]:
+        """Returns where a step of a run goes: stages with their nanoseconds, their part of the step, and the ranks that are late there."""
+        windows = [w for w in self.raw.get("windows") or [] if w["run"] == run and w["group"] is None and w["steps"]]
+        if not windows:
+            return []
+        window = max(windows, key=lambda w: float(w["makespan_ns"]))
+        late = [c for c in window["culprits"] or []]
+        return [(s["name"], s["advance_ns"] / window["steps"], s["share"], [c["rank"] for c in late if c["stage"] == s["name"]])
+                for s in window["stages"] if s["share"]]
+
+    def __str__(self) -> str:
+        """Returns the first screen of every run, as the program prints it."""
+        screens = []
+        for run in self.runs:
+            found = run.confidence if any(not f.below_min_gain for f in run.findings) else ""
+            text = html.screen(run.headline, found, [("Why", run.why), ("Next", run.advice)])
+            for name, ns, part, ranks in self.steps(run.run):
+                text += f"\n{name:<26}{html.length(ns):>9} {html.percent(part):>8}  " + ", ".join(f"rank {r}" for r in ranks)
+            screens.append("\n".join(line.rstrip() for line in text.splitlines()))
+        return "\n\n".join(screens)
+
     def _repr_html_(self) -> str:
         body: List[str] = []
         for run in self.runs:
-            body.append(html.headline(run.headline, run.status in ("straggler", "hang")))
-            body.append(html.facts([("run", run.run), ("status", run.status.replace("_", " ")), ("certainty", run.confidence),
-                                    ("why", run.why), ("next", run.advice)]))
+            flagged = [f for f in run.findings if not f.below_min_gain]
+            body.append(html.headline(run.headline, run.status in ("straggler", "hang"), run.confidence if flagged else ""))
+            body.append(html.facts([("run", run.run), ("status", run.status.replace("_", " ")), ("why", run.why), ("next", run.advice)]))
+            body.append(html.bars([(name, part, f"{html.length(ns)}  {', '.join(f'rank {r}' for r in ranks)}", bool(ranks))
+                                   for name, ns, part, ranks in self.steps(run.run)]))
             body.append(html.table(
                 ["finding", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
                 [[s.kind if s.rank is None else f"rank {s.rank}", s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,

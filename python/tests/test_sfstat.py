@@ -12,6 +12,7 @@ import html.parser
 import json
 import os
 import pickle
+import random
 import stat
 import sys
 import tempfile
@@ -132,6 +133,102 @@ class DiagnoseTest(unittest.TestCase):
             sfstat.diagnose("--version")
 
 
+def late() -> str:
+    """Returns a table of four ranks, of which rank 3 takes 40 ms longer in data; the others wait for it at the end of backward."""
+    noise = random.Random(5)
+    lines = ["step,rank,data_ms,forward_ms,backward_ms"]
+    for step in range(40):
+        times = [[ms * noise.gauss(1, 0.02) for ms in (55 if rank == 3 else 15, 60, 80)] for rank in range(4)]
+        last = max(map(sum, times))
+        lines += [f"{step},{rank},{data:.4f},{forward:.4f},{backward + last - data - forward - backward:.4f}"
+                  for rank, (data, forward, backward) in enumerate(times)]
+    return "\n".join(lines) + "\n"
+
+
+LATE = late()
+
+
+def rows():
+    """The cells of the table, by column."""
+    header, *body = [line.split(",") for line in LATE.splitlines()]
+    return {name: [float(cells[i]) if i > 1 else int(cells[i]) for cells in body] for i, name in enumerate(header)}
+
+
+class Pandas:
+    """What of a DataFrame of pandas is used."""
+
+    class index:
+        names = [None]
+
+    class columns:
+        nlevels = 1
+
+    def to_csv(self, path, index):
+        assert not index
+        with open(path, "w") as file:
+            file.write(LATE)
+
+
+class Polars:
+    """What of a DataFrame of polars is used."""
+
+    def write_csv(self, path):
+        Pandas().to_csv(path, index=False)
+
+
+class Arrow:
+    """What of a table of Arrow is used."""
+
+    column_names = list(rows())
+
+    def to_pylist(self):
+        return [dict(zip(rows(), cells)) for cells in zip(*rows().values())]
+
+
+@unittest.skipIf(MISSING, MISSING)
+class FrameTest(unittest.TestCase):
+    def test_frames_are_tables(self):
+        for frame in (Pandas(), Polars(), Arrow()):
+            v = sfstat.diagnose(frame)
+            self.assertEqual((v.status, v.findings[0].rank, v.findings[0].stage), ("straggler", 3, "data"), type(frame))
+        with tempfile.TemporaryDirectory() as folder:
+            page = sfstat.report(Pandas(), os.path.join(folder, "page.html"))
+            with open(page, encoding="utf-8") as file:
+                self.assertIn("delays everyone in data", file.read())
+        self.assertEqual(sfstat.compare(Pandas(), Polars()).rows[0].verdict, "none_shown")
+
+    @unittest.skipIf(NO_PANDAS, NO_PANDAS)
+    def test_pandas(self):
+        import pandas
+
+        frame = pandas.DataFrame(rows())
+        wide = frame.set_index(["step", "rank"]).unstack("rank")  # a column for each stage and rank
+        named = frame.rename(columns=lambda name: name.replace("_ms", ""))
+        for given, unit in ((frame, None), (frame.set_index(["step", "rank"]), None), (wide, None), (named, "ms"),
+                            (frame.melt(["step", "rank"]), None)):
+            v = sfstat.diagnose(given, unit=unit)
+            self.assertEqual((v.findings[0].rank, v.findings[0].stage), (3, "data"), given.head(1))
+
+    def test_text_and_page(self):
+        v = sfstat.diagnose(Pandas())
+        text = str(v)
+        self.assertTrue(text.startswith("Rank 3 "), text)
+        self.assertIn("[supported]", text)
+        for word in ("\nWhy        ", "\nNext       ", "\ndata ", "rank 3"):
+            self.assertIn(word, text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        page = v._repr_html_()
+        self.assertIn("width:100.0%", page)
+        self.assertEqual(page.count("#d55e00"), 2, "the headline, and the bar of the culprit's stage")
+
+    def test_who_is_missing(self):
+        with self.assertRaises(sfstat.BadInputError):
+            sfstat.hang(HEALTHY + ".none")
+        said = sfstat.comm(os.path.join(ROOT, "fixtures", "comm", "run"))
+        self.assertEqual((said.findings[0].rank, said.confidence), (2, "strong"))
+        self.assertIn("[strong]", str(said))
+
+
 @unittest.skipIf(MISSING, MISSING)
 class CompareTest(unittest.TestCase):
     def test_typed(self):
@@ -140,7 +237,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "regression", "batches", True, 0.05))
         self.assertTrue(step.low < step.change < step.high)
         self.assertEqual([f.status for f in c.findings if f.rank == 2], ["new"])
-        self.assertIn("not decidable", Balanced(c._repr_html_()).text)
+        self.assertIn("in these two recordings", Balanced(c._repr_html_()).text)
         self.assertEqual(len(list(c.records())), len(c.rows))
 
     def test_no_difference(self):

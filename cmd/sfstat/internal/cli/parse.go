@@ -42,6 +42,9 @@ func (a *App) Parse(words []string) (Request, error) {
 			return req, nil
 		}
 	}
+	if len(operands) == 1 && operands[0] == "version" && !isPath(operands[0]) {
+		req.Version, operands = true, nil
+	}
 	if len(operands) > 0 && a.Command(operands[0]) == nil && isPath(operands[0]) {
 		operands = slices.Insert(operands, 0, a.Usual)
 	}
@@ -218,11 +221,24 @@ func (a *App) unknownFlag(c *Command, name string) error {
 	case meant >= 0:
 		return fmt.Errorf("unknown flag %s; did you mean --%s %s?", flag, c.Flags[meant].Name, name)
 	case len(of) > 0:
-		return fmt.Errorf("flag %s belongs to %s, not to %s", flag, strings.Join(of, ", "), c.Name)
+		instead := ""
+		if f := a.anywhere(name); f.Instead != "" {
+			instead = ": " + f.Instead
+		}
+		return fmt.Errorf("flag %s belongs to %s, not to %s%s", flag, strings.Join(of, ", "), c.Name, instead)
 	case a.program.Flag(name) != nil:
 		return fmt.Errorf("flag %s stands without a command: sfstat %s", flag, flag)
 	}
-	return fmt.Errorf("unknown flag %s%s; see sfstat %s --help", flag, Suggestion(name, c.flagNames(), "--"), c.Name)
+	like := Suggestion(name, c.flagNames(), "--")
+	if like == "" {
+		for _, each := range a.Working() {
+			if like = Suggestion(name, each.flagNames(), "--"); like != "" && !each.Hidden {
+				like = strings.TrimSuffix(like, "?") + " of " + each.Name + "?"
+				break
+			}
+		}
+	}
+	return fmt.Errorf("unknown flag %s%s; see sfstat %s --help", flag, like, c.Name)
 }
 
 func dashed(name string) string {

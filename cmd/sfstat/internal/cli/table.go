@@ -67,6 +67,7 @@ type Flag struct {
 	Expected string // that interval in words
 	In       string // heading of the help
 	Usage    string // `NAME` in it names the value
+	Instead  string // what to do where another command was meant to take it
 }
 
 func (f *Flag) called(name string) bool {

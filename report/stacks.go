@@ -46,6 +46,9 @@ func (j Arrivals) answered() document {
 		x.Who = j.whoIs(a.Unanswered)
 		d = append(d, headline{text: say("unanswered", x), level: evidence.Supported})
 	}
+	if len(a.Absent) > 0 {
+		d = append(d, headline{say("absent", x), evidence.Ambiguous})
+	}
 	if len(d) == 0 {
 		d = append(d, headline{text: say("nobody behind", x), level: evidence.Insufficient})
 	}
@@ -55,6 +58,8 @@ func (j Arrivals) answered() document {
 	if ranks := append(slices.Clone(a.Roots), a.Unanswered...); len(ranks) > 0 {
 		x.Who, x.At = j.whoIs(ranks), j.stacksOf(ranks)
 		d = append(d, prose(say("next behind", x)))
+	} else if len(a.Absent) > 0 {
+		d = append(d, prose(say("next absent", x)))
 	}
 	return d
 }

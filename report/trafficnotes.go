@@ -8,11 +8,21 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // trafficNotes words how a result of communication was found, and what it lacks.
 func trafficNotes(r *comm.Result) bullets {
-	return each(r.Notes, noteWords)
+	out := bullets(each(r.Notes, noteWords))
+	if r.Recorded == nil {
+		return out
+	}
+	for _, n := range r.Recorded.Notes {
+		if n.Kind == input.NoteWired {
+			out = append(out, n.Text)
+		}
+	}
+	return out
 }
 
 // noteWords words a note.

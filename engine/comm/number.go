@@ -43,7 +43,7 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 			with++
 		}
 	}
-	if with == 0 {
+	if named, _ := r.namedRanks(); with == 0 || named != nil && r.allLogged() {
 		return r.namedRanks()
 	}
 	best := comms.None
@@ -83,7 +83,11 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 func (r *Result) namedRanks() (rank []int, why Note) {
 	seen := map[int]bool{}
 	for i := range r.Ranks {
-		n := r.Recorded.Processes[r.Ranks[i].Profile].Rank
+		at := r.Ranks[i].Profile
+		if r.Ranks[i].Logged() {
+			at = r.Ranks[i].Log
+		}
+		n := r.Recorded.Processes[at].Rank
 		if n < 0 || seen[n] {
 			return nil, Note{Kind: NoteUnnumbered, N: int64(len(r.Ranks))}
 		}
@@ -91,6 +95,11 @@ func (r *Result) namedRanks() (rank []int, why Note) {
 		rank = append(rank, n)
 	}
 	return rank, Note{}
+}
+
+// allLogged reports whether all ranks left a log.
+func (r *Result) allLogged() bool {
+	return !slices.ContainsFunc(r.Ranks, func(k Rank) bool { return !k.Logged() })
 }
 
 // covers is how many ranks a communicator holds, once each; −1 if one is in it twice.

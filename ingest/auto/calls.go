@@ -5,7 +5,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -123,10 +125,30 @@ func (r *Reader) runOfCalls(j callJob, of int) string {
 func (r *Reader) passOver(list callJob) {
 	for _, in := range list {
 		if in.named {
-			r.problems = append(r.problems, Problem{in.Path, input.At(input.Pos{File: in.Path}, in.Format.refusal(r.o.Want))})
+			r.problems = append(r.problems, Problem{in.Path, input.At(input.Pos{File: in.Path}, r.callsAlone(in))})
 			continue
 		}
 		in.Skipped = in.Format.row().noun
 		r.given--
 	}
+}
+
+// callsAlone returns the refusal of a log of NCCL without a recording of the job: what it shows by itself, and what it lacks.
+func (r *Reader) callsAlone(in *Input) error {
+	if in.Format != NCCLLog {
+		return in.Format.refusal(r.o.Want)
+	}
+	shows := ""
+	if src, err := r.source(in.Path); err == nil {
+		b := nccllog.NewBuilder(r.o.Limits)
+		if err := b.Read(src, in.name); err == nil {
+			shows = strings.Join(b.Concludes(), "; ")
+		}
+		src.Close()
+	}
+	if shows != "" {
+		shows = ", which shows: " + shows
+	}
+	return input.Bad(input.ErrMissing, "a debug log of NCCL%s. It has no times of steps, so whether anything slows the job is not shown: give it beside a recording of the job. "+
+		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", shows, instead)
 }

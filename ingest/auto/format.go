@@ -40,6 +40,7 @@ const (
 	Kineto
 	XPlane // of JAX and TensorFlow
 	NCCLLog
+	NCCLMembers   // the same, where who is missing is asked for
 	SQLite        // for sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
@@ -154,6 +155,8 @@ func init() { // its functions look at it
 				return nccltests.Recognise(text) && !hasAny(text, "NCCL INFO") || nccltests.RecognisePairs(text)
 			}), noun: "bandwidths of nccl-tests: sfstat comm --limit FILE compares a job's calls with them"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: NCCLMembers, name: "NCCL log", listed: "NCCL debug logs", half: true, gives: entries, read: (*unit).members, turn: enterings, together: logFolder,
+			noun: "an NCCL debug log, from which sfstat hang says which ranks are behind or have no line"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, read: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
 		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: readings, read: monitoring(telemetry.Lines),

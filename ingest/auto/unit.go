@@ -50,6 +50,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				err = input.At(input.Pos{File: c.path}, near)
 			}
 		}
+		if in.Format == NCCLLog && r.o.Want == WindowsAndEntries && c.named {
+			in.Format, err = NCCLMembers, nil
+		}
 		if in.Format == JSON && r.o.Want != Communication {
 			head, _ := src.Peek(sniffedFar)
 			err = input.At(input.Pos{File: c.path}, unreadJSON(head))

@@ -3,6 +3,7 @@ package nccllog
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type Builder struct {
 	live    map[pointerKey]int
 	threads map[threadKey]*thread
 	orphans []orphan
+	wired   wiring
 }
 
 // process is one process, by host and pid. One whose lines all lost their heads has pid 0.
@@ -44,6 +46,7 @@ type process struct {
 	host   string
 	pid    int64
 	source int
+	rank   int // in the job, as RCCL says behind calls; -1: nothing says it
 	lines  int64
 	named  []comms.Lines
 }
@@ -128,6 +131,8 @@ func (b *Builder) take(r *logline.Record) {
 		b.commLine(p, r)
 	case logline.TopologyLine:
 		b.topology(p, r)
+	case logline.Other:
+		b.wire(r)
 	case logline.WarnLine:
 		b.held += textBytes
 		b.comm.Warnings = append(b.comm.Warnings, comms.Warning{Process: p, Source: b.source, Line: r.Line, Text: clean(r.Text)})
@@ -182,7 +187,7 @@ func (b *Builder) process(r *logline.Record) int {
 	p, ok := b.at[key]
 	if !ok {
 		p = len(b.processes)
-		b.processes = append(b.processes, process{host: key.host, pid: key.pid, source: b.source})
+		b.processes = append(b.processes, process{host: key.host, pid: key.pid, source: b.source, rank: -1})
 		b.at[key] = p
 		b.held += processBytes + int64(len(key.host))
 	}
@@ -192,7 +197,11 @@ func (b *Builder) process(r *logline.Record) int {
 
 // call keeps a call.
 func (b *Builder) call(p int, r *logline.Record) {
-	i := b.append(p, b.groupOf(p, &r.Call, r.Line), r)
+	group := b.groupOf(p, &r.Call, r.Line)
+	i := b.append(p, group, r)
+	if r.Call.Global >= 0 {
+		b.processes[p].rank, b.groups[group].global = int(r.Call.Global), int(r.Call.Global)
+	}
 	b.thread(p, r).called(b, i)
 }
 
@@ -223,6 +232,7 @@ func (b *Builder) orphan(r *logline.Record) {
 // Comm is everything read so far. The builder must not be used any more.
 func (b *Builder) Comm() *comms.Record {
 	damaged := b.adoptOrphans()
+	b.splitProcesses()
 	process := b.listProcesses(damaged)
 	group := b.listGroups(damaged, process)
 	for i := range b.comm.Calls {
@@ -241,8 +251,66 @@ func (b *Builder) Comm() *comms.Record {
 		}
 	}
 	b.comm.Links = b.links()
+	for _, text := range b.Concludes() {
+		b.comm.Notes = append(b.comm.Notes, input.Note{Kind: input.NoteWired, Text: text})
+	}
 	slices.SortStableFunc(b.comm.Unread, func(x, y comms.Unread) int { return cmp.Compare(y.Count, x.Count) })
 	return &b.comm
+}
+
+// splitProcesses makes of a process that drives several GPUs one for each: those that have two ranks of one communicator. What belongs
+// to a GPU are the communicators on its device, and their calls.
+func (b *Builder) splitProcesses() {
+	type member struct {
+		process int
+		id      uint64
+	}
+	ranks, several := map[member]int32{}, map[int]bool{}
+	for i := range b.groups {
+		g := &b.groups[i]
+		if g.inferred || g.ID == 0 {
+			continue
+		}
+		key := member{g.process, g.ID}
+		if rank, known := ranks[key]; known && rank != g.Rank {
+			several[g.process] = true
+		}
+		ranks[key] = g.Rank
+	}
+	if len(several) == 0 {
+		return
+	}
+	type device struct {
+		process int
+		cuda    int32
+	}
+	made := map[device]int{}
+	for i := range b.groups {
+		g := &b.groups[i]
+		if !several[g.process] || g.inferred {
+			continue
+		}
+		key := device{g.process, g.CudaDev}
+		p, known := made[key]
+		if !known {
+			p = g.process
+			if slices.ContainsFunc(slices.Collect(maps.Keys(made)), func(d device) bool { return d.process == g.process }) {
+				p = len(b.processes)
+				one := b.processes[g.process]
+				one.named = nil // its lines are counted once
+				b.processes = append(b.processes, one)
+			}
+			made[key] = p
+		}
+		if g.process = p; g.global >= 0 {
+			b.processes[p].rank = g.global
+		}
+	}
+	for i := range b.comm.Calls {
+		if c := &b.comm.Calls[i]; c.Group != comms.None {
+			c.Process = b.groups[c.Group].process
+		}
+	}
 }
 
 // listProcesses adds the processes that are believed to the record, and returns the index there of each; of a damaged head that of its owner.
@@ -257,7 +325,7 @@ func (b *Builder) listProcesses(damaged map[int]int) []int {
 			hosts[x.host] = len(hosts)
 		}
 		process[i] = len(b.comm.Processes)
-		b.comm.Processes = append(b.comm.Processes, comms.Process{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
+		b.comm.Processes = append(b.comm.Processes, comms.Process{Rank: x.rank, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
 			Source: x.source, Lines: x.named})
 	}
 	for p, q := range damaged {

@@ -13,6 +13,7 @@ type communicator struct {
 	parent   int   // of Builder.groups, None where there is no parent, or it is not known
 	inferred bool  // no line tells of it, only calls do
 	calls    int64 // logged
+	global   int   // rank in the job of who calls; -1: not told
 	source   int
 	line     int64 // of its first mention
 }
@@ -40,7 +41,7 @@ func (b *Builder) groupOf(p int, c *logline.Call, line int64) int {
 
 func (b *Builder) newGroup(p int, line int64, e logline.CommEvent) int {
 	i := len(b.groups)
-	c := communicator{CommEvent: e, process: p, parent: comms.None, source: b.source, line: line}
+	c := communicator{CommEvent: e, process: p, parent: comms.None, global: -1, source: b.source, line: line}
 	if e.Parent != 0 {
 		if parent, ok := b.live[pointerKey{p, e.Parent}]; ok {
 			c.parent = parent

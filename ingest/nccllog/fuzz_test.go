@@ -17,6 +17,7 @@ func FuzzLog(f *testing.F) {
 		"h:1:2 [0] NCCL INFO GPU/0-65000 :GPU/0-68000 (0/5000.0/LOC)\n[2025-12-18 19:07:56] NCCL INFO x\n")
 	f.Add(`{"log":"h:1:2 [0] NCCL INFO ` + call + `\n","stream":"stderr"}` + "\n19:07:56node03:1:2 [0] NCCL INFO " + call + "\n")
 	f.Add(strings.Repeat("h:1:2 [0] NCCL INFO "+call+"\n", 60) + "xh:1:2 [0] NCCL INFO " + call + "\nh:11:2 [0] NCCL WARN x\nh:11:2 [0] NCCL INFO " + call + "\n")
+	f.Add("h:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0\nh:1:2 [0] NCCL INFO NCCL version 2.19.3\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		src, err := ingest.NewSource(strings.NewReader(text), "fuzz", ingest.Limits{Pending: 1 << 20})
 		if err != nil {
@@ -27,6 +28,13 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		c := b.Comm()
+		if standing := Standing(c); standing != nil {
+			for _, g := range standing.Groups {
+				if g.Process < 0 || g.Process >= len(standing.Processes) {
+					t.Errorf("%+v", g)
+				}
+			}
+		}
 		sum := int64(0)
 		for _, n := range b.kinds {
 			sum += n

@@ -67,7 +67,7 @@ func TestRealLogs(t *testing.T) {
 		"nccl-tests-182":  {Lines: 14, Processes: 2},
 		"nccl-tests-256":  {Lines: 18, Processes: 1},
 		"ray-59778":       {Lines: 9, Processes: 2},
-		"tinygrad-29":     {Lines: 8, Inits: 5, Processes: 1},
+		"tinygrad-29":     {Lines: 8, Inits: 5, Processes: 5}, // one for each of five GPUs
 		"torchtitan-1369": {Lines: 8, Calls: "AllGather 3 AllReduce 2 ReduceScatter 2", Comms: 2, Types: "float32", Processes: 2},
 		"yolov5-2814":     {Lines: 11, Calls: "AllReduce 1 Broadcast 4", Comms: 2, Types: "uint8 int64 float32", Processes: 2},
 	}

@@ -47,12 +47,13 @@ type Record struct {
 	Strays    int64 // … and which it could not give back
 	Untied    int64 // tunings whose call was not found
 	Notes     []input.Note
+	Logged    bool // what groups have launched is counted in a log, which may lack ranks, and is no answer of NCCL
 }
 
 // Entries reports whether what is recorded is when ranks entered their calls: all
-// processes know their rank, and none has kernels.
+// processes know their rank, and none has kernels. Logs of NCCL say when calls were made, which is no more than that.
 func (c *Record) Entries() bool {
-	return !slices.ContainsFunc(c.Processes, func(p Process) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
+	return !slices.ContainsFunc(c.Sources, func(s Source) bool { return s.Kind == SourceNCCLLog }) && !slices.ContainsFunc(c.Processes, func(p Process) bool { return p.Rank < 0 || len(p.Kernels) > 0 })
 }
 
 // RunName implements [trace.Recording].

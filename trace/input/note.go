@@ -34,12 +34,13 @@ const (
 	NoteDamaged                      // parts of the input cannot be what was written
 	NoteNoEntries                    // the input is well-formed and holds nothing
 	NoteStagesSummed                 // a stage is the sum of others: the wall time, or left out
+	NoteWired                        // over what ranks reach each other, and by which version
 	NoteRecovered                    // messages of a time-out behind which the job went on
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty", "damaged", "no_entries", "stages_summed", "recovered"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty", "damaged", "no_entries", "stages_summed", "wired", "recovered"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 

@@ -23,6 +23,10 @@ type Asked struct {
 	Unanswered []int    // ranks that did not answer NCCL
 	Errors     []string // errors of communicators, by rank
 	Hosts      map[int]string
+	Logged     bool   // the counts are those of a log of NCCL
+	Absent     []int  // ranks of the largest communicator that have no line in that log
+	Of         string // that communicator
+	Size       int    // its ranks
 }
 
 // Behind is a communicator whose members have launched unequal numbers of a collective.
@@ -67,6 +71,7 @@ func (j *Job) answers() *Asked {
 	if len(list) == 0 {
 		return nil
 	}
+	a.logged(j.asked)
 	slices.SortFunc(list, func(x, y answer) int { return cmp.Compare(x.at, y.at) })
 	last := &list[len(list)-1]
 	a.Reports, a.Unanswered = len(list), append(a.Unanswered, slices.Sorted(maps.Keys(last.silent))...)
@@ -78,6 +83,28 @@ func (j *Job) answers() *Asked {
 	a.roots()
 	slices.SortStableFunc(a.Behind, func(x, y Behind) int { return cmp.Compare(len(x.Ranks), len(y.Ranks)) })
 	return a
+}
+
+// logged says which ranks of the largest communicator have no line in logs, and no count.
+func (a *Asked) logged(records []*comms.Record) {
+	var world *comms.Group
+	for _, c := range records {
+		a.Logged = a.Logged || c.Logged
+		for i := range c.Groups {
+			if g := &c.Groups[i]; c.Logged && (world == nil || g.Size > world.Size) {
+				world = g
+			}
+		}
+	}
+	if world == nil {
+		return
+	}
+	a.Of, a.Size = world.Name, world.Size
+	for rank := range world.Size {
+		if _, here := a.Hosts[rank]; !here {
+			a.Absent = append(a.Absent, rank)
+		}
+	}
 }
 
 func (r *answer) add(g *comms.Group, rank int) {

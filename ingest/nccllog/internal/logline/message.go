@@ -89,11 +89,27 @@ func (r *Record) call(text []byte, colon int) {
 	call.Ranks = c.small()
 	c.word("] stream ")
 	call.Stream = c.pointer()
+	call.Global = globalRank(c.b)
 	if c.bad {
 		r.damaged("a call that is cut short or overwritten")
 		return
 	}
 	r.Kind = CallLine
+}
+
+// globalRank returns the number that RCCL puts behind a call: "task 3 globalrank 1"; -1 without one.
+func globalRank(text []byte) int32 {
+	const word = " globalrank "
+	i := bytes.Index(text, []byte(word))
+	if i < 0 {
+		return -1
+	}
+	c := cursor{b: text[i+len(word):]}
+	n := c.small()
+	if c.bad {
+		return -1
+	}
+	return n
 }
 
 // tuning reads what follows "Bytes -> " in every form since 2.20.

@@ -94,7 +94,10 @@ func TestHeads(t *testing.T) {
 func TestCalls(t *testing.T) {
 	want := Call{Op: nccl.AllReduce, OpCount: 0x1a, Send: 0x10, Count: 64, Datatype: nccl.Float32, Reduction: nccl.Max,
 		Comm: 0xabc, Ranks: 2, Stream: 0xdef}
-	for _, text := range []string{call, call + "  ", call + " task 3 globalrank 1", call + "[0] next", call + "\r"} {
+	for _, text := range []string{call, call + "  ", call + " task 3 globalrank 12", call + "[0] next", call + "\r"} {
+		if want.Global = -1; strings.Contains(text, "globalrank") {
+			want.Global = 12
+		}
 		got := records(t, "h:1:2 [0] NCCL INFO "+text+"\n")
 		if len(got) != 1 || got[0].Kind != CallLine || got[0].Call != want {
 			t.Errorf("%q: %+v", text, got)

@@ -61,6 +61,7 @@ type Call struct {
 	Comm       uint64         // pointer, of this process
 	Ranks      int32          // of the communicator
 	Stream     uint64         // pointer
+	Global     int32          // rank in the job, as RCCL says behind the call; -1 where it does not
 }
 
 // maxBytes is more than a message of one rank can have: memory of GPUs is less. Sums over all calls of a log stay below the

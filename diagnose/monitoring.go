@@ -421,8 +421,8 @@ func withBeside(list, beside []evidence.Observation, alike *evidence.Monitored) 
 	return slices.Insert(slices.Clone(list), at, beside...)
 }
 
-// lookFirst puts what monitoring shows before the other actions; to compare clocks and
-// throttle reasons is done then.
+// lookFirst puts what monitoring shows before the other actions, behind the first where it is a report without a date;
+// to compare clocks and throttle reasons is done then.
 func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, alike *evidence.Monitored) []answer.Action {
 	compared := alike != nil && slices.Contains(alike.Alike, health.SMClock.String())
 	if len(beside) > 0 || compared && len(next) > 1 {
@@ -435,13 +435,17 @@ func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, 
 	if f != nil && f.Rank != nil {
 		a.Ranks = []int{*f.Rank}
 	}
+	at := 0
 	switch e := beside[0].(type) {
 	case evidence.Monitored:
 		a.Host, a.Monitored = e.Host, &e
 	case evidence.Reported:
 		a.Host, a.Reported = e.Host, &e
+		if e.At == 0 {
+			at = 1
+		}
 	}
-	return append([]answer.Action{a}, next...)
+	return slices.Insert(slices.Clone(next), min(at, len(next)), a)
 }
 
 // timesOfWindow is when a window was recorded; zero where that is not known.

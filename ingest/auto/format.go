@@ -55,6 +55,7 @@ const (
 	TrainLog     // what training programs print of their steps
 	Bandwidths   // of nccl-tests, or of pairs of nodes
 	HangText     // messages of time-outs in a log without steps
+	Summaries    // over the ranks of a job, or the GPUs of a host
 	ToolReports  // what other tools conclude of ranks
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
@@ -140,6 +141,8 @@ func init() { // its functions look at it
 			read: (*unit).stacks, turn: enterings, together: stackFolder, noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
 		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, read: whole((*Reader).readRAS), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
+		{format: Summaries, name: "summary", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
+			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Summarises(b.text) }, noun: "a summary over ranks or GPUs, which sfstat diagnose shows beside a recording of the job"},
 		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: entries, read: whole((*Reader).readRASText), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
@@ -155,7 +158,7 @@ func init() { // its functions look at it
 				return nccltests.Recognise(text) && !hasAny(text, "NCCL INFO") || nccltests.RecognisePairs(text)
 			}), noun: "bandwidths of nccl-tests: sfstat comm --limit FILE compares a job's calls with them"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
-		{format: NCCLMembers, name: "NCCL log", listed: "NCCL debug logs", half: true, gives: entries, read: (*unit).members, turn: enterings, together: logFolder,
+		{format: NCCLMembers, name: "NCCL log", listed: "logs of NCCL", half: true, gives: entries, read: (*unit).members, turn: enterings, together: logFolder,
 			noun: "an NCCL debug log, from which sfstat hang says which ranks are behind or have no line"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, read: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
@@ -167,7 +170,9 @@ func init() { // its functions look at it
 			"or record RCCL's calls (NCCL_DEBUG=INFO, or its profiler with ACCL_PROFILER_OUTPUT_DIR)"},
 		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, read: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
+		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool {
+			return bytes.IndexByte(b.all, 0) < 0 && (trainlog.Recognise(b.text) || trainlog.RecogniseDLIO(b.text))
+		}, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
 			noun: "a training program's log of its steps"},
 		{format: HangText, name: "log of a time-out", listed: "messages of time-outs (PyTorch's watchdog, Horovod, JAX)", half: true, gives: entries, read: (*unit).hangTexts, turn: enterings, together: logFolder,
 			noun: "messages of a time-out, from which sfstat hang says who waits and who is missing"},

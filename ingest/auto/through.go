@@ -113,7 +113,6 @@ func unreadText(near *trainlog.Nearest, table string) error {
 // strangers are formats that are known by name and not read, with a sign of each and what to give instead.
 var strangers = []struct{ sign, says string }{
 	{`-chakra.`, "a Chakra execution trace, which has operators and their order, and no measured times of ranks: give the profiler's trace that it was made with"},
-	{`"Communication Time Info"`, "communication of an Ascend cluster (msprof-analyze), which is not read: sfstat reads the profiler's trace_view.json, and NCCL's logs"},
 	{`"rf_ids"`, "an execution trace of PyTorch, which has no times: give the profiler's trace (torch.profiler)"},
 	{`"device_traces"`, "a memory snapshot of PyTorch, which has no times of steps: give the profiler's trace (torch.profiler)"},
 }

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"path/filepath"
@@ -48,6 +49,9 @@ const mostApart = 2
 // rankOf returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
 // the logs are not numbered from 0 on.
 func (u *unit) rankOf(l *Input) (rank int, host string) {
+	if rank = trainlog.DLIORank(l.Path); rank >= 0 && u.r.o.Rank == nil {
+		return rank, ""
+	}
 	_, rank, host = placeOf(l.Path, u.r.o.Rank)
 	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !ofRank.MatchString(filepath.Base(dirOf(l.Path))) &&
 		(len(u.inputs) == 1 || rank >= mostApart*len(u.inputs)) {
@@ -227,6 +231,9 @@ func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input)
 	rank, host := u.rankOf(l)
 	stopped.Begin(rank)
 	b.Also, b.Stepped = stopped.Line, stopped.Step
+	if head, _ := src.Peek(sniffed); trainlog.RecogniseDLIO(bytes.TrimLeft(head, " \t\r\n")) {
+		return b.ReadDLIO(src, l.Path, rank)
+	}
 	if err := b.Read(src, l.Path, rank, host); err != nil {
 		return err
 	}

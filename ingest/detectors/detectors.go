@@ -4,7 +4,10 @@
 //     most of a quantity and whose it is;
 //   - NVIDIA's resiliency extension (NVRx): scores of the worst and best ranks under "GPU relative performance:" and "GPU individual performance:";
 //   - DeepSpeed's comms logger, log_summary(show_straggler=True): what of each operation's latency was waiting for others;
-//   - TraceML's final_summary.json: its diagnosis.
+//   - TraceML's final_summary.json: its diagnosis;
+//   - Horovod's timeline: who was ready last in each negotiation;
+//   - cluster_step_trace_time.csv and cluster_communication.json of msprof-analyze: how long each rank of an Ascend cluster waits;
+//   - the screen of nvidia-smi: in what the GPUs of a host differ at a moment.
 //
 // None of these has a time for each step and rank, so nothing can be counted in them. They are events beside a
 // recording, with the ranks that they name: one for what most of a file's reports agree on, by the medians of
@@ -30,6 +33,35 @@ import (
 // marks are in all of the logs.
 var marks = []string{"MnRtt/Rnk", " performance:", "Comm. Op"}
 
+// reader reads a form of its own; sign is in its beginning.
+type reader struct {
+	signs []string
+	read  func(io.Reader, string, ingest.Limits) ([]health.Event, error)
+}
+
+var readers = []reader{
+	{[]string{`"NEGOTIATE_`, `"ph"`}, timeline},
+	{[]string{`"Communication Time Info"`, `"Wait Time(ms)"`}, clusterCommunication},
+	{[]string{"Step,Type,Index,Computing,Communication(Not Overlapped)"}, stepTable},
+	{[]string{"| NVIDIA-SMI ", "MiB /"}, screen},
+}
+
+// own returns the reader of a form of its own, nil for others.
+func own(text []byte) *reader {
+	for i := range readers {
+		if !slices.ContainsFunc(readers[i].signs, func(sign string) bool { return !bytes.Contains(text, []byte(sign)) }) {
+			return &readers[i]
+		}
+	}
+	return nil
+}
+
+// Summarises reports whether text, the beginning of a file, is a summary over the ranks of a job, in a form of its own.
+func Summarises(text []byte) bool { return own(text) != nil }
+
+// headOf is how much of a file tells its form.
+const headOf = 16 << 10
+
 // Recognise reports whether text, the beginning of a file, is of a tool whose conclusions are read.
 func Recognise(text []byte) bool {
 	if bytes.HasPrefix(text, []byte("{")) {
@@ -48,11 +80,18 @@ func Recognise(text []byte) bool {
 
 // Read reads a file. An error is of the input, or says that nothing is concluded in it.
 func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error) {
-	head := make([]byte, 1)
+	head := make([]byte, headOf)
 	n, err := io.ReadFull(src, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
 	src = io.MultiReader(bytes.NewReader(head[:n]), src)
 	t := &health.Record{Path: name}
-	if err == nil && head[0] == '{' {
+	if r := own(head[:n]); r != nil {
+		t.Events, err = r.read(src, name, lim)
+		return t, err
+	}
+	if n > 0 && head[0] == '{' {
 		t.Events, err = summary(src, name, lim)
 		return t, err
 	}

@@ -235,3 +235,49 @@ func FuzzColumns(f *testing.F) {
 		}
 	})
 }
+
+// What DLIO writes of a rank when it ends: a step is from the wait for its batch to the end of its computation; evaluation is left out.
+func TestDLIO(t *testing.T) {
+	const text = `{"1": {"load": {"block1": [0.1, 0.2], "eval": [9]}, "proc": {"block1": [0.4, 0.5], "eval": [9]}, "throughput": {"block1": 3.0}, "compute": {"block1": [0.3, 0.3]}},
+		"2": {"load": {"block1": [0.3]}, "proc": {"block1": [0.6]}}, "hostname": "n7"}`
+	if !RecogniseDLIO([]byte(text)) || RecogniseDLIO([]byte(`{"load": 1}`)) || DLIORank("/x/116_output.json") != 116 || DLIORank("116_per_epoch_stats.json") != -1 {
+		t.Error("not recognised, or too much is")
+	}
+	b := Builder{}
+	for rank := range 2 {
+		if err := b.ReadDLIO(strings.NewReader(text), fmt.Sprintf("%d_output.json", rank), rank); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := b.Windows("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := all[0]
+	if len(w.Ranks) != 2 || w.Ranks[1].Host != "n7" || w.Steps() != 3 || mean(w, "data.next_wait", 1) != 200*ms || mean(w, "step.rest", 0) != 300*ms {
+		t.Errorf("%+v, data %v, rest %v", w.Ranks, mean(w, "data.next_wait", 1), mean(w, "step.rest", 0))
+	}
+	for _, wrong := range []string{text[:100], `{"1": {"load": {"block1": "x"}, "proc": {"block1": [1]}}}`, `{"1": {"load": {"block1": [-1]}, "proc": {"block1": [1]}}}`, `{"hostname": "block load"}`} {
+		b := Builder{}
+		if err := b.ReadDLIO(strings.NewReader(wrong), "0_output.json", 0); err == nil || !strings.Contains(err.Error(), "output of DLIO") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// Whatever stands in such a file: no panic, and times that fit.
+func FuzzDLIO(f *testing.F) {
+	f.Add(`{"1": {"load": {"block1": [0.1, 0.2]}, "proc": {"block1": [0.4, 0.5]}}, "hostname": "n7"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		b := Builder{}
+		if b.ReadDLIO(strings.NewReader(text), "0_output.json", 0) != nil {
+			return
+		}
+		all, _ := b.Windows("x")
+		for _, w := range all {
+			if err := w.Validate(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

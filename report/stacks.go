@@ -47,7 +47,7 @@ func (j Arrivals) answered() document {
 		d = append(d, headline{text: say("unanswered", x), level: evidence.Supported})
 	}
 	if len(a.Absent) > 0 {
-		d = append(d, headline{say("absent", x), evidence.Ambiguous})
+		d = append(d, headline{text: say("absent", x), level: evidence.Ambiguous})
 	}
 	if len(d) == 0 {
 		d = append(d, headline{text: say("nobody behind", x), level: evidence.Insufficient})

@@ -23,7 +23,24 @@ var communicatingInside = []string{"cross_device_reduce", "two_shot_all_reduce",
 	"multimem_all_reduce", "multimem_one_shot", "allreduce_fusion", "quick_all_reduce", "aiter::allreduce", "nvshmem",
 	"deep_ep::", "lamport", "oneShotAllReduce", "twoShotAllReduce", "oneRankReduce", "userbuffers_fp16_sum", "all_gather_p2p"}
 
-// kindOfKernel tells by its name whether a kernel communicates.
+// collectiveWords are what collectives and transfers between GPUs are called, with and without underscores; libraries for
+// experts tell transfers within a node from those between nodes.
+var collectiveWords = []string{"allreduce", "allgather", "reducescatter", "alltoall", "all2all", "internode", "intranode"}
+
+// saysCollective reports whether the name of a function, with its namespaces and without the types it is made for, has
+// such a word.
+func saysCollective(function string) bool {
+	function, _, _ = strings.Cut(function, "<")
+	function = strings.ToLower(strings.ReplaceAll(function, "_", ""))
+	for _, w := range collectiveWords {
+		if strings.Contains(function, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOfKernel tells by its name whether a kernel communicates: by that of a library, or of what it does.
 func kindOfKernel(name string) Kind {
 	name = strings.TrimPrefix(name, "void ")
 	for _, p := range communicating {
@@ -36,6 +53,9 @@ func kindOfKernel(name string) Kind {
 		if strings.Contains(head, p) {
 			return Communication
 		}
+	}
+	if saysCollective(head) {
+		return Communication
 	}
 	return Compute
 }

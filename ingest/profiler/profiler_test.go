@@ -219,6 +219,20 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s communicates", name)
 		}
 	}
+	for name, want := range map[string]Kind{
+		"void dpsk::ep::internode::dispatch<false, 8, true, 8>(int4*, float*)": Communication,
+		"void my::ep::intranode::combine<__nv_bfloat16, 8>(int4*)":             Communication,
+		"triton_red_fused_all_gather_matmul_0":                                 Communication,
+		"void custom_AllReduce_kernel(float*)":                                 Communication,
+		// What a kernel is made for, or takes, says nothing of what it does.
+		"void gemm::kernel<Epilogue::ReduceScatter>(float*)":     Compute,
+		"void route::pack(all_to_all_arguments)":                 Compute,
+		"void at::native::_scatter_gather_elementwise_kernel<1>": Compute,
+	} {
+		if got := kindOfKernel(name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
 	for name, want := range map[string]nccl.Op{"_allgather_base": nccl.AllGather, "nccl:_reduce_scatter_base": nccl.ReduceScatter, "gloo:all_reduce": nccl.AllReduce,
 		"all_to_allv": nccl.AlltoAll, "allreduce_coalesced": nccl.AllReduce, "nccl:send 0->1": nccl.Send, "barrier": nccl.Barrier} {
 		if got := nccl.OpIn(name); got != want {

@@ -81,13 +81,19 @@ class Sampler:
                 "ts": begin / 1e3, "dur": (end - begin) / 1e3, "args": {}}
 
 
+# Functions of the recorder, such as those around a loader, are nobody's time: that of what they call is the program's.
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
 def _stack(frame: Any) -> _Stack:
-    line = frame.f_lineno
-    codes = []
+    line = 0
+    codes: List[Any] = []
     while frame is not None:
-        codes.append(frame.f_code)
+        if not frame.f_code.co_filename.startswith(_OWN):
+            line = line if codes else frame.f_lineno
+            codes.append(frame.f_code)
         frame = frame.f_back
-    return (*codes, line)
+    return (*codes, line) if codes else ()
 
 
 def _frames(seen: _Stack) -> List[_Frame]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 import unittest
 
+import sfstat_recorder
 from sfstat_recorder.sampler import Sampler
 
 
@@ -42,6 +44,19 @@ class SamplerTest(unittest.TestCase):
         caller, called = events["test_callers_span_what_they_call"], events["slow"]
         self.assertLessEqual(caller["ts"], called["ts"])
         self.assertGreaterEqual(caller["ts"] + caller["dur"], called["ts"] + called["dur"])
+
+    def test_the_recorders_own_functions_are_nobodys_time(self):
+        scope = {"slow": slow, "time": time}
+        own = os.path.join(os.path.dirname(os.path.abspath(sfstat_recorder.__file__)), "auto.py")
+        exec(compile("def following():\n    slow(0.05)\n    time.sleep(0.05)\n", own, "exec"), scope)
+        sampler = Sampler(interval=0.002)
+        scope["following"]()
+        sampler.stop()
+        events = sampler.events(0)
+        self.assertFalse([e["name"] for e in events if "following" in e["name"] or "auto.py" in e["name"]])
+        self.assertTrue([e for e in events if e["name"].endswith(": slow")])
+        here = "test_the_recorders_own_functions_are_nobodys_time"
+        self.assertGreater(sum(e["dur"] for e in events if e["name"].endswith(": " + here)), 50e3)
 
     def test_it_ends_by_itself(self):
         sampler = Sampler(interval=0.001, most=3)

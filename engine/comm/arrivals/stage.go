@@ -76,6 +76,9 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if w.Epochs != nil {
 		began = w.Epochs[rank]
 	}
+	if began == 0 && len(l.steps) > 0 && w.FirstStep == l.steps[len(l.steps)-1]+1 { // the rest of a window that was divided
+		began = l.end()
+	}
 	for t := range w.Steps() {
 		l.steps = append(l.steps, w.FirstStep+int64(t))
 		l.began = append(l.began, began)
@@ -93,6 +96,22 @@ func (l *timeline) add(w *trace.Window, rank int) {
 			began += length
 		}
 	}
+}
+
+// end returns when the last step ended, on the clock of the rank; 0: not recorded.
+func (l *timeline) end() int64 {
+	last := len(l.steps) - 1
+	if l.began[last] == 0 {
+		return 0
+	}
+	if l.wall != nil {
+		return l.began[last] + l.wall[last]
+	}
+	length := int64(0)
+	for _, d := range l.durations[last*len(l.stages):] {
+		length += d
+	}
+	return l.began[last] + length
 }
 
 // indexed reports whether a stage is of one micro-batch.

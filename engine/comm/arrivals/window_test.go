@@ -92,3 +92,23 @@ func TestArrivalsAreBounded(t *testing.T) {
 		t.Errorf("%d calls from %d on, %d lost", len(got.calls), got.calls[0].enter, got.lost)
 	}
 }
+
+// TestRestOfAWindow: the rest of a window, whose beginning is not recorded by itself, goes on where the steps before it
+// end: by the wall time, or the stages; what begins later does not.
+func TestRestOfAWindow(t *testing.T) {
+	for _, c := range []struct {
+		wall        bool
+		first, want int64
+	}{{true, 3, 1260}, {false, 3, 1200}, {true, 4, 0}} {
+		l := timeline{stages: []string{"a", "b"}}
+		w := &trace.Window{WorldSize: 1, FirstStep: 1, Schema: trace.Schema{Stages: l.stages}, Ranks: []trace.Rank{{ID: 0}}, Durations: []int64{40, 60, 30, 70}, Epochs: []int64{1000}}
+		rest := &trace.Window{WorldSize: 1, FirstStep: c.first, Schema: w.Schema, Ranks: w.Ranks, Durations: []int64{10, 20}}
+		if c.wall {
+			w.Wall, rest.Wall = []int64{130, 130}, []int64{50}
+		}
+		l.add(w, 0)
+		if l.add(rest, 0); len(l.began) != 3 || l.began[2] != c.want {
+			t.Errorf("%+v: began at %v", c, l.began)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // between adds up what lies between the windows of a run: a recorder cuts them where evaluation or a checkpoint
@@ -47,6 +48,24 @@ func (b *between) add(w *trace.Window) {
 
 // leastBetween is the part of the time from which on what lies between steps is told.
 const leastBetween = 0.02
+
+// toldOnce returns what was observed without a rank's time between the steps where a claim on that rank has its time in
+// no stage: that between steps is some of it.
+func toldOnce(seen []evidence.Observation, claims []Finding) (out []evidence.Observation) {
+	for _, o := range seen {
+		if e, ok := o.(evidence.BetweenSteps); ok && e.Excess > 0 && slices.ContainsFunc(claims, func(f Finding) bool {
+			return f.Flagged() && f.Cause == CauseLate && f.Rank != nil && *f.Rank == e.Rank && f.Stage == stagename.Residual
+		}) {
+			if e.Share < leastBetween {
+				continue
+			}
+			e.Excess = 0
+			o = e
+		}
+		out = append(out, o)
+	}
+	return out
+}
 
 // observed is what there is to tell. Where ranks wait for each other between the steps too, only what they
 // entered there says who is longest; nil: nothing is known of that.

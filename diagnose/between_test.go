@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // evaluated are windows of ten steps of 100 each on ranks that evaluate for so long after each.
@@ -53,5 +54,27 @@ func TestBetweenSteps(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// TestToldOnce: what a rank takes between the steps is no second answer beside the claim that it loses time in no stage;
+// that of another rank, in a stage, or that may be chance is.
+func TestToldOnce(t *testing.T) {
+	more, all := evidence.BetweenSteps{Rank: 2, Excess: 500}, evidence.BetweenSteps{Rank: 2, Excess: 500, Time: 100, Share: 0.1}
+	other := evidence.NobodyLate{Ranks: 4}
+	for name, c := range map[string]struct {
+		claim Finding
+		seen  evidence.BetweenSteps
+		want  []evidence.Observation
+	}{
+		"the same rank":         {claimed(2, stagename.Residual, 0.3, evidence.Strong), more, []evidence.Observation{other}},
+		"all are there besides": {claimed(2, stagename.Residual, 0.3, evidence.Strong), all, []evidence.Observation{other, evidence.BetweenSteps{Rank: 2, Time: 100, Share: 0.1}}},
+		"another rank":          {claimed(1, stagename.Residual, 0.3, evidence.Strong), more, []evidence.Observation{other, more}},
+		"in a stage":            {claimed(2, "forward", 0.3, evidence.Strong), more, []evidence.Observation{other, more}},
+		"perhaps chance":        {claimed(2, stagename.Residual, 0.3, evidence.Ambiguous), more, []evidence.Observation{other, more}},
+	} {
+		if d := cmp.Diff(c.want, toldOnce([]evidence.Observation{other, c.seen}, []Finding{c.claim})); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }

@@ -67,7 +67,7 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	}
 	problems := j.lostOf()
 	status := j.status(claims, open, problems)
-	observed := j.observed(status)
+	observed := toldOnce(j.observed(status), claims)
 	next := j.next(status, claims, open, problems)
 	seen := j.observeMonitoring(monitoring, status, claims)
 	return RunVerdict{

@@ -125,6 +125,9 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 		return false
 	}
 	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return l.Rank() != *f.Rank && l.Saves.Most() >= accomplice*f.RunGain })
+	if r.Neighbours { // by what each works in a step, which is at no place
+		return held
+	}
 	entered := false
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Unlike {

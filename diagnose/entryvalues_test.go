@@ -433,3 +433,20 @@ func TestInheritedThroughMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestInheritedFromNeighbours: where ranks meet in messages to their neighbours alone, one that is late by its times and
+// not by what it works in a step has waited for one that is.
+func TestInheritedFromNeighbours(t *testing.T) {
+	f := claimed(3, "rest", 0.3, evidence.Supported)
+	late := func(saves float64) []claim.Claim {
+		return []claim.Claim{{Kind: claim.Rank, Ranks: []int{1}, Saves: claim.Exact(saves)}}
+	}
+	for _, c := range []struct {
+		late []claim.Claim
+		want bool
+	}{{late(0.3), true}, {nil, false}, {late(0.01), false}} {
+		if got := f.inherits(&arrivals.Result{Neighbours: true, Late: c.late}); got != c.want {
+			t.Errorf("%+v: inherits %v", c.late, got)
+		}
+	}
+}

@@ -80,6 +80,7 @@ type Result struct {
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
+	Neighbours bool // ranks meet in messages to their neighbours alone, and are compared by what they work in a step
 	Apart      bool // nothing recorded connects some ranks with the others
 }
 
@@ -188,6 +189,10 @@ func (j *Job) Analyze(o Options) *Result {
 		s.set(r)
 	} else {
 		s.late(r, o, lines, steps)
+	}
+	r.Neighbours = s.meeting != nil
+	for i := range r.Places {
+		r.Places[i].Unlike = r.Places[i].Unlike && !r.Neighbours
 	}
 	r.locate(lines)
 	r.Between = s.between(lines)

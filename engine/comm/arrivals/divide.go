@@ -33,6 +33,10 @@ const differs = 0.05
 // length of a step, ns, as a recorder has it; 0: not known. Time is
 // O(calls · log calls), memory 40 bytes for each place, step and rank.
 func (s *strikes) divide(recorded int64) *division {
+	if d := s.neighbours(s.repeating()); d != nil {
+		s.meeting = d.cut
+		return d
+	}
 	places := slices.DeleteFunc(s.repeating(), s.divided)
 	waited := s.waitedFor(places)
 	at, ok := s.stepEnd(places, waited, recorded)

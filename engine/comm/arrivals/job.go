@@ -70,6 +70,7 @@ type call struct {
 	peer  int32 // rank in the group, −1
 	nth   int32 // among those of its group in its step, from 1; 0: not known
 	state comms.State
+	first bool // of its rank in a recorded step
 }
 
 func (c *call) done() bool { return c.state == comms.Completed }
@@ -170,7 +171,7 @@ func (a *adding) process(p int) rank {
 			r.status[int(groups[i])] = status{g.Enqueued, g.Completed, g.TimedOut}
 		}
 	}
-	nth := map[inStep]int32{}
+	nth, step := map[inStep]int32{}, int64(-1)
 	for i := range a.c.Calls {
 		c := &a.c.Calls[i]
 		if c.Process != p || !c.HasEnter || c.Group < 0 {
@@ -188,6 +189,8 @@ func (a *adding) process(p int) rank {
 			nth[at]++
 			made.nth = nth[at]
 		}
+		made.first = c.Step >= 0 && c.Step != step
+		step = c.Step
 		r.calls = append(r.calls, made)
 	}
 	a.number(r.calls)
@@ -338,7 +341,7 @@ func (j *Job) extend(r rank) {
 
 // identity is a call without what differs between two dumps of it.
 func identity(c call) call {
-	c.state, c.kind = 0, 0
+	c.state, c.kind, c.first = 0, 0, false
 	return c
 }
 

@@ -119,6 +119,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			*to = append(*to, s.lateRank(d, f, rank, struck))
 			l := &(*to)[len(*to)-1]
 			switch {
+			case s.meeting != nil: // its entries at one place are those of some steps
 			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
 				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e entry) int {
 					i, _ := slices.BinarySearch(steps, s.at(e)-l.Size/2)

@@ -76,7 +76,20 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 }
 
 // workBefore returns when a rank works before an entry, as since has it: also before the messages since the collective before it.
+// Of ranks that meet in messages alone it returns all of a step.
 func (s *strikes) workBefore(e entry, lag int8) (spans [][2]int64) {
+	if s.meeting != nil {
+		calls := int32(len(s.ranks[e.Process].calls))
+		step := s.meeting.step(e, s.at(e))
+		same := func(x entry) bool { return x.Call > 0 && x.Call < calls && s.meeting.step(x, s.at(x)) == step }
+		for e.Call > 1 && same(back(e, 1)) {
+			e.Call--
+		}
+		for ; same(e); e.Call++ {
+			spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, 0)), s.at(e)})
+		}
+		return spans
+	}
 	spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, lag)), s.at(e)})
 	if s.blocks == nil || s.isMessage(s.call(e)) {
 		return spans

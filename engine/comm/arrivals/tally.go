@@ -16,6 +16,8 @@ type strikes struct {
 	most  int // cohorts of the place that has most
 	// anchor of timelines that do not say when their steps began; nil: none
 	anchor *anchor
+	// meeting are the steps of ranks that meet in messages to their neighbours alone; nil: they do not.
+	meeting *cutting
 }
 
 type cell struct{ place, rank int }

@@ -1,0 +1,138 @@
+package arrivals
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// leastNeighbours is how many ranks must exchange messages in a ring or by turns for each to be one of many alike.
+const leastNeighbours = 3
+
+// neighbours divides a job whose ranks, all alike, meet in messages to their neighbours alone, as in gossip or a ring:
+// each makes as many sends and as many receives in a step as any other, which the stages of a pipeline do not. The work
+// of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
+// and these theirs, all wait for it in the end: the step is one that ends where all meet. Nil where ranks differ, or steps
+// are not recorded; places are those that repeat.
+func (s *strikes) neighbours(places []int) *division {
+	if s.blocks == nil || len(s.ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !s.divided(i) }) || !s.exchangeAlike() {
+		return nil
+	}
+	place := slices.IndexFunc(places, func(i int) bool { return s.entersAll(i) })
+	if place < 0 {
+		return nil
+	}
+	d := &division{cut: s.recordedSteps(places[place])}
+	T, R := len(d.cut.ends), len(s.ranks)
+	if T < fewest {
+		return nil
+	}
+	d.Ranks, d.Intervals, d.at = R, T, []int{places[place]}
+	for i := range s.places {
+		d.Stages = append(d.Stages, points.Stage{Name: s.kinds[s.places[i].kind].name})
+	}
+	d.Pieces = []points.Piece{{Stage: places[place]}}
+	d.Points = []points.Point{{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}
+	d.Stages = append(d.Stages, points.Stage{Name: d.Stages[places[place]].Name, Role: points.Wait})
+	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
+	for r := range s.ranks {
+		for i := 1; i < len(s.ranks[r].calls); i++ {
+			e := nth(r, i)
+			t := d.cut.step(e, s.at(e))
+			if t < 0 {
+				continue
+			}
+			w := s.work(e, s.lagOf(e, 0))
+			work[t*R+r] += w
+			spent[t*R+r] += s.at(e) - s.at(back(e, 1)) - w
+			seen[t*R+r] = true
+		}
+	}
+	d.Work, d.Spent, d.After = [][]int64{work}, [][]int64{spent}, [][]int64{make([]int64, T)}
+	d.Absent = [][]bool{complete(work, seen, R)}
+	for t := range T {
+		d.Head, d.Tail = append(d.Head, t), append(d.Tail, -1)
+	}
+	d.Arrive()
+	for r := range R {
+		host := slices.Index(s.hostNames(), s.hostOf(r))
+		d.run.Hosts = append(d.run.Hosts, host)
+	}
+	return d
+}
+
+// hostNames returns the hosts of the ranks, each once; "" for those that are not known is none.
+func (t *timed) hostNames() (names []string) {
+	for r := range t.ranks {
+		if h := t.hostOf(r); h != "" && !slices.Contains(names, h) {
+			names = append(names, h)
+		}
+	}
+	return names
+}
+
+// exchangeAlike reports whether every rank makes as many sends, and as many receives, as any other, within a tenth.
+func (s *strikes) exchangeAlike() bool {
+	var least, most [2]int
+	for r := range s.ranks {
+		var n [2]int
+		for i := range s.ranks[r].calls {
+			if e := nth(r, i); s.isReceive(e) {
+				n[0]++
+			} else if s.isSend(e) {
+				n[1]++
+			}
+		}
+		for k := range n {
+			if most[k] = max(most[k], n[k]); r == 0 || n[k] < least[k] {
+				least[k] = n[k]
+			}
+		}
+	}
+	return least[0] > 0 && least[1] > 0 && 10*least[0] >= 9*most[0] && 10*least[1] >= 9*most[1]
+}
+
+// entersAll reports whether all ranks come to a place.
+func (s *strikes) entersAll(place int) bool {
+	in := make([]bool, len(s.ranks))
+	for _, c := range s.places[place].cohorts {
+		for _, e := range c {
+			in[e.Process] = true
+		}
+	}
+	return !slices.Contains(in, false)
+}
+
+// recordedSteps cuts the calls of all ranks where their recorder did; ranks number their last step alike. It has no
+// steps where these are not recorded, or a rank makes no call in some.
+func (s *strikes) recordedSteps(place int) *cutting {
+	c := &cutting{place: place, of: make([][]stepEnd, len(s.ranks))}
+	fewest := -1
+	for r := range s.ranks {
+		calls, began := s.ranks[r].calls, false
+		for i := range calls {
+			if calls[i].first && began {
+				c.of[r] = append(c.of[r], stepEnd{call: int32(i - 1)})
+			}
+			began = began || calls[i].first
+		}
+		if n := len(c.of[r]); fewest < 0 || n < fewest {
+			fewest = n
+		}
+	}
+	var at []int64
+	for t := range fewest {
+		at = at[:0]
+		for r := range c.of {
+			at = append(at, s.at(entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+t].call}))
+		}
+		c.ends = append(c.ends, median(at))
+	}
+	for r := range c.of {
+		c.of[r] = c.of[r][len(c.of[r])-fewest:]
+		for t := range c.of[r] {
+			c.of[r][t].step = int32(t)
+		}
+	}
+	return c
+}

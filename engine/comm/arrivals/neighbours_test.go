@@ -1,0 +1,83 @@
+package arrivals
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// ring is a job whose ranks work for 40 ms in a step, and then send to the next rank and receive from the one before,
+// those of even numbers in that order and the others in the other; senders are held until the message is received. One
+// rank works for 30 ms longer; −1: none does. Where it is a chain, the first rank receives from none and the last sends
+// to none.
+func ring(seed uint64, late int, chain bool) *Job {
+	const ranks, steps = 6, 50
+	rng := rand.New(rand.NewPCG(seed, 8))
+	now := make([]float64, ranks)
+	calls := make([][]comms.Call, ranks)
+	for step := range int64(steps) {
+		for r := range now {
+			now[r] += 40 + rng.NormFloat64()
+			if r == late {
+				now[r] += 30
+			}
+		}
+		enter := func(r int, op nccl.Op, peer int) {
+			c := comms.UnknownCall(0)
+			c.Group, c.Op, c.Name, c.Seq, c.Peer, c.Step = 0, op, "gloo:"+op.String(), step+1, peer, step
+			c.Enter, c.HasEnter, c.State = int64(now[r]*ms), true, comms.Completed
+			calls[r] = append(calls[r], c)
+		}
+		for _, from := range [2]int{0, 1} { // messages of even ranks, then of odd ones
+			for a := from; a < ranks; a += 2 {
+				b := (a + 1) % ranks
+				if chain && b == 0 {
+					continue
+				}
+				enter(a, nccl.Send, b)
+				enter(b, nccl.Recv, a)
+				met := max(now[a], now[b]) + 0.1
+				now[a], now[b] = met, met
+			}
+		}
+	}
+	j := &Job{}
+	for r := range calls {
+		if err := j.Add(&comms.Record{
+			Sources:   []comms.Source{{Name: "packets"}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}},
+			Groups:    []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3, 4, 5}, Size: ranks, Enqueued: -1, Completed: -1}},
+			Calls:     calls[r],
+		}); err != nil {
+			panic(err)
+		}
+	}
+	return j
+}
+
+// TestNeighbours: of ranks that meet in messages to their neighbours alone the one that works longer in each step is
+// late by that, whichever it is; the others wait for it and for each other, and are not, nor is anybody of a healthy
+// job. Of a chain, whose ends exchange less, nobody is compared.
+func TestNeighbours(t *testing.T) {
+	for seed := range uint64(5) {
+		for late := -1; late < 6; late++ {
+			r := ring(seed, late, false).Analyze(Options{})
+			switch {
+			case !r.Neighbours:
+				t.Errorf("seed %d, rank %d late: ranks were not compared", seed, late)
+			case late < 0 && (len(r.Late) > 0 || len(r.Doubted) > 0):
+				t.Errorf("seed %d: nobody is late: %+v", seed, r.Late)
+			case late >= 0 && (len(r.Late) != 1 || r.Late[0].Rank() != late || math.Abs(float64(r.Late[0].Size)/ms-30) > 3 || r.Late[0].Steps.Count < 45):
+				t.Errorf("seed %d: %+v, want rank %d by 30 ms in every step", seed, r.Late, late)
+			case late >= 0 && math.Abs(r.Late[0].Saves.Alone-30.0/70) > 0.05:
+				t.Errorf("seed %d: saves %.3f, want %.3f", seed, r.Late[0].Saves.Alone, 30.0/70)
+			}
+			if r := ring(seed, late, true).Analyze(Options{}); r.Neighbours || len(r.Late) > 0 {
+				t.Errorf("seed %d, rank %d late in a chain: %+v", seed, late, r.Late)
+			}
+		}
+	}
+}

@@ -104,13 +104,13 @@ type Result struct {
 	groupOf  []int            // communicator of each of Groups
 }
 
-// expected is what the calls are held against: nothing, or one description of the job.
+// expected returns what the calls are held against: nothing, or one description of the job.
 func (o *Options) expected() []expectation {
 	switch {
 	case o.Calls != nil:
-		return []expectation{byMegatron(o.Calls)}
+		return []expectation{megatronExpectation(o.Calls)}
 	case o.Model != nil:
-		return []expectation{byModel(o.Model)}
+		return []expectation{modelExpectation(o.Model)}
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ type expectation struct {
 	purposes func(rank int, of *parallel.Communicator) (kind parallel.Kind, name string)
 }
 
-// byModel expects what parallelism needs.
-func byModel(m *volume.Model) expectation {
+// modelExpectation returns what parallelism needs.
+func modelExpectation(m *volume.Model) expectation {
 	return expectation{m, func(rank int, how volume.Exchange) []volume.Flow { return m.Flows(m.StageOf(rank), how) },
 		func(_ int, of *parallel.Communicator) (parallel.Kind, string) { return dimensionOf(of, m), "" }}
 }
 
-// byMegatron expects what Megatron-LM calls.
-func byMegatron(j *megatron.Job) expectation {
+// megatronExpectation returns what Megatron-LM calls.
+func megatronExpectation(j *megatron.Job) expectation {
 	return expectation{&j.Model, func(rank int, how volume.Exchange) []volume.Flow { return j.Flows(int64(rank), how) },
 		func(rank int, of *parallel.Communicator) (parallel.Kind, string) {
 			if kind, name, known := j.Purpose(int64(rank), of.Ranks); known {
@@ -65,7 +65,7 @@ func (r *Result) against(e expectation) error {
 	return nil
 }
 
-// dimensionOf is what a communicator is for. Gradients of experts go over fewer ranks than others.
+// dimensionOf returns what a communicator is for. Gradients of experts go over fewer ranks than others.
 func dimensionOf(c *parallel.Communicator, m *volume.Model) parallel.Kind {
 	if n := m.DP * m.CP / m.EP; c.Kind == parallel.DataParallel && m.EP > 1 && n > 1 && int64(c.NRanks) == n {
 		return parallel.ExpertDataParallel

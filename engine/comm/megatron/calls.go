@@ -45,22 +45,22 @@ type Call struct {
 
 // Sizes of what is not a model's.
 const (
-	barrier = 4              // PyTorch's AllReduce of one number
-	flag    = 4              // a number of 32 bits
-	double  = 8              // a number of 64 bits, or two of 32
-	clock   = 4              // a time
-	timers  = 24             // that training_log names
-	setup   = 2              // timers of setting up
-	splits  = 3              // training, validation, test
-	running = 3 * 8          // whether to train, validate, test
-	indices = 8              // of a token, its label, its position
-	masking = 4              // of a token's weight in the loss
-	logits  = 4              // of the loss, 32 bits
-	allowed = 1              // of the attention's mask, a byte
-	routed  = 1              // of the map of tokens to experts, a byte
-	counted = 8              // of the tokens for an expert
-	shares  = timers * clock // what a rank's times have
-	started = setup * clock  // what its times of set-up have
+	barrierBytes    = 4                           // PyTorch's AllReduce of one number
+	flagBytes       = 4                           // a number of 32 bits
+	pairBytes       = 8                           // a number of 64 bits, or two of 32
+	timeBytes       = 4                           // a time
+	timerCount      = 24                          // that training_log names
+	setupTimerCount = 2                           // timers of setting up
+	splitCount      = 3                           // training, validation, test
+	runFlagBytes    = 3 * 8                       // whether to train, validate, test
+	indexBytes      = 8                           // of a token, its label, its position
+	weightBytes     = 4                           // of a token's weight in the loss
+	lossBytes       = 4                           // of the loss, 32 bits
+	maskBytes       = 1                           // of the attention's mask, a byte
+	routeBytes      = 1                           // of the map of tokens to experts, a byte
+	tokenCountBytes = 8                           // of the tokens for an expert
+	timesBytes      = timerCount * timeBytes      // what a rank's times have
+	setupTimesBytes = setupTimerCount * timeBytes // what its times of set-up have
 )
 
 // table collects the rows of one rank.
@@ -95,7 +95,7 @@ func (j *Job) Calls(rank int64) []Call {
 	return t.calls
 }
 
-// units is how often a row is repeated.
+// units returns how often a row is repeated.
 func (t *table) units(per Per) int64 {
 	layers, experts := t.layers(t.place)
 	m := t.microbatches() * t.Iterations
@@ -118,6 +118,7 @@ func (t *table) units(per Per) int64 {
 	return 1
 }
 
+// rows adds rows that the job has.
 func (t *table) rows(rows ...row) {
 	for _, r := range rows {
 		c := Call{For: r.what, Group: r.group, Op: r.op, Each: r.each, Per: r.per, Bytes: r.bytes, Ranks: t.ranks(r.group), Times: r.each * t.units(r.per)}
@@ -135,17 +136,17 @@ func (t *table) rows(rows ...row) {
 	}
 }
 
-// start is what comes before the first iteration and after the last.
+// start adds what comes before the first iteration and after the last.
 func (t *table) start() {
 	t.rows(
-		row{"barriers, kernels compile", World, nccl.AllReduce, 2, Once, barrier},
-		row{"when the job began", World, nccl.AllReduce, 1, Once, double},
-		row{"barriers, dates", World, nccl.AllReduce, 5, Once, barrier},
-		row{"barriers, timers of set-up", World, nccl.AllReduce, 3, Once, barrier},
-		row{"barriers, data sets", World, nccl.AllReduce, splits, Chunk, barrier},
-		row{"whether to train, validate, test", World, nccl.Broadcast, 1, Chunk, running},
-		row{"barrier, times of set-up", World, nccl.AllReduce, 1, Once, barrier},
-		row{"times of set-up", World, nccl.AllGather, 1, Once, started},
+		row{"barriers, kernels compile", World, nccl.AllReduce, 2, Once, barrierBytes},
+		row{"when the job began", World, nccl.AllReduce, 1, Once, pairBytes},
+		row{"barriers, dates", World, nccl.AllReduce, 5, Once, barrierBytes},
+		row{"barriers, timers of set-up", World, nccl.AllReduce, 3, Once, barrierBytes},
+		row{"barriers, data sets", World, nccl.AllReduce, splitCount, Chunk, barrierBytes},
+		row{"whether to train, validate, test", World, nccl.Broadcast, 1, Chunk, runFlagBytes},
+		row{"barrier, times of set-up", World, nccl.AllReduce, 1, Once, barrierBytes},
+		row{"times of set-up", World, nccl.AllGather, 1, Once, setupTimesBytes},
 	)
 	if t.sharesEmbedding() {
 		t.rows(row{"embedding, copied to the last", Embedding, nccl.AllReduce, 1, Once, t.embedding()})
@@ -155,37 +156,37 @@ func (t *table) start() {
 // sharesEmbedding reports whether the rank has one of two copies of the word embedding.
 func (t *table) sharesEmbedding() bool { return t.PP > 1 && !t.Untied && t.atAnEnd(t.place) }
 
-// embedding is the bytes of a rank's word embedding.
+// embedding returns the bytes of a rank's word embedding.
 func (t *table) embedding() float64 { return t.size(t.Vocabulary / t.TP * t.Hidden) }
 
-// size is the bytes of parameters or activations.
+// size returns the bytes of parameters or activations.
 func (t *table) size(elements int64) float64 { return float64(elements * t.ElementBytes) }
 
-// batches are given to the ranks of TP by the first of them: on the first stage and the last, for every chunk there.
+// batches adds the tensors of a batch, which the first rank of TP gives the others: on the first stage and the last, for every chunk there.
 func (t *table) batches() {
 	tokens := float64(t.Microbatch * t.Sequence)
-	mask := row{"attention mask of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * float64(t.Sequence) * allowed}
+	mask := row{"attention mask of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * float64(t.Sequence) * maskBytes}
 	if t.first() {
-		t.rows(row{"tokens of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indices})
+		t.rows(row{"tokens of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indexBytes})
 	}
 	if t.last(t.place) {
 		t.rows(
-			row{"labels of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indices},
-			row{"weights of tokens in the loss", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * masking},
+			row{"labels of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indexBytes},
+			row{"weights of tokens in the loss", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * weightBytes},
 		)
 	}
 	if t.atAnEnd(t.place) && !t.NoMask {
 		t.rows(mask)
 	}
 	if t.first() {
-		t.rows(row{"positions of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indices})
+		t.rows(row{"positions of a batch", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * indexBytes})
 	}
 }
 
-// activations are the bytes at a layer's border.
+// activations returns the bytes at a layer's border.
 func (t *table) activations() float64 { return t.size(t.Microbatch * t.Sequence * t.Hidden) }
 
-// passes is how often a layer's forward pass is done.
+// passes returns how often a layer's forward pass is done.
 func (t *table) passes() int64 {
 	if t.Recompute {
 		return 2
@@ -193,7 +194,7 @@ func (t *table) passes() int64 {
 	return 1
 }
 
-// tensor parallelism: the two matrices of attention and the two of the feed-forward part, the embedding and the output. A matrix
+// tensor adds tensor parallelism: the two matrices of attention and the two of the feed-forward part, the embedding and the output. A matrix
 // that is split by rows adds up what it gives; one that is split by columns adds up the gradient of what it gets.
 func (t *table) tensor() {
 	if t.TP == 1 {
@@ -238,18 +239,18 @@ func (t *table) tensor() {
 	}
 }
 
-// loss is the cross entropy of logits that TP splits, called with one rank too, and its mean over DP.
+// loss adds the cross entropy of logits that TP splits, called with one rank too, and its mean over DP.
 func (t *table) loss() {
 	if !t.last(t.place) {
 		return
 	}
 	t.rows(
-		row{"cross entropy, three sums", Tensor, nccl.AllReduce, 3, Microbatch, float64(t.Microbatch * t.Sequence * logits)},
-		row{"loss", Data, nccl.AllReduce, 1, Iteration, double},
+		row{"cross entropy, three sums", Tensor, nccl.AllReduce, 3, Microbatch, float64(t.Microbatch * t.Sequence * lossBytes)},
+		row{"loss", Data, nccl.AllReduce, 1, Iteration, pairBytes},
 	)
 }
 
-// pipeline parallelism: activations to the next stage and gradients back, of each microbatch and chunk.
+// pipeline adds pipeline parallelism: activations to the next stage and gradients back, of each microbatch and chunk.
 func (t *table) pipeline() {
 	if t.PP == 1 {
 		return
@@ -270,13 +271,14 @@ func (t *table) pipeline() {
 		row{"activations, gradients", Pipeline, nccl.Recv, each, Microbatch, message},
 	)
 	sent, got := &t.calls[len(t.calls)-2], &t.calls[len(t.calls)-1]
-	if t.Virtual == 1 || t.SingleMessage {
+	if t.Virtual == 1 {
 		sent.Kernels, got.Kernels = t.joined()*t.Iterations, 0
 	}
 }
 
-// joined is the kernels of an iteration of 1F1B, where a send and a receive that are issued together run in one: those of the
-// microbatches that fill and drain the pipeline go alone, those between go with one of the other direction.
+// joined returns the kernels of an iteration of 1F1B, where a send and a receive that are issued together run in one: those of the
+// microbatches that fill and drain the pipeline go alone, those between go with one of the other direction. With virtual stages each goes by itself, so that
+// communication overlaps (--overlap-p2p-communication, the default there).
 func (t *table) joined() int64 {
 	has := func(neighbour bool) int64 {
 		if neighbour {
@@ -285,7 +287,7 @@ func (t *table) joined() int64 {
 		return 0
 	}
 	before, after := has(!t.first()), has(!t.last(t.place))
-	m := t.microbatches() * t.Virtual
+	m := t.microbatches()
 	filling := min(t.PP-t.pp-1, m)
 	kernels := 2 * filling * (before + after)
 	if m > filling {
@@ -294,7 +296,7 @@ func (t *table) joined() int64 {
 	return kernels
 }
 
-// experts: tokens go to their experts and come back, with the probabilities that weigh them, and so do their gradients.
+// experts adds expert parallelism: tokens go to their experts and come back, with the probabilities that weigh them, and so do their gradients.
 func (t *table) experts() {
 	if t.MoELayers == 0 {
 		return
@@ -302,14 +304,14 @@ func (t *table) experts() {
 	tokens := t.Microbatch * t.Sequence
 	forward := t.passes()
 	// The balance of experts is added up over the pipeline, of all layers of the model.
-	t.rows(row{"balance of experts", Pipeline, nccl.AllReduce, 1, Iteration, float64(t.Layers * clock)})
+	t.rows(row{"balance of experts", Pipeline, nccl.AllReduce, 1, Iteration, float64(t.Layers * timeBytes)})
 	if t.EP == 1 {
 		return
 	}
 	if t.Dispatcher == volume.DispatchAllGather {
 		each := t.size(tokens * t.Experts)
 		t.rows(
-			row{"map of tokens to experts", Expert, nccl.AllGather, forward, MoELayer, float64(tokens * t.Experts * routed)},
+			row{"map of tokens to experts", Expert, nccl.AllGather, forward, MoELayer, float64(tokens * t.Experts * routeBytes)},
 			row{"probabilities, forward", Expert, nccl.AllGather, forward, MoELayer, each},
 			row{"tokens, forward", Expert, nccl.AllGather, forward, MoELayer, t.activations()},
 			row{"results, forward", Expert, nccl.ReduceScatter, forward, MoELayer, t.activations()},
@@ -319,12 +321,12 @@ func (t *table) experts() {
 		)
 		return
 	}
-	t.rows(row{"tokens for each expert", Expert, nccl.AllGather, forward, MoELayer, float64(t.Experts * counted)})
+	t.rows(row{"tokens for each expert", Expert, nccl.AllGather, forward, MoELayer, float64(t.Experts * tokenCountBytes)})
 	t.exchange("tokens and results", 2*(forward+1), t.size(tokens*t.TopK*t.Hidden))
 	t.exchange("probabilities", forward+1, t.size(tokens*t.TopK))
 }
 
-// exchange is all-to-alls in each layer of experts, each a send and a receive for every rank, itself too, in one kernel; bytes
+// exchange adds all-to-alls in each layer of experts, each a send and a receive for every rank, itself too, in one kernel; bytes
 // are what a rank sends in one of them.
 func (t *table) exchange(what string, each int64, bytes float64) {
 	for _, op := range [...]nccl.Op{nccl.Send, nccl.Recv} {
@@ -342,7 +344,7 @@ func (t *table) exchange(what string, each int64, bytes float64) {
 // distributed reports whether data-parallel ranks share the optimizer's state.
 func (j *Job) distributed() bool { return j.Sharding == volume.ShardedOptimizer }
 
-// gradients of each chunk are reduced at the end of an iteration, and with a distributed optimizer updated parameters gathered.
+// gradients adds data parallelism: the gradients of each chunk are reduced at the end of an iteration, and with a distributed optimizer updated parameters gathered.
 func (t *table) gradients() {
 	for n := range t.Virtual {
 		own := t.tensorsOf(t.place, n)
@@ -350,9 +352,9 @@ func (t *table) gradients() {
 		if t.Virtual > 1 {
 			of = fmt.Sprintf(" of chunk %d", n+1)
 		}
-		t.reduced("gradients"+of, Data, t.buckets(own.dense, own.shared, t.DP))
+		t.reduce("gradients"+of, Data, t.buckets(own.dense, own.shared, t.DP))
 		if len(own.experts) > 0 {
-			t.reduced("gradients of experts"+of, ExpertData, t.buckets(own.experts, 0, t.DP/t.EP))
+			t.reduce("gradients of experts"+of, ExpertData, t.buckets(own.experts, 0, t.DP/t.EP))
 		}
 	}
 	if whole := t.whole(); t.SequenceTP && whole > 0 {
@@ -363,7 +365,8 @@ func (t *table) gradients() {
 	}
 }
 
-func (t *table) reduced(what string, group Group, buckets []int64) {
+// reduce adds the reduction of buckets over a group, and where the optimizer is distributed the gathering of what it updates.
+func (t *table) reduce(what string, group Group, buckets []int64) {
 	for _, elements := range buckets {
 		gradients := float64(elements * t.GradientBytes)
 		if !t.distributed() {
@@ -378,7 +381,7 @@ func (t *table) reduced(what string, group Group, buckets []int64) {
 	}
 }
 
-// whole is the elements of parameters that all ranks of TP have and that saw a part of each sequence: norms, and biases of
+// whole returns the elements of parameters that all ranks of TP have and that saw a part of each sequence: norms, and biases of
 // matrices that rows split.
 func (t *table) whole() (n int64) {
 	layers, _ := t.layers(t.place)
@@ -392,7 +395,7 @@ func (t *table) whole() (n int64) {
 	return n
 }
 
-// optimizer: overflow of gradients, their norm, and what all stages must agree on.
+// optimizer adds whether gradients overflowed, their norm, and what all stages must agree on.
 func (t *table) optimizer() {
 	dense, experts := ModelParallel, ExpertParallel
 	if t.distributed() {
@@ -400,29 +403,29 @@ func (t *table) optimizer() {
 	}
 	_, own := t.layers(t.place)
 	if t.FP16 {
-		t.rows(row{"overflow of gradients", dense, nccl.AllReduce, 1, Iteration, flag})
+		t.rows(row{"overflow of gradients", dense, nccl.AllReduce, 1, Iteration, flagBytes})
 		if own > 0 {
-			t.rows(row{"overflow, experts", experts, nccl.AllReduce, 1, Iteration, flag})
+			t.rows(row{"overflow, experts", experts, nccl.AllReduce, 1, Iteration, flagBytes})
 		}
 	}
-	t.rows(row{"norm of gradients", dense, nccl.AllReduce, 1, Update, flag})
+	t.rows(row{"norm of gradients", dense, nccl.AllReduce, 1, Update, flagBytes})
 	if own > 0 && !t.distributed() {
-		t.rows(row{"norm, experts", experts, nccl.AllReduce, 1, Update, flag})
+		t.rows(row{"norm, experts", experts, nccl.AllReduce, 1, Update, flagBytes})
 	}
 	t.rows(
-		row{"whether parameters changed", ModelParallel, nccl.AllReduce, 1, Iteration, flag},
-		row{"norm for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flag},
+		row{"whether parameters changed", ModelParallel, nccl.AllReduce, 1, Iteration, flagBytes},
+		row{"norm for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flagBytes},
 	)
 }
 
-// logging of an iteration's times.
+// logging adds the exchange of an iteration's times.
 func (t *table) logging() {
-	t.rows(row{"learning rate for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flag})
+	t.rows(row{"learning rate for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flagBytes})
 	if t.LogsToBoard {
-		t.rows(row{"times for TensorBoard", World, nccl.AllGather, 1, Iteration, shares})
+		t.rows(row{"times for TensorBoard", World, nccl.AllGather, 1, Iteration, timesBytes})
 	}
 	t.rows(
-		row{"barriers, interval timer", World, nccl.AllReduce, 2, Log, barrier},
-		row{"times", World, nccl.AllGather, 1, Log, shares},
+		row{"barriers, interval timer", World, nccl.AllReduce, 2, Log, barrierBytes},
+		row{"times", World, nccl.AllGather, 1, Log, timesBytes},
 	)
 }

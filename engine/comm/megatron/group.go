@@ -32,7 +32,7 @@ func (g Group) String() string { return enum.Name(groupNames, g) }
 // Names returns all of them.
 func (Group) Names() []string { return groupNames }
 
-// ranks is how many a group has.
+// ranks returns how many a group has.
 func (j *Job) ranks(g Group) int64 {
 	switch g {
 	case Tensor:
@@ -76,7 +76,7 @@ func (j *Job) leads(p place, g Group) bool {
 	return p.rank == 0
 }
 
-// members are the ranks of a rank's group, ascending.
+// members returns the ranks of a rank's group, ascending. O(ranks of the job).
 func (j *Job) members(p place, g Group) (out []int) {
 	within := p.dp / j.EP * j.EP // the first of the rank's experts
 	for rank := range j.Ranks() {
@@ -118,7 +118,7 @@ var dimensions = []struct {
 }{{Tensor, parallel.TensorParallel}, {Data, parallel.DataParallel}, {Pipeline, parallel.PipelineParallel}, {Expert, parallel.ExpertParallel},
 	{ExpertData, parallel.ExpertDataParallel}, {ModelParallel, parallel.UnknownKind}, {Embedding, parallel.UnknownKind}, {ExpertParallel, parallel.UnknownKind}, {World, parallel.UnknownKind}}
 
-// Purpose is which dimension the ranks of a communicator are, or the name of several: logs do not tell groups of the same ranks apart. Known is
+// Purpose returns which dimension the ranks of a communicator are, or the name of several: logs do not tell groups of the same ranks apart. Known is
 // false where a rank has no such group.
 func (j *Job) Purpose(rank int64, ranks []int) (kind parallel.Kind, name string, known bool) {
 	p := j.place(rank)
@@ -133,7 +133,7 @@ func (j *Job) Purpose(rank int64, ranks []int) (kind parallel.Kind, name string,
 	return parallel.UnknownKind, "", false
 }
 
-// Flows are what a rank calls on groups of several ranks, as logs are compared with it; how is how all-to-alls are written there.
+// Flows returns what a rank calls on groups of several ranks, as logs are compared with it; how says how all-to-alls are written there.
 func (j *Job) Flows(rank int64, how volume.Exchange) (out []volume.Flow) {
 	for _, c := range j.Calls(rank) {
 		if c.Ranks < 2 {

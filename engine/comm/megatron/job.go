@@ -23,20 +23,19 @@ import (
 
 // Job is a model, its layout, and the arguments of pretrain_gpt.py that change what is called.
 type Job struct {
-	volume.Model  `yaml:",inline"`
-	FP16          bool  `yaml:"fp16,omitempty"`               // with a dynamic loss scale; else bf16
-	Skipped       int64 `yaml:"skipped_iterations,omitempty"` // of the iterations: gradients overflowed, nothing was updated
-	FFN           int64 `yaml:"ffn_hidden,omitempty"`         // width within the feed-forward part; 0 is 4·hidden
-	KeyValue      int64 `yaml:"key_value_width,omitempty"`    // of grouped queries: groups × width of a head; 0 is hidden
-	Gated         bool  `yaml:"gated,omitempty"`              // --swiglu
-	NoBias        bool  `yaml:"without_bias,omitempty"`       // --disable-bias-linear
-	RMSNorm       bool  `yaml:"rms_norm,omitempty"`           // --normalization RMSNorm
-	NoPositions   bool  `yaml:"without_positions,omitempty"`  // --position-embedding-type rope or none
-	Untied        bool  `yaml:"untied,omitempty"`             // --untie-embeddings-and-output-weights
-	NoMask        bool  `yaml:"without_mask,omitempty"`       // --no-create-attention-mask-in-dataloader
-	LogInterval   int64 `yaml:"log_interval,omitempty"`       // 0 is Megatron-LM's 100
-	LogsToBoard   bool  `yaml:"timers_to_tensorboard,omitempty"`
-	SingleMessage bool  `yaml:"without_overlap_p2p,omitempty"` // --no-overlap-p2p-communication, of virtual stages
+	volume.Model `yaml:",inline"`
+	FP16         bool  `yaml:"fp16,omitempty"`               // with a dynamic loss scale; else bf16
+	Skipped      int64 `yaml:"skipped_iterations,omitempty"` // of the iterations: gradients overflowed, nothing was updated
+	FFN          int64 `yaml:"ffn_hidden,omitempty"`         // width within the feed-forward part; 0 is 4·hidden
+	KeyValue     int64 `yaml:"key_value_width,omitempty"`    // of grouped queries: groups × width of a head; 0 is hidden
+	Gated        bool  `yaml:"gated,omitempty"`              // --swiglu
+	NoBias       bool  `yaml:"without_bias,omitempty"`       // --disable-bias-linear
+	RMSNorm      bool  `yaml:"rms_norm,omitempty"`           // --normalization RMSNorm
+	NoPositions  bool  `yaml:"without_positions,omitempty"`  // --position-embedding-type rope or none
+	Untied       bool  `yaml:"untied,omitempty"`             // --untie-embeddings-and-output-weights
+	NoMask       bool  `yaml:"without_mask,omitempty"`       // --no-create-attention-mask-in-dataloader
+	LogInterval  int64 `yaml:"log_interval,omitempty"`       // 0 is Megatron-LM's 100
+	LogsToBoard  bool  `yaml:"timers_to_tensorboard,omitempty"`
 }
 
 // Of returns the job of a model whose arguments are Megatron-LM's defaults.
@@ -113,13 +112,13 @@ func (j Job) LaidOut(l parallel.Layout) Job {
 	return j
 }
 
-// microbatches is how many each rank has in an iteration.
+// microbatches returns how many each rank has in an iteration.
 func (j *Job) microbatches() int64 { return j.GlobalBatch / (j.Microbatch * j.DP) }
 
-// updates is how many iterations change parameters.
+// updates returns how many iterations change parameters.
 func (j *Job) updates() int64 { return j.Iterations - j.Skipped }
 
-// logs is how many iterations print their times.
+// logs returns how many iterations print their times.
 func (j *Job) logs() int64 { return j.Iterations / j.LogInterval }
 
 // place is where a rank is in the layout: tensor first, then experts within data, then pipeline.
@@ -136,14 +135,14 @@ func (j *Job) atAnEnd(p place) bool { return p.first() || j.last(p) }
 // hasExperts reports whether layer i of the model, from 0, has experts: they are spread as --moe-layer-freq spreads them.
 func (j *Job) hasExperts(i int64) bool { return i*j.MoELayers%j.Layers < j.MoELayers }
 
-// chunk is a stage's n-th part of the model: which layers, and whether the first and the last are the model's.
+// chunk returns the layers of a stage's n-th part of the model.
 func (j *Job) chunk(p place, n int64) (from, to int64) {
 	each := j.Layers / (j.PP * j.Virtual)
 	from = (n*j.PP + p.pp) * each
 	return from, from + each
 }
 
-// layers is how many layers a rank has, and how many of them have experts.
+// layers returns how many layers a rank has, and how many of them have experts.
 func (j *Job) layers(p place) (all, experts int64) {
 	for n := range j.Virtual {
 		from, to := j.chunk(p, n)

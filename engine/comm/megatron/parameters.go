@@ -7,7 +7,7 @@ type tensors struct {
 	shared         int64 // the word embedding that first and last stage both have; 0: none
 }
 
-// norm is the elements of a layer norm.
+// norm returns the elements of a layer norm.
 func (j *Job) norm() []int64 {
 	if j.RMSNorm {
 		return []int64{j.Hidden}
@@ -15,7 +15,7 @@ func (j *Job) norm() []int64 {
 	return []int64{j.Hidden, j.Hidden}
 }
 
-// linear is the elements of a matrix and its bias.
+// linear returns the elements of a matrix and its bias.
 func (j *Job) linear(matrix, bias int64) []int64 {
 	if j.NoBias {
 		return []int64{matrix}
@@ -23,7 +23,7 @@ func (j *Job) linear(matrix, bias int64) []int64 {
 	return []int64{matrix, bias}
 }
 
-// fed is the width that the first matrix of the feed-forward part gives.
+// fed returns the width that the first matrix of the feed-forward part gives.
 func (j *Job) fed() int64 {
 	if j.Gated {
 		return 2 * j.FFN
@@ -31,7 +31,7 @@ func (j *Job) fed() int64 {
 	return j.FFN
 }
 
-// tensorsOf are those of the n-th chunk of a rank's stage.
+// tensorsOf returns the tensors of the n-th chunk of a rank's stage.
 func (j *Job) tensorsOf(p place, n int64) (t tensors) {
 	h, tp := j.Hidden, j.TP
 	dense := func(parts ...[]int64) {
@@ -88,7 +88,7 @@ const (
 
 func roundUp(n, multiple int64) int64 { return (n + multiple - 1) / multiple * multiple }
 
-// buckets are the elements of what is reduced at once: all of a chunk's gradients, and with a distributed optimizer the shared
+// buckets returns the elements of what is reduced at once: all of a chunk's gradients, and with a distributed optimizer the shared
 // embedding by itself, padded.
 func (j *Job) buckets(elements []int64, shared, ranks int64) (out []int64) {
 	if !j.distributed() {

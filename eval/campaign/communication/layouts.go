@@ -48,11 +48,11 @@ func (l *layout) loggedBy(ranks []int64) float64 {
 // allOperations names the row of a layout's totals.
 const allOperations = "all"
 
-// LayoutTable is chapter 5 of the thesis: kernels and bytes of its eight layouts, beside what Megatron-LM's calls are for the same
+// LayoutTable makes chapter 5 of the thesis: kernels and bytes of its eight layouts, beside what Megatron-LM's calls are for the same
 // jobs, and why cells differ, by row and column.
 func LayoutTable() (*table.Table, map[[2]string]string) {
 	t := &table.Table{Title: source + ", Figures 5.4 to 5.26. Kernels and bytes of eight layouts, all ranks in 10 iterations", Keys: 2,
-		Columns: slicesOf("layout", "operation", "calls", "calls %", "GB", "GB %"),
+		Columns: layoutColumns("layout", "operation", "calls", "calls %", "GB", "GB %"),
 		Notes: []string{"Ours are the calls of Megatron-LM's training script (sfstat comm --theory megatron), as its source has them: calls are the kernels that they launch, bytes are as logged, those of calls on one rank included, which launch nothing. " +
 			"Sends are SendRecv kernels and the bytes sent. GB are of 2³⁰ bytes. A dash: below 10 MB, or not stated. All iterations of fp16 are skipped (eval/campaign/communication/thesis.yaml says why)."}}
 	why := map[[2]string]string{}
@@ -78,7 +78,8 @@ func LayoutTable() (*table.Table, map[[2]string]string) {
 	return t, why
 }
 
-func slicesOf(layout, operation, calls, callsPart, size, sizePart string) (out []table.Column) {
+// layoutColumns returns the heads of a layout table: of ours, and of the thesis.
+func layoutColumns(layout, operation, calls, callsPart, size, sizePart string) (out []table.Column) {
 	for _, prefix := range [...]string{"", "thesis: "} {
 		if prefix == "" {
 			out = append(out, table.Words(layout, operation)...)
@@ -109,6 +110,7 @@ func (l *layout) bytesReason(o *observed, ours float64) string {
 	return fmt.Sprintf("The figure divides rounded bytes, %s ÷ %s; unrounded they give %s %%.", table.Decimals(o.GB, 2), table.Decimals(l.Total.GB, 2), table.Decimals(ours, 2))
 }
 
+// knownCount returns a count, or that there is none.
 func knownCount(n float64) table.Cell {
 	if n < 0 {
 		return table.None()
@@ -116,7 +118,7 @@ func knownCount(n float64) table.Cell {
 	return table.WholeCell(int(n))
 }
 
-// OperationTable is the thesis's Tables 4.1 and 4.2: lines of the log and kernels of the trace, of each rank, beside those of
+// OperationTable makes the thesis's Tables 4.1 and 4.2: lines of the log and kernels of the trace, of each rank, beside those of
 // Megatron-LM's calls.
 func OperationTable() *table.Table {
 	t := &table.Table{Title: source + ", Tables 4.1 and 4.2. Lines and kernels of Megatron-LM's calls, of each rank", Keys: 3,

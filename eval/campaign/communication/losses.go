@@ -98,7 +98,7 @@ func sliding(window int) func(align.Process) ([]needleman.Pair, error) {
 	return func(p align.Process) ([]needleman.Pair, error) { return align.BySliding(p, window), nil }
 }
 
-// LossTable is the thesis's Table 4.5 on workloads generated as it tells of its own, and why its figures are others, by row
+// LossTable makes the thesis's Table 4.5 on workloads generated as it tells of its own, and why its figures are others, by row
 // and column.
 func LossTable() (*table.Table, map[[2]string]string, error) {
 	t := &table.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel where a fifth is lost",

@@ -41,7 +41,7 @@ var thesisRows = []struct {
 	at place // anywhere: any
 }{{of: parallel.DataParallel}, {of: parallel.PipelineParallel, at: edge}, {of: parallel.PipelineParallel, at: middle}, {of: parallel.TensorParallel}, {of: parallel.ExpertParallel}}
 
-// TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, by its theory and by the calls of Megatron-LM, and
+// TheoryTable makes the thesis's Table 5.1: its configuration computed anew, by its theory and by the calls of Megatron-LM, and
 // beside its ratios those of the recordings, of the same dimension. It also says why cells differ, by row and column.
 func TheoryTable(list []*Recording) (*table.Table, map[[2]string]string) {
 	t := &table.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
@@ -59,22 +59,22 @@ func TheoryTable(list []*Recording) (*table.Table, map[[2]string]string) {
 		observed := published().layoutNamed(row.Layout).loggedBy(row.Ranks) / observedGB
 		t.Add(table.TextCell(row.Row), table.RealCell(row.Theory), table.RealCell(theory), table.RealCell(row.Observed), table.RealCell(observed),
 			table.RealCell(row.Ratio), table.RealCell(observed/theory), table.RealCell(logged/1e9), table.RealCell(sent/1e9), table.TextCell(ratios(list, thesisRows[i].of, thesisRows[i].at)))
-		why[[2]string{row.Row, "observed"}] = rounded(observed, row.Observed)
-		why[[2]string{row.Row, "ratio"}] = quotient(row.Observed, row.Theory, observed/theory)
+		why[[2]string{row.Row, "observed"}] = roundedReason(observed, row.Observed)
+		why[[2]string{row.Row, "ratio"}] = quotientReason(row.Observed, row.Theory, observed/theory)
 	}
 	return t, why
 }
 
-// rounded says that a published figure has one digit fewer than it is printed with; "" where it has not.
-func rounded(ours, published float64) string {
+// roundedReason says that a published figure has one digit fewer than it is printed with; "" where it has not.
+func roundedReason(ours, published float64) string {
 	if table.Decimals(ours, 1) != table.Decimals(published, 1) || table.Decimals(published, 1)+"0" != table.Decimals(published, 2) {
 		return ""
 	}
 	return fmt.Sprintf("The text reads %s off its figure, and the table adds a zero; %s rounds to that.", table.Decimals(published, 1), table.Decimals(ours, 2))
 }
 
-// quotient says what the published figures give when they are divided; "" where that is neither ours nor theirs.
-func quotient(observed, theory, ours float64) string {
+// quotientReason says what the published figures give when they are divided.
+func quotientReason(observed, theory, ours float64) string {
 	return fmt.Sprintf("The published %s ÷ %s is %s; unrounded it is %s.", table.Decimals(observed, 2), table.Decimals(theory, 2), table.Decimals(observed/theory, 2), table.Decimals(ours, 2))
 }
 

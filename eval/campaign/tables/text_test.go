@@ -106,7 +106,7 @@ func TestJackknifeByHand(t *testing.T) {
 		made.Add(table.TextCell("m"), table.PartCell(hits, len(s.Runs)), table.TextCell("1/2"), table.TextCell("none"))
 		return made
 	}
-	got := s.overSeeds("made", of)
+	got := s.seedUncertainty("made", of)
 	if len(got) != 1 {
 		t.Fatalf("%+v, want the rate alone", got)
 	}
@@ -115,7 +115,7 @@ func TestJackknifeByHand(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	s.Runs = s.Runs[:1]
-	if one := s.overSeeds("made", of); one != nil {
+	if one := s.seedUncertainty("made", of); one != nil {
 		t.Errorf("one seed has %+v", one)
 	}
 }

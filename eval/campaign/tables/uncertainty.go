@@ -40,9 +40,9 @@ func numberIn(cell string) (float64, bool) {
 	return x, err == nil && !math.IsInf(x, 0)
 }
 
-// overSeeds finds the uncertainty of the figures of a table that is made of some runs. Figures that a table without one of the seeds does not have are
+// seedUncertainty finds the uncertainty of the figures of a table that is made of some runs. Figures that a table without one of the seeds does not have are
 // left out, as are tables of one seed.
-func (s *Score) overSeeds(name string, of func(*Score) *table.Table) (out []Uncertainty) {
+func (s *Score) seedUncertainty(name string, of func(*Score) *table.Table) (out []Uncertainty) {
 	var seeds []uint64
 	for _, r := range s.Runs {
 		seeds = append(seeds, r.Seed)
@@ -72,7 +72,7 @@ func (s *Score) overSeeds(name string, of func(*Score) *table.Table) (out []Unce
 	return out
 }
 
-// figuresOf are the cells of a table by row and column.
+// figuresOf returns the cells of a table by row and column.
 func figuresOf(t *table.Table) map[[2]string]string {
 	out, heads := map[[2]string]string{}, t.Heads()
 	for _, row := range t.Records() {
@@ -117,7 +117,7 @@ func (e *Evaluation) Uncertainties() (out []Uncertainty) {
 		}
 		part, _ := e.part(p.counts)
 		if len(part.Runs) > 0 {
-			out = append(out, part.overSeeds(p.name, p.of)...)
+			out = append(out, part.seedUncertainty(p.name, p.of)...)
 		}
 	}
 	return out

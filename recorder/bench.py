@@ -11,6 +11,10 @@ are gathered (KAIR's Figure 6). It needs PyTorch.
 python3 recorder/bench.py --arrivals PAIRS measures what arrivals add to a step of 200 ms
 on the training threads of eight processes: pairs of blocks with and without, in turns.
 
+python3 recorder/bench.py --accumulation PAIRS measures the throughput of eight processes whose steps
+of 200 ms have four microsteps, with stages of each microstep in order over that with stages
+summed (StageFrontier's E7): pairs of blocks, in turns.
+
 Where PyTorch is installed, also what arrivals cost by the collectives in the
 Flight Recorder's ring, all of it new: processor time of the writer's thread. A
 training thread that wants the interpreter lock waits no longer than that.
@@ -75,6 +79,8 @@ def main() -> None:
         return measure_pause(sys.argv[2])
     if sys.argv[1:2] == ["--arrivals"]:
         return measure_pairs(int(sys.argv[2]))
+    if sys.argv[1:2] == ["--accumulation"]:
+        return measure_accumulation(int(sys.argv[2]))
     print("%s %s, %s, %d repetitions" % (platform.python_implementation(), platform.python_version(), platform.machine(), REPETITIONS))
     with tempfile.TemporaryDirectory() as folder:
         perf = Recorder(os.path.join(folder, "bench"), Identity("bench"), window=100, queue=10_000)
@@ -266,6 +272,64 @@ def paired_rank(rank: int, pairs: int, folder: str) -> None:
             order = (True, False) if pair % 2 else (False, True)
             got = {on: block("%d-%d" % (pair, on), on) for on in order}
             out.write("%r %r\n" % (got[True][0] - got[False][0], got[True][1] - got[False][1]))
+    dist.destroy_process_group()
+
+
+MICROSTEPS = 4
+
+
+def measure_accumulation(pairs: int) -> None:
+    """A step sleeps in the stages of its microsteps and enters a small all-reduce in the last. A pair's ratio is that of
+    the slowest rank's times; the interval of their mean is by the normal distribution.
+    """
+    import torch.multiprocessing as processes
+
+    with tempfile.TemporaryDirectory() as folder:
+        processes.spawn(accumulating_rank, args=(pairs, folder), nprocs=RANKS)
+        of: List[List[List[float]]] = []
+        for rank in range(RANKS):
+            with open(os.path.join(folder, "%d.txt" % rank), encoding="utf-8") as f:
+                of.append([[float(x) for x in line.split()] for line in f])
+    got = [max(rows[pair][1] for rows in of) / max(rows[pair][0] for rows in of) for pair in range(pairs)]
+    mean = statistics.fmean(got)
+    half = 1.96 * statistics.stdev(got) / len(got) ** 0.5
+    print("throughput with ordered over with summed stages: %.4f [%.4f, %.4f], pairs %.4f to %.4f (%d pairs of %d steps of %d microsteps, %d processes)"
+          % (mean, mean - half, mean + half, min(got), max(got), pairs, BLOCK, MICROSTEPS, RANKS))
+
+
+def accumulating_rank(rank: int, pairs: int, folder: str) -> None:
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", store=dist.FileStore(os.path.join(folder, "store"), RANKS), rank=rank, world_size=RANKS)
+    tensor = torch.ones(8)
+
+    def block(name: str, ordered: bool) -> float:
+        with Recorder(os.path.join(folder, name), Identity("bench", rank, RANKS), window=5, accumulation=MICROSTEPS, repeated=None if ordered else []) as perf:
+            dist.barrier()
+            begin = time.perf_counter()
+            for _ in range(BLOCK):
+                with perf.step():
+                    for micro in range(MICROSTEPS):
+                        with perf.stage(DATA):
+                            pass
+                        with perf.stage(FORWARD):
+                            time.sleep(STEP_S / MICROSTEPS / 3)
+                        with perf.stage(BACKWARD):
+                            time.sleep(STEP_S / MICROSTEPS / 3 * 2)
+                            if micro == MICROSTEPS - 1:
+                                dist.all_reduce(tensor)
+                    with perf.stage(OPTIMIZER):
+                        pass
+            return time.perf_counter() - begin
+
+    with open(os.path.join(folder, "%d.txt" % rank), "w", encoding="utf-8") as out:
+        block("warm", True)
+        for pair in range(pairs):
+            order = (True, False) if pair % 2 else (False, True)
+            got = {ordered: block("%d-%d" % (pair, ordered), ordered) for ordered in order}
+            out.write("%r %r\n" % (got[True], got[False]))
     dist.destroy_process_group()
 
 

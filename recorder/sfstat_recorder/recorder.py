@@ -61,7 +61,8 @@ class Recorder:
 
     ``folder`` is made when the first packet is written. The run is named after
     it unless ``identity`` says otherwise. All ranks need the same ``stages``,
-    ``accumulation`` and ``window``, the number of steps in a packet.
+    ``accumulation`` and ``window``, the number of steps in a packet. A window ends earlier where the number of microsteps
+    of a step changes.
 
     Only the constructor raises, for arguments that make no sense. After that
     nothing that the recorder meets stops the training: spans that cannot be
@@ -143,6 +144,7 @@ class Recorder:
         self._ahead_of: Optional[AheadSpan] = None
 
         self._log_to: Optional[Callable[[Dict[str, float], int], Any]] = None
+        self._microsteps = 0  # of the step before: where that changes, a window ends
         self._missed = 0  # steps of the first window, which began later here than on other ranks
         self._windows = 0
         self._closing_ns = 0
@@ -347,6 +349,10 @@ class Recorder:
         if self._skips:
             self._skip()
             return
+        microsteps = self.stages.microsteps(self._begun)
+        if microsteps != self._microsteps and self._walls:
+            self._flush()
+        self._microsteps = microsteps
         self._durations.extend(self._row)
         self._timing.starts.append(self._start)
         self._timing.begins.extend(self._begun)

@@ -42,7 +42,7 @@ class Stages:
     stage keeps one column, which sums its microsteps, in any order.
     """
 
-    __slots__ = ("names", "accumulation", "summed", "cells", "data_cells", "count")
+    __slots__ = ("names", "accumulation", "summed", "cells", "data_cells", "count", "_of_microstep")
 
     def __init__(self, names: Sequence[str] = STAGES, accumulation: int = 1, repeated: Optional[Sequence[str]] = None) -> None:
         _check(names, accumulation)
@@ -76,6 +76,18 @@ class Stages:
             for known in {name, base}:
                 self.cells[known] = self.cells.get(known, ()) + (cell,)
         self.data_cells = tuple(i for i, name in enumerate(unfolded) if name.startswith("data."))
+        first = block[0] if block else 0
+        # The columns of each microstep, none where they are not unfolded.
+        self._of_microstep = tuple(range(first + k * len(block), first + (k + 1) * len(block)) for k in range(accumulation)) if block else ()
+
+    def microsteps(self, begun: Sequence[int]) -> int:
+        """How many microsteps a step had, by when each column began (-1: never); 0 where
+        they are not told apart.
+        """
+        for k in range(len(self._of_microstep), 0, -1):
+            if any(begun[cell] >= 0 for cell in self._of_microstep[k - 1]):
+                return k
+        return 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stages) and (self.names, self.accumulation) == (other.names, other.accumulation)

@@ -228,6 +228,27 @@ class Accumulation(LoopTest):
         self.assertEqual(sum(packet["durations_ns"][0]), 4 + 1)  # the third backward continues the second
         self.assertEqual(packet["wall_ns"], [6])
 
+    def test_another_number_of_microsteps_ends_the_window(self):
+        perf = self.recorder(accumulation=2)
+        for count in (2, 2, 1, 1, 2):
+            with perf.step():
+                for _ in range(count):
+                    self.spend(perf, FORWARD, 1)
+                    self.spend(perf, BACKWARD, 10)
+        found = self.packets(perf)
+        self.assertEqual([(p["window"], p["first_step"], len(p["durations_ns"])) for p in found], [(0, 0, 2), (1, 2, 2), (2, 4, 1)])
+        self.assertEqual([p["wall_ns"] for p in found], [[22, 22], [11, 11], [22]])
+        self.assertEqual(found[1]["durations_ns"], [[0, 1, 10, 0, 0, 0, 0, 0]] * 2)
+
+    def test_summed_microsteps_do_not_end_it(self):
+        perf = self.recorder(accumulation=2, repeated=())
+        for count in (2, 1):
+            with perf.step():
+                for _ in range(count):
+                    self.spend(perf, FORWARD, 1)
+        (packet,) = self.packets(perf)
+        self.assertEqual(len(packet["durations_ns"]), 2)
+
     def test_chosen_stages_repeat(self):
         perf = self.recorder(accumulation=2, repeated=(FORWARD, BACKWARD))
         with perf.step():

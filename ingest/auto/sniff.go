@@ -23,7 +23,7 @@ const (
 // the first row of the table that knows it.
 func sniff(head []byte) Format {
 	b := beginning{all: head, text: bytes.TrimLeft(head, " \t\r\n")}
-	b.json = len(b.text) > 0 && (b.text[0] == '{' || b.text[0] == '[' && looksLikeJSON(b.text))
+	b.json = len(b.text) > 0 && (b.text[0] == '{' && !bytes.HasPrefix(b.text, []byte("{'")) || b.text[0] == '[' && looksLikeJSON(b.text))
 	for i := range formats {
 		if know := formats[i].sniff; know != nil && know(b) {
 			return formats[i].format

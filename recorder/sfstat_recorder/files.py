@@ -23,7 +23,6 @@ class PacketFile:
         self._folder = folder
         self._name = re.sub(r"[^\w.=@+-]", "_", name)[:200] or "run"
         self._fd: Optional[int] = None
-        self._end = 0
         self._held = 0  # appends that the file holds
         self.path = ""
 
@@ -47,14 +46,14 @@ class PacketFile:
         if self._fd is None:
             self._open()
         assert self._fd is not None
+        begin = os.fstat(self._fd).st_size  # another program may have cut the file, as logrotate does
         try:
             rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._fd, rest):]
         except OSError:
-            self._cut()
+            self._cut(begin)
             raise
-        self._end += len(lines)
         self._held += 1
 
     def close(self) -> None:
@@ -67,21 +66,20 @@ class PacketFile:
         for n in range(1, _MOST_NAMES):
             path = os.path.join(self._folder, self._name + (".jsonl" if n == 1 else ".%d.jsonl" % n))
             try:
-                self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0), 0o644)
+                self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0), 0o644)
             except FileExistsError:
                 continue
-            self.path, self._end = path, 0
+            self.path = path
             return
         raise OSError("%s holds %d files of the name %s" % (self._folder, _MOST_NAMES, self._name))
 
-    def _cut(self) -> None:
+    def _cut(self, end: int) -> None:
         """Takes back what was written of a line; if even that fails, the next
         line goes to a new file.
         """
         assert self._fd is not None
         try:
-            os.ftruncate(self._fd, self._end)
-            os.lseek(self._fd, self._end, os.SEEK_SET)
+            os.ftruncate(self._fd, end)
         except OSError:
             fd, self._fd = self._fd, None
             try:

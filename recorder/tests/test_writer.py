@@ -229,6 +229,20 @@ class Files(FolderTest):
         file.close()
         self.assertEqual(self.names(), [".._a_b_c.jsonl"])
 
+    def test_cut_by_another_program(self):
+        """Nothing but whole lines stands in a file that logrotate's copytruncate emptied."""
+        file = PacketFile(self.folder, "run")
+        file.append(b"first\n")
+        os.truncate(file.path, 0)
+        file.append(b"second\n")
+        with mock.patch("os.write", side_effect=[3, OSError(errno.ENOSPC, "full")]):
+            with self.assertRaises(OSError):
+                file.append(b"third\n")
+        file.append(b"fourth\n")
+        file.close()
+        with open(file.path, "rb") as f:
+            self.assertEqual(f.read(), b"second\nfourth\n")
+
     def test_a_cut_that_fails_too(self):
         file = PacketFile(self.folder, "run")
         file.append(b"whole\n")

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -237,8 +239,14 @@ func (c *Cursor) decompress(p *page, body []byte, raw int64, s *scratch) ([]byte
 		}
 		out, err := z.DecodeAll(body, dst[:0:raw])
 		ok = err == nil && int64(len(out)) == raw
+	case format.Brotli:
+		_, err := io.ReadFull(brotli.NewReader(bytes.NewReader(body)), dst)
+		ok = err == nil
+	case format.Lz4Raw:
+		n, err := lz4.UncompressBlock(body, dst)
+		ok = err == nil && int64(n) == raw
 	default:
-		return nil, input.Bad(input.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these", codec)
+		return nil, input.Bad(input.ErrFormat, "compression %s, expected none, snappy, gzip, zstd, brotli or lz4_raw: write the file again with one of these", codec)
 	}
 	if !ok {
 		return nil, input.Bad(input.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)

@@ -80,6 +80,7 @@ type Leaf struct {
 	// Tick is the nanoseconds that 1 stands for in a column of timestamps, 0
 	// in other columns.
 	Tick     int64
+	Unsigned bool // integers of 64 bits
 	Nullable bool
 	Decimal  bool
 	Nested   bool // within a group, or repeated
@@ -182,6 +183,7 @@ func (m *metadata) findLeaves() error {
 			leaf.Type = e.Type.V
 		}
 		leaf.Decimal, leaf.Tick = meaning(e)
+		leaf.Unsigned = leaf.Type == TypeInt64 && unsigned(e)
 		m.leaves = append(m.leaves, leaf)
 	}
 	return nil
@@ -208,6 +210,14 @@ func meaning(e format.SchemaElement) (decimal bool, tick int64) {
 		}
 	}
 	return false, 0
+}
+
+// unsigned reports whether the integers of a column have no sign.
+func unsigned(e format.SchemaElement) bool {
+	if is, ok := e.LogicalType.Value.(*format.IntType); ok {
+		return !is.IsSigned
+	}
+	return e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Uint64
 }
 
 // maxDepth of nested values; Parquet's own are at most 6 deep.

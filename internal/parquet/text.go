@@ -17,6 +17,7 @@ type Text struct {
 type textColumn struct {
 	cursor    *Cursor
 	is        Type
+	unsigned  bool
 	run       Run
 	row, next int // that are given next, and the value
 }
@@ -32,7 +33,7 @@ func (f *File) Text(read func(column int) bool) (*Text, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.columns[i] = &textColumn{cursor: c, is: leaf.Type}
+		t.columns[i] = &textColumn{cursor: c, is: leaf.Type, unsigned: leaf.Unsigned}
 	}
 	return t, nil
 }
@@ -77,6 +78,9 @@ func (c *textColumn) cell() (string, error) {
 		return strconv.FormatBool(x != 0), nil
 	case c.is == TypeFloat || c.is == TypeDouble:
 		return strconv.FormatFloat(math.Float64frombits(uint64(x)), 'f', -1, 64), nil
+	}
+	if c.unsigned {
+		return strconv.FormatUint(uint64(x), 10), nil
 	}
 	return strconv.FormatInt(x, 10), nil
 }

@@ -76,7 +76,7 @@ func Set[T any](row *T, cells []string) error {
 		case reflect.Int64, reflect.Uint64, reflect.Float64, reflect.Bool:
 			err = json.Unmarshal([]byte(text), f.Addr().Interface())
 		default:
-			f.SetString(text)
+			f.SetString(strings.TrimPrefix(text, "'"))
 		}
 		if err != nil {
 			return fmt.Errorf("column %s is %q: %w", Columns[T]()[i], text, err)

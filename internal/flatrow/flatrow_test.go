@@ -3,7 +3,9 @@ package flatrow
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,5 +76,28 @@ func TestFormatOf(t *testing.T) {
 	}
 	if _, err := FormatOf("calls.txt"); err == nil {
 		t.Error("a name that says nothing is taken")
+	}
+}
+
+// TestHarmless: in CSV no text is a formula or steers a terminal, and numbers are numbers. Set has the text again.
+func TestHarmless(t *testing.T) {
+	type row struct {
+		Name string
+		N    int64
+	}
+	for name, want := range map[string]string{"=cmd|a": "'=cmd|a", "+x": "'+x", "-x": "'-x", "-1": "-1", "@a": "'@a", "'a": "''a", "a\x1b[2J": `a\x1b[2J`, "plain": "plain", "": ""} {
+		var text bytes.Buffer
+		to := NewWriter[row](&text, CSV, Mark{})
+		if err := errors.Join(to.Write(&row{name, -5}), to.Close()); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&text).ReadAll()
+		if err != nil || lines[1][0] != want || lines[1][1] != "-5" {
+			t.Errorf("%q is written as %q, %v; expected %q", name, lines[1], err, want)
+		}
+		var again row
+		if err := Set(&again, lines[1]); err != nil || again.Name != name && !strings.Contains(name, "\x1b") {
+			t.Errorf("%q is read as %q, %v", name, again.Name, err)
+		}
 	}
 }

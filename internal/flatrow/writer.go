@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // Format is how a table is stored.
@@ -52,13 +55,26 @@ func NewWriter[T any](w io.Writer, as Format, mark Mark) Writer[T] {
 	case CSV:
 		out := csv.NewWriter(w)
 		_ = out.Write(Columns[T]()) // an error comes again
-		return Writer[T]{func(row *T) error { return out.Write(Cells(row)) }, func() error { out.Flush(); return out.Error() }}
+		return Writer[T]{func(row *T) error { return out.Write(harmless(Cells(row))) }, func() error { out.Flush(); return out.Error() }}
 	case JSONLines:
 		out := json.NewEncoder(w)
 		out.SetEscapeHTML(false)
 		return Writer[T]{func(row *T) error { return out.Encode(row) }, nothing}
 	}
 	return Writer[T]{func(*T) error { return nil }, nothing}
+}
+
+// harmless changes cells so that they neither steer a terminal nor are formulas to a
+// spreadsheet, which a quote in front says. Set takes that off.
+func harmless(cells []string) []string {
+	for i, s := range cells {
+		s = glyph.Visible(s)
+		if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && strings.IndexByte("=+-@'", s[0]) >= 0 {
+			s = "'" + s
+		}
+		cells[i] = s
+	}
+	return cells
 }
 
 // rowsInGroup bounds the memory of a row group.

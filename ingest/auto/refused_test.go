@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/internal/disk"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -291,6 +292,9 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(ingesttest.Zstd(f, text)))
 	f.Add([]byte(fixture(f, "trace-slow-worker.csv")[:2000]))
 	f.Add([]byte(fixture(f, "trace-heavy-stage.parquet")))
+	for _, data := range largedata.Seeds(f, "data/cases", 64<<10) {
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, got, err := read(t, Options{Stdin: bytes.NewReader(data), Limits: ingest.Limits{Line: 1 << 20, Pending: 1 << 20, Window: 1 << 20}}, "-")
 		if err != nil && r == nil {

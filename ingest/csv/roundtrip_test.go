@@ -239,6 +239,9 @@ func TestPackets(t *testing.T) {
 // Any text is windows or an error that names the file; what was read is
 // written and read the same.
 func FuzzReader(f *testing.F) {
+	for _, data := range largedata.Seeds(f, "data/cases", 64<<10, ".csv") {
+		f.Add(string(data))
+	}
 	f.Add("step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n")
 	f.Add("run;window;step;rank;a;wall_ns;e;e.ready\nx;0;5;0;10;11;1.5;true\nx;0;7;0;10;;;\n")
 	f.Add("step\trank\t\"a\"\"\n\"\thost\trole\n1\t0\t1\t\" h\"\t\"dp=1,pp=2\"\n")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -250,6 +251,9 @@ func TestHostile(t *testing.T) {
 // Whatever a file holds: no panic, and every index in range.
 func FuzzRead(f *testing.F) {
 	f.Add(dump(2))
+	for _, data := range largedata.Seeds(f, "data/cases", 64<<10, "fr_trace_0", "fr_trace_1") {
+		f.Add(data)
+	}
 	f.Add([]byte(`{"entries":[{"profiling_name":"nccl:send 1->2","time_created_ns":17,"pg_id":3,"is_p2p":true,"p2p_seq_id":4,"frames":[{"name":"f","filename":"a.py","line":1}]}],"pg_status":{"3":{"last_enqueued_collective":"9"}},"pg_config":{"":{"ranks":"[0, 1]"}}}`))
 	f.Add([]byte("\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x07entries\x94]\x94}\x94(\x8c\x0eprofiling_name\x94\x8c\x0cgloo:barrier\x94uas."))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -35,6 +35,9 @@ func FuzzReader(f *testing.F) {
 	slices.Reverse(lines)
 	f.Add([]byte(joined(lines)))
 	f.Add([]byte(joined(lines)[:700]))
+	for _, data := range largedata.Seeds(f, "data/cases", 64<<10, ".jsonl") {
+		f.Add(data)
+	}
 	f.Add([]byte(full + "\n" + bare + "\r\n\n" + bare))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, streams := range [][]Stream{

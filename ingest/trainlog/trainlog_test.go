@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -162,6 +163,9 @@ func TestDamage(t *testing.T) {
 
 // Whatever stands in a log: no panic, and a window that is one.
 func FuzzRead(f *testing.F) {
+	for _, data := range largedata.Seeds(f, "data/cases", 64<<10, ".log") {
+		f.Add(string(data), true)
+	}
 	f.Add("[RANK 3] step 1 data_time: 0.1 time: 0.5\n[RANK 4] step 1 data_time: 0.1 time: 0.5", true)
 	f.Add("times across ranks (ms):\n  forward-compute:\n     rank  0: 13.07\n     rank  1: 18\n  forward-backward:\n     rank  0: 3\n", false)
 	f.Fuzz(func(t *testing.T, text string, ranked bool) {

@@ -3,8 +3,11 @@
 package largedata
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,4 +42,23 @@ func Need(t testing.TB, name string) string {
 		t.Skipf("%s is not here (%v): set SFSTAT_SHARED to the folder that has it", name, err)
 	}
 	return path
+}
+
+// Seeds returns the files of up to so many bytes in a folder of the data and below it whose names
+// end in one of some ways; nothing where the folder is not here. Fuzzing begins with them.
+func Seeds(t testing.TB, name string, most int64, endings ...string) (texts [][]byte) {
+	t.Helper()
+	_ = filepath.WalkDir(Path(t, name), func(path string, e fs.DirEntry, err error) error {
+		ends := func(ending string) bool { return strings.HasSuffix(path, ending) }
+		if err != nil || !e.Type().IsRegular() || len(endings) > 0 && !slices.ContainsFunc(endings, ends) {
+			return nil
+		}
+		if info, err := e.Info(); err == nil && info.Size() <= most {
+			if text, err := os.ReadFile(path); err == nil {
+				texts = append(texts, text)
+			}
+		}
+		return nil
+	})
+	return texts
 }

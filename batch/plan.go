@@ -115,6 +115,8 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 			p.refused = append(p.refused, problemOf(l.Path, l.Err))
 		case l.Skipped != "" || written(l.Path, those):
 			p.skipped++
+		case isPipe(l.Path):
+			p.refused = append(p.refused, problemOf(l.Path, notRegular))
 		default:
 			p.Files = append(p.Files, stat(l.Path))
 		}
@@ -134,6 +136,14 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 	}
 	p.divide(all, int64(max(fewChunks, chunksAhead*o.Shard.Of)))
 	return p, nil
+}
+
+// notRegular: what cannot be read a second time, or to an end.
+var notRegular = input.Bad(input.ErrType, "not a regular file: batch reads files; save what the pipe gives to one")
+
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // divide makes chunks of units, few of them at least where there are as many.

@@ -18,6 +18,7 @@ const (
 	exitBadInput    = 2 // bad usage too
 	exitFinding     = 3 // only with --fail-on
 	exitInterrupted = 130
+	exitTerminated  = 143 // as by interrupt, of SIGTERM
 )
 
 // exitError is an error that knows its exit code.

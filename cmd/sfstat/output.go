@@ -46,6 +46,13 @@ func (o *outputs) create(path string) (*atomicfile.File, error) {
 	return f, nil
 }
 
+// sweep removes what killed programs left of an output.
+func (o *outputs) sweep(path string) {
+	if path != "" && path != "-" {
+		_ = atomicfile.RemoveStaleOf(o.disk, path) // which only tidies up
+	}
+}
+
 // discard removes what has not been committed.
 func (o *outputs) discard() {
 	o.mu.Lock()
@@ -142,6 +149,7 @@ func (o *output) plain() bool {
 }
 
 func (p *program) writeTo(path string, write func(io.Writer) error) error {
+	p.outputs.sweep(path)
 	o, err := p.begin(path, "")
 	if err == nil {
 		err = o.fill(write)

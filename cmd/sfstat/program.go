@@ -74,10 +74,14 @@ func (p *program) run(app *cli.App, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- p.carryOut(ctx, app, args) }()
 	defer p.outputs.discard()
+	ended := exitInterrupted
 	select {
 	case code := <-done:
 		return code
-	case <-interrupts:
+	case by := <-interrupts:
+		if by == syscall.SIGTERM {
+			ended = exitTerminated
+		}
 	}
 	p.interrupted.Store(true)
 	cancel()
@@ -85,7 +89,7 @@ func (p *program) run(app *cli.App, args []string) int {
 		select {
 		case code := <-done:
 			if code == exitInterrupted { // it has said so
-				return code
+				return ended
 			}
 		case <-interrupts:
 		case <-time.After(windDown):
@@ -93,7 +97,7 @@ func (p *program) run(app *cli.App, args []string) int {
 	}
 	p.outputs.discard()
 	p.say("sfstat: interrupted")
-	return exitInterrupted
+	return ended
 }
 
 // carryOut runs the command and reports its error, if any, in one line. A

@@ -250,6 +250,8 @@ func (s *sink) open(run string) (*sinkFile, error) {
 			return nil, err
 		}
 		name = s.windowsName(run)
+	} else {
+		s.p.outputs.sweep(name)
 	}
 	out, err := s.p.begin(name, s.target.pack)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -54,7 +56,12 @@ func (s *sink) traceName(o *operator.Trace) string {
 
 // fileName makes the name of a run a part of a file's name.
 func fileName(run string) string {
-	return strings.ReplaceAll(run, string(filepath.Separator), "_")
+	return strings.Map(func(r rune) rune {
+		if r == filepath.Separator || r == '/' || unicode.IsControl(r) || r == utf8.RuneError {
+			return '_'
+		}
+		return r
+	}, run)
 }
 
 // writeFile writes one complete file, which gets its name with the others.

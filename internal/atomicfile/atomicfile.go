@@ -18,9 +18,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/gofrs/flock"
 
 	"github.com/sfstat/sfstat/internal/disk"
 )
@@ -31,7 +34,8 @@ type File struct {
 	file disk.File
 	dest string // what Commit names the file; "" when written in place
 
-	ended atomic.Bool // committed or discarded
+	lock  *flock.Flock // of the temporary file, which says that it is being written; nil where there is none
+	ended atomic.Bool  // committed or discarded
 }
 
 // Create begins an output that will replace path. A link is followed, so what
@@ -64,7 +68,7 @@ func CreateOn(on disk.Disk, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{on: on, file: file, dest: dest}, nil
+	return &File{on: on, file: file, dest: dest, lock: locked(file.Name())}, nil
 }
 
 // WriteFile writes what content gives under a path. Where either fails, what was
@@ -128,12 +132,35 @@ func inTermsOf(dest string, err error) error {
 // stale are the names that temporary gives.
 var stale = regexp.MustCompile(`^\..+\.[0-9a-z]{1,13}\.tmp$`)
 
+// locks reports whether files that are being written can be told by a lock. On Windows a lock
+// keeps the writer out too; there no file can be removed that is open.
+const locks = runtime.GOOS != "windows"
+
+// locked takes the lock of a temporary file; nil where the file system has none.
+func locked(name string) *flock.Flock {
+	if !locks {
+		return nil
+	}
+	lock := flock.New(name, flock.SetFlag(os.O_RDONLY))
+	if got, err := lock.TryLock(); err != nil || !got {
+		_ = lock.Close()
+		return nil
+	}
+	return lock
+}
+
+func (f *File) unlock() {
+	if f.lock != nil {
+		_ = f.lock.Close()
+	}
+}
+
 // RemoveStale removes from a folder what programs left that were killed while
-// they wrote. Nobody may be writing into it.
+// they wrote. Where the file system has locks, what is being written stays.
 func RemoveStale(on disk.Disk, dir string) error { return removeStale(on, dir, stale.MatchString) }
 
 // RemoveStaleOf removes what was left beside a file by programs that were killed
-// while they wrote it. Nobody may be writing it.
+// while they wrote it. What is being written stays as of RemoveStale.
 func RemoveStaleOf(on disk.Disk, path string) error {
 	dir, base := filepath.Split(path)
 	return removeStale(on, filepath.Join(dir, "."), func(name string) bool {
@@ -151,7 +178,16 @@ func removeStale(on disk.Disk, dir string, is func(name string) bool) error {
 		if !e.Type().IsRegular() || !is(e.Name()) {
 			continue
 		}
-		if err := on.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		path := filepath.Join(dir, e.Name())
+		lock := locked(path)
+		if locks && lock == nil {
+			continue
+		}
+		err := on.Remove(path)
+		if lock != nil {
+			_ = lock.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -180,6 +216,7 @@ func (f *File) Commit() error {
 	if !f.ended.CompareAndSwap(false, true) { // somebody else has discarded it
 		return inTermsOf(f.dest, cmp.Or(err, fs.ErrClosed))
 	}
+	defer f.unlock()
 	if closed := f.file.Close(); err == nil {
 		err = closed
 	}
@@ -198,6 +235,7 @@ func (f *File) Discard() {
 	if !f.ended.CompareAndSwap(false, true) {
 		return
 	}
+	defer f.unlock()
 	_ = f.file.Close()
 	if f.dest != "" {
 		_ = f.on.Remove(f.file.Name())

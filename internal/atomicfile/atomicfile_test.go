@@ -215,7 +215,11 @@ func TestRemoveStale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, killed, "half") // and never again
+	write(t, killed, "half")
+	if err := RemoveStale(disk.OS{}, dir); err != nil || !strings.Contains(entries(t, dir), ".out.csv.") {
+		t.Errorf("what is being written is removed: %v", err)
+	}
+	killed.unlock() // and never again, as of a program that was killed
 	for _, name := range []string{"out.csv", ".hidden", ".a.tmp", "a.b.tmp", ".out.csv.XYZ.tmp"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)

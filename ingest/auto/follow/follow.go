@@ -22,6 +22,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/disk"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // File is an input as it was at a look.
@@ -141,6 +142,11 @@ func (s *Files) Look() []*Unit {
 		info, err := s.on.Stat(l.Path)
 		if err != nil {
 			continue // it is gone by now
+		}
+		if !info.Mode().IsRegular() { // reading it may never end
+			s.Refused = append(s.Refused, auto.Problem{Path: l.Path, Err: input.At(input.Pos{File: l.Path},
+				input.Bad(input.ErrType, "not a regular file: files and folders are followed; sfstat diagnose reads a pipe"))})
+			continue
 		}
 		f, same := s.look(l.Path, info)
 		changed = changed || !same

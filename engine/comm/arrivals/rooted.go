@@ -40,11 +40,12 @@ type rootWait struct {
 	root  int32
 }
 
-// mostRoots bounds the members of which the root is looked for, the first ones, and rootWork what that takes: entries
-// that are looked at for all of them.
+// mostRoots bounds the members of which the root is looked for, the first ones, and rootEntries and rootWork what that
+// takes: entries that are looked at for each of them, and for all, in all groups.
 const (
-	mostRoots = 64
-	rootWork  = 1 << 22
+	mostRoots   = 64
+	rootEntries = 1 << 16
+	rootWork    = 1 << 21
 )
 
 // findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
@@ -64,13 +65,13 @@ func (t *timed) findRoots() {
 		}
 	}
 	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rooted) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
-		sample := of[r]
+		members := len(t.members[r.group])
+		sample := every(of[r], max(leastSample, rootEntries/members))
 		least := t.leaves(sample)
 		if least -= least / 20; len(sample) < enough {
 			least /= 4
 		}
-		members := len(t.members[r.group])
-		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members)))
+		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*len(of))))
 		best, found := rootWait{}, false
 		for _, shape := range shapesOf(t.kinds[r.kind].op) {
 			for root := range int32(roots) {
@@ -84,6 +85,20 @@ func (t *timed) findRoots() {
 			delete(t.roots, r)
 		}
 	}
+}
+
+// leastSample is how many cohorts are looked at however large they are.
+const leastSample = 8
+
+// every returns so many cohorts, of all of them at equal distances; all where they are no more.
+func every(all []cohort, most int) (out []cohort) {
+	if len(all) <= most {
+		return all
+	}
+	for i := range most {
+		out = append(out, all[i*len(all)/most])
+	}
+	return out
 }
 
 // leaves returns how much the work right after a call differs between the members of cohorts: constant differences of

@@ -15,15 +15,15 @@ import (
 type firstScreen struct {
 	what, saves, also, why, next string
 	level                        evidence.Confidence
-	found                        bool // what is a finding
+	found                        evidence.Confidence // of the finding that what names; Insufficient: none
 }
 
 // badge is how certain the finding is that the first line names; "" where it names none.
 func (a firstScreen) badge() string {
-	if !a.found {
+	if a.found == evidence.Insufficient {
 		return ""
 	}
-	return a.level.String()
+	return a.found.String()
 }
 
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
@@ -63,7 +63,10 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	if f := cmp.Or(a.First, a.Largest); f != nil {
 		out.why = say("why", cited{Finding: f, Why: &a.Why})
 	}
-	switch out.found = a.First != nil && a.Certainty > evidence.Insufficient; a.Basis {
+	if a.First != nil && a.Basis != diagnose.OnUnseen {
+		out.found = a.First.Confidence
+	}
+	switch a.Basis {
 	case diagnose.OnTooLittle:
 		name := "short " + string(a.Shortage.Of)
 		out.what, out.why = "Too little data: "+say(name, a.Shortage), say("why "+name, a.Shortage)
@@ -85,7 +88,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 			out.also = say("also", a)
 		}
 	case diagnose.OnUnseen:
-		out.level, out.found = evidence.Supported, false // amber: it is no all-clear
+		out.level = evidence.Supported // amber: it is no all-clear
 		fallthrough
 	default:
 		out.what = say("answer "+string(a.Basis), x)

@@ -21,10 +21,11 @@ const (
 	JSON
 	CSV
 	Markdown
-	LaTeX // of Tables alone
+	LaTeX  // of Tables alone
+	GitHub // the summary of a job
 )
 
-var formatNames = [...]string{"text", "json", "csv", "markdown", "latex"}
+var formatNames = [...]string{"text", "json", "csv", "markdown", "latex", "github"}
 
 func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
@@ -48,6 +49,8 @@ type Style struct {
 	Verbose bool
 	// Labels shows the labels alone.
 	Labels bool
+	// Explain shows a paragraph instead of a verdict.
+	Explain bool
 }
 
 func (s Style) width() int {
@@ -134,6 +137,8 @@ func (o Output) show(d document) error {
 		newTextWriter(&out, o.Style).document(d)
 	case Markdown:
 		writeMarkdown(&out, d)
+	case GitHub:
+		writeGitHub(&out, d)
 	default:
 		return fmt.Errorf("report: %v is not a format", o.Format)
 	}

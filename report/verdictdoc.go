@@ -22,6 +22,9 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 	if len(v.Runs) == 0 && len(v.Windows) == 0 && v.Operators == nil {
 		return append(document{headline{text: "No window could be analysed."}}, problemBlocks(problems)...)
 	}
+	if s.Explain {
+		return document{prose(Explain(&v.RunVerdict))}
+	}
 	d := answerBlocks(&v.RunVerdict)
 	if text := notRead(problems); text != "" {
 		list := d[len(d)-1].(brief)

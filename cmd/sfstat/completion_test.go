@@ -125,7 +125,7 @@ func TestBashCompletesAfterAnEqualsSign(t *testing.T) {
 COMP_WORDS=(sfstat diagnose --format = js); COMP_CWORD=4; _sfstat; echo "${COMPREPLY[@]}"
 COMP_WORDS=(sfstat diagnose --format =); COMP_CWORD=3; _sfstat; echo "${COMPREPLY[@]}"`)
 	out, err := cmd.CombinedOutput()
-	if want := "json\ntext json csv md\n"; err != nil || string(out) != want {
+	if want := "json\ntext json csv md github\n"; err != nil || string(out) != want {
 		t.Errorf("%q (%v), expected %q", out, err, want)
 	}
 }

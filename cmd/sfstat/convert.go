@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 
+	"github.com/sfstat/sfstat/archive/timeline"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/table"
@@ -23,6 +25,9 @@ func (p *program) convert(c *cli.Context) error {
 		if c.IsSet(name) {
 			return badUsage("--%s is for --follow", name)
 		}
+	}
+	if c.String("to") == "perfetto" {
+		return p.convertTimeline(c, out)
 	}
 	t, err := newTarget(out, c.String("to"))
 	if err != nil {
@@ -46,6 +51,26 @@ func (p *program) convert(c *cli.Context) error {
 		})
 		return converted(windows, traces), err
 	})
+}
+
+// convertTimeline writes the windows of all inputs as one timeline.
+func (p *program) convertTimeline(c *cli.Context, out string) error {
+	windows := 0
+	err := p.writeTo(out, func(w io.Writer) error {
+		t := timeline.New(w)
+		_, err := p.read(c, auto.WindowsOnly, func(item auto.Item) error {
+			windows++
+			return ofWindow(item.Window, t.Write(item.Window))
+		})
+		if err != nil {
+			return err
+		}
+		return t.Close()
+	})
+	if err == nil && out != "-" {
+		p.remark(c, "%s written to %s: open it in ui.perfetto.dev", table.Counted(windows, "window"), out)
+	}
+	return err
 }
 
 // converted counts what was written, of both kinds where there are both.

@@ -22,7 +22,7 @@ func (p *program) style(c *cli.Context) report.Style { return p.styleOn(c, p.des
 
 // styleOn is how text looks on to.
 func (p *program) styleOn(c *cli.Context, to any) report.Style {
-	s := report.Style{Width: p.screen(to), Verbose: c.Bool("verbose"), Labels: c.Bool("labels")}
+	s := report.Style{Width: p.screen(to), Verbose: c.Bool("verbose"), Labels: c.Bool("labels"), Explain: c.Bool("explain")}
 	if c.IsSet("width") {
 		s.Width = c.Int("width")
 	}

@@ -18,7 +18,7 @@ var synonyms = []struct {
 	{column{kind: step}, []string{"step", "global_step", "iteration", "iter", "train_step", "training_step", "_step", "step_idx", "step_id", "step_num", "step_number", "batch_idx"},
 		[]string{"iterations", "iter_num", "n_iter", "it", "update", "num_updates", "batch_id", "batch_index", "batch_num", "minibatch", "mini_batch", "batch"}},
 	{column{kind: rank}, []string{"rank", "global_rank", "world_rank", "rank_id", "dist_rank"},
-		[]string{"process_index", "process_id", "process_rank", "proc_id", "proc", "process", "worker_rank", "worker_id", "worker", "trainer_id", "gpu_id", "gpu_index", "gpu_idx", "gpu", "device_id", "device"}},
+		[]string{"process_index", "process_id", "process_rank", "proc_id", "proc", "process", "worker_rank", "worker_id", "worker", "trainer_id", "gpu_id", "gpu_index", "gpu_idx", "gpu", "cuda", "cuda_device", "device_id", "device"}},
 	{column{kind: window}, []string{"window"}, nil},
 	{column{kind: wall}, []string{"wall", "wall_time", "step_time", "iteration_time", "iter_time", "step_duration", "total_time", "total"}, nil},
 	{column{kind: attr, index: attrRun}, []string{"run", "run_name", "run_id", "job_id", "run_uuid"}, nil},

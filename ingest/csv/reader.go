@@ -290,7 +290,7 @@ func thousands(n int) string {
 func (c *Reader) nothingLeft() error {
 	pos := c.rows.Pos()
 	pos.Line, pos.Inside = c.emptied.first.line, "column "+parquet.Printable(c.layout.names[c.emptied.first.empty])
-	return input.At(pos, input.Bad(input.ErrMissing, "no row has a value in every stage, this one has none here: leave the column out where it is no stage"))
+	return input.At(pos, input.Bad(input.ErrMissing, "no row has a value in every stage, this one has none here: a number is expected, in a column of its own"))
 }
 
 // place puts an error at a column of the current row.

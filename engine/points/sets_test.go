@@ -104,3 +104,20 @@ func TestErrorsInWhatWasRecorded(t *testing.T) {
 		t.Errorf("%+v, want one of data of rank 1 in step 0", d.Errors)
 	}
 }
+
+// TestSetsOfManyRanks: of 32 ranks in 40 steps some of different sets come close to one another by chance when they leave, and the sets are found all
+// the same: in three of these jobs they are not, where half as far apart as they arrive is near.
+func TestSetsOfManyRanks(t *testing.T) {
+	var sets [][]int
+	for r := 0; r < 32; r += 4 {
+		sets = append(sets, []int{r, r + 1, r + 2, r + 3})
+	}
+	for seed := range uint64(30) {
+		s := setsJob(seed, sets, 1000)
+		s.Durations = s.Durations[:40*3*32]
+		found := Find(s, Gates{}).Within
+		if len(found) != 1 || found[0].Stage != 1 || !slices.EqualFunc(found[0].Sets, sets, slices.Equal[[]int]) {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}

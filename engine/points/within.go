@@ -96,8 +96,9 @@ func ratiosWithin(c *Steps, open bool, sets [][]int, g Gates) []float64 {
 }
 
 const (
-	// together is by what part of how they arrive two ranks of one set may differ when they leave.
-	together = 0.5
+	// together is by what part of how they arrive two ranks of one set may differ when they leave. Of many ranks in few steps two of different sets
+	// may come so close by chance; then those are looked for that differ by less, down to leastTogether.
+	together, leastTogether = 0.5, 0.1
 	// fewestChanges are too few to tell who leaves together.
 	fewestChanges = 6
 	// mostSets bounds the ranks of which sets are sought that nobody declared: pairs of ranks are compared.
@@ -105,7 +106,7 @@ const (
 )
 
 // leaving finds for each stage the sets of ranks that leave it together, though they do not arrive together: what is left of how
-// much two ranks differ from step to step is less than half. nil: there are none, all ranks leave together, or who leaves with
+// much two ranks differ from step to step is less than half, or less than that. nil: there are none, all ranks leave together, or who leaves with
 // whom does not make sets. O(Looked · stages · ranks), and where there are sets O(Looked · ranks²).
 func leaving(c *Steps, open bool) [][][]int {
 	R := c.Ranks
@@ -130,9 +131,15 @@ func leaving(c *Steps, open bool) [][][]int {
 	}
 	for k := range out {
 		if len(arrive[k]) > fewestChanges {
-			out[k] = setsOf(R, func(r, q int) bool {
-				return changes(leave[k], r, q) < together*changes(arrive[k], r, q)
-			})
+			left := make([]float64, R*R) // of how much two ranks differ
+			for r := range R {
+				for q := r + 1; q < R; q++ {
+					left[r*R+q] = changes(leave[k], r, q) / changes(arrive[k], r, q)
+				}
+			}
+			for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
+				out[k] = setsOf(R, func(r, q int) bool { return left[r*R+q] < most })
+			}
 		}
 	}
 	return out

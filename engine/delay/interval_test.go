@@ -201,6 +201,17 @@ func TestRecordEnds(t *testing.T) {
 	}
 }
 
+// TestPeerEnds: two ranks, and the other's record ends half-way: what the late one costs afterwards nobody can tell, and it may be as much as before.
+func TestPeerEnds(t *testing.T) {
+	j := job{seed: 8, ranks: 2, steps: 100, noise: 0.01}
+	run, _ := j.play(fault{ranks: []int{1}, stage: 1, ms: 60})
+	half := lacking(func(t int, _ *rand.Rand) bool { return t >= 50 })(run, 0, rand.New(rand.NewPCG(1, 1)))
+	f, full := analyzed(half, delay.Options{}).Claims[0], 60./(205+60)
+	if !slices.Equal(f.Ranks, []int{1}) || f.Ends || f.Saves.Alone > 0.6*full || math.Abs(f.Saves.Most()-full) > 0.02 {
+		t.Errorf("%+v, want rank 1 to save about %.3f, and %.3f at most", f, full/2, full)
+	}
+}
+
 // TestSampledSteps: of steps recorded alone the optimizer's time goes to the next step's arrival, and a step has its whole length.
 func TestSampledSteps(t *testing.T) {
 	j := job{seed: 9, ranks: 4, steps: 400, noise: 0.01}

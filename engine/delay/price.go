@@ -50,29 +50,37 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) 
 }
 
 // unrecorded adds to what a cause saves what it may cost in steps that its ranks did not record, and others did: as much as
-// in those recorded, and where its record ends no more than that, which it reports.
+// in those recorded, and where its record ends no more than that, which it reports. No more than that it may cost, too, where none of its peers
+// recorded anything that it could be late beside.
 func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
 	if s.Missing == nil {
 		return false
 	}
-	lost, main := 0.0, c.main()
+	own, alone, main := 0.0, 0.0, c.main()
 	for n, took := range s.took {
 		if s.Head[n] < 0 {
 			continue
 		}
 		if ends = s.Lacks(n, main.rank); ends {
-			lost += took
+			own += took
+		} else if s.onlyOne(n, main.rank) {
+			alone += took
 		}
 	}
-	if lost == 0 || lost >= s.whole {
+	if own+alone == 0 || own+alone >= s.whole {
 		return false
 	}
-	by := s.whole / (s.whole - lost)
-	saves.High, saves.AtMost = by*max(saves.Most(), saves.High), by*saves.AtMost
-	if !ends {
+	most := s.whole / (s.whole - own - alone)
+	saves.High, saves.AtMost = most*max(saves.Most(), saves.High), most*saves.AtMost
+	if by := s.whole / (s.whole - own); !ends {
 		saves.Alone, saves.After = by*saves.Alone, by*saves.After
 	}
 	return ends
+}
+
+// onlyOne reports whether no peer of a rank recorded the step of an interval's head.
+func (s *series) onlyOne(n, rank int) bool {
+	return !slices.ContainsFunc(s.peers[s.of[rank]], func(q int) bool { return q != rank && !s.Lacks(n, q) })
 }
 
 // mostTimes is the part of the steps in which a rank must be late to be late in every step.

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -136,17 +135,13 @@ func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
 	a := &accounts{o: o, series: frontier.NewSeries(o)}
 	plain := len(d.Points) == 1 && d.Every == 0 && d.Stages[d.Points[0].Stage].Role != points.Rest && len(d.Within) == 0 && d.Peers == nil && d.run.Peers == nil && first.wait == trace.DataWaitConsuming &&
 		(o.Cut == frontier.CutAuto || o.Cut == frontier.CutSync)
-	if !plain || a.rolesDiffer(first.of.w) {
+	if !plain {
 		return a
 	}
-	a.point = syncPoint(d)
+	if at := syncPoint(d); !frontier.RolesDiffer(first.of.w, *at, o) {
+		a.point = at
+	}
 	return a
-}
-
-// rolesDiffer reports whether the ranks of a window do different work.
-func (a *accounts) rolesDiffer(w *trace.Window) bool {
-	of, err := frontier.Analyze(w, a.o)
-	return err != nil || slices.Contains(of.Main.Labels, labels.RoleAwareNeeded)
 }
 
 // syncPoint is the only one of a division.

@@ -98,6 +98,20 @@ func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 	return &Analysis{Main: a.r}
 }
 
+// RolesDiffer reports whether the ranks of a window, which synchronise as those of [Brief] do, differ in the work that they do, so that no
+// account of all of them is safe. O(T·S·R) time.
+func RolesDiffer(w *trace.Window, at SyncPoint, o Options) bool {
+	o.Brief = true
+	p := &plan{o: o, given: o.Gates.OrDefault(), point: at}
+	p.w = setAside(w)
+	p.matrix = newRows(p.w, nil, nil)
+	p.matrix.findMiddles()
+	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
+	p.gates = p.scaled
+	p.settleSyncPoint()
+	return p.findRoles().mix == labels.RolesMixed
+}
+
 // analyze accounts for the plan's window; main is the account over all ranks.
 func (p *plan) analyze() (*Analysis, *accounting) {
 	a := &Analysis{}

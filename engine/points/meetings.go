@@ -22,7 +22,10 @@ const (
 	mostApart = 0.15
 	// mostOftener is how far apart ranks leave steps, at most, in which they perhaps meet as well; where they run on it is about 1.
 	mostOftener = 0.5
-	// apartAtOnce is how many meetings show that ranks do not leave them together at all.
+	// ranksOfSlope show in a single step whether they wait; mostWaiting is in how many steps they do where they meet in each, and half of which are
+	// the most where they meet in one of several.
+	ranksOfSlope, mostWaiting = 5, 0.7
+	// apartAtOnce is how many meetings show that ranks do not leave them together.
 	apartAtOnce = 3
 )
 
@@ -44,7 +47,7 @@ func (s *Steps) meetings(g Gates) Meetings {
 				continue
 			}
 			for phase := range every {
-				apart := ends[k].apart(phase, every)
+				apart := ends[k].apart(phase, every, least)
 				if apart >= least {
 					continue
 				}
@@ -74,12 +77,34 @@ func (s *Steps) longestStretch() (at [2]int) {
 	return at
 }
 
-// togetherAfter reports whether ranks leave one of some points together in every step, so that they need not be looked for in one of several: a slope is
-// shown as well by the steps alone in which ranks arrive furthest apart.
-func (s *Steps) togetherAfter(list []Point) bool {
+// meetInEach reports whether ranks leave one of some points together in every step, as far as they leave it together in any; or most steps show by
+// themselves that they wait there, of ranks enough for one to show it. A slope over all steps is shown as well by those alone in which they arrive
+// furthest apart.
+func (s *Steps) meetInEach(list []Point, g Gates) bool {
 	return slices.ContainsFunc(list, func(p Point) bool {
-		return p.Evidence >= Shown && s.leftAt(p.Stage, s.longestStretch()).apart(0, 1) < mostApart
+		if p.Evidence < Shown {
+			return false
+		}
+		left := s.leftAt(p.Stage, s.longestStretch())
+		return left.apart(0, 1, mostOftener) < mostOftener || s.Ranks >= ranksOfSlope && left.waiting(g) >= mostWaiting
 	})
+}
+
+// waiting returns the part of the steps in which a rank that arrives later stays for less.
+func (l *lefts) waiting(g Gates) float64 {
+	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
+	waiting := 0
+	for t := 1; t < l.steps; t++ {
+		l.at(t, 1, arrive, leave, own)
+		xx, xy := 0.0, 0.0
+		for r, x := range arrive {
+			xx, xy = xx+x*x, xy+x*(leave[r]-x)
+		}
+		if xy < g.Slope*xx {
+			waiting++
+		}
+	}
+	return float64(waiting) / float64(max(1, l.steps-1))
 }
 
 // lefts are when ranks leave a stage, and how long they were in it, in steps that follow one another.
@@ -124,11 +149,11 @@ func (l *lefts) at(step, every int, arrive, leave []float64, own []int64) {
 }
 
 // apart returns how far ranks leave the meetings of a phase apart, as a part of how far apart they arrive at them, in the median of the
-// meetings: a few late arrivals say nothing of the others. 1 or more where they do not leave together at all.
-func (l *lefts) apart(phase, every int) float64 {
+// meetings: a few late arrivals say nothing of the others. 1 where they leave the first ones, or most of them, further apart than is asked for.
+func (l *lefts) apart(phase, every int, most float64) float64 {
 	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
-	var of []float64
-	tighter := false
+	of := make([]float64, 0, (l.steps-phase)/every)
+	further, first := 0, math.Inf(1)
 	for t := phase + every; t < l.steps; t += every {
 		l.at(t, every, arrive, leave, own)
 		before, after := 0.0, 0.0
@@ -139,8 +164,13 @@ func (l *lefts) apart(phase, every int) float64 {
 		if before > float64(l.ranks) { // a nanosecond of each
 			ratio = math.Sqrt(after / before)
 		}
-		tighter = tighter || ratio < 1
-		if of = append(of, ratio); len(of) == apartAtOnce && !tighter {
+		if ratio >= most {
+			further++
+		}
+		if len(of) < apartAtOnce {
+			first = min(first, ratio)
+		}
+		if of = append(of, ratio); len(of) == apartAtOnce && first >= 2*most || 2*further > cap(of) {
 			return 1
 		}
 	}
@@ -153,12 +183,12 @@ func (l *lefts) apart(phase, every int) float64 {
 // oftener reports whether ranks perhaps meet in other steps as well, if not so clearly: in all those of another phase, or in one of fewer steps.
 func (l *lefts) oftener(phase, every int) bool {
 	for other := range every {
-		if other != phase && l.apart(other, every) < mostOftener {
+		if other != phase && l.apart(other, every, mostOftener) < mostOftener {
 			return true
 		}
 	}
 	for n := 1; n < every; n++ {
-		if every%n == 0 && l.apart(phase%n, n) < mostOftener {
+		if every%n == 0 && l.apart(phase%n, n, mostOftener) < mostOftener {
 			return true
 		}
 	}
@@ -205,7 +235,7 @@ func (l *lefts) slope(k int, g Gates, of func(step int) (since int, counts bool)
 func (l *lefts) phaseOf(every int) (phase int) {
 	least := 1.0
 	for i := range every {
-		if apart := l.apart(i, every); apart < least {
+		if apart := l.apart(i, every, least); apart < least {
 			phase, least = i, apart
 		}
 	}

@@ -291,7 +291,7 @@ func find(s *Steps, g Gates) Found {
 	if slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence == Shown && c.coarse(p.Stage) }) {
 		found.Points = c.byRole(found.Slopes, func(Point) bool { return true })
 	}
-	if named < 0 && s.Missing == nil && len(found.Within) == 0 && !recorded.togetherAfter(found.Points) {
+	if named < 0 && s.Missing == nil && len(found.Within) == 0 && !recorded.meetInEach(found.Points, g) {
 		if found.Meetings = recorded.meetings(g); found.Meetings.Every > 0 {
 			found.Points, found.Perhaps = nil, nil
 		}

@@ -131,14 +131,17 @@ func leaving(c *Steps, open bool) [][][]int {
 	}
 	for k := range out {
 		if len(arrive[k]) > fewestChanges {
-			left := make([]float64, R*R) // of how much two ranks differ
-			for r := range R {
-				for q := r + 1; q < R; q++ {
-					left[r*R+q] = changes(leave[k], r, q) / changes(arrive[k], r, q)
+			left := make(map[[2]int]float64) // of how much two ranks differ, of those that were compared
+			apart := func(r, q int) float64 {
+				x, known := left[[2]int{r, q}]
+				if !known {
+					x = changes(leave[k], r, q) / changes(arrive[k], r, q)
+					left[[2]int{r, q}] = x
 				}
+				return x
 			}
 			for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
-				out[k] = setsOf(R, func(r, q int) bool { return left[r*R+q] < most })
+				out[k] = setsOf(R, func(r, q int) bool { return apart(r, q) < most })
 			}
 		}
 	}

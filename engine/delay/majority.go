@@ -71,9 +71,13 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 	return c, c.Saves.Alone >= o.MinGain
 }
 
-// timesOf returns what a rank takes in a piece beside the terms, in the intervals in which it was recorded.
+// levelTimes are enough to tell a rank's level.
+const levelTimes = 128
+
+// timesOf returns what a rank takes in a piece beside the terms, in intervals in which it was recorded, at equal distances where there are many.
 func (s *series) timesOf(k, r int) (out []float64) {
-	for n := range s.Intervals {
+	out = make([]float64, 0, min(s.Intervals, 2*levelTimes))
+	for n := 0; n < s.Intervals; n += max(1, s.Intervals/levelTimes) {
 		if s.Step(n, k) >= 0 {
 			out = append(out, float64(s.rest[k][n*s.Ranks+r]))
 		}

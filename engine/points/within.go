@@ -101,6 +101,8 @@ const (
 	together, leastTogether = 0.5, 0.1
 	// fewestChanges are too few to tell who leaves together.
 	fewestChanges = 6
+	// mostChanges are enough to tell.
+	mostChanges = 64
 	// mostSets bounds the ranks of which sets are sought that nobody declared: pairs of ranks are compared.
 	mostSets = 256
 )
@@ -148,10 +150,11 @@ func leaving(c *Steps, open bool) [][][]int {
 	return out
 }
 
-// changes returns the median change from step to step of how much two ranks differ.
+// changes returns the median change from step to step of how much two ranks differ, of some steps where there are many.
 func changes(v [][]float64, r, q int) float64 {
-	out := make([]float64, 0, len(v))
-	for t := 1; t < len(v); t++ {
+	by := 1 + len(v)/mostChanges
+	out := make([]float64, 0, mostChanges)
+	for t := 1; t < len(v); t += by {
 		out = append(out, math.Abs(v[t][r]-v[t][q]-v[t-1][r]+v[t-1][q]))
 	}
 	return robust.Median(out)

@@ -138,7 +138,8 @@ func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
 	if !plain {
 		return a
 	}
-	if at := syncPoint(d); !frontier.RolesDiffer(first.of.w, *at, o) {
+	at := syncPoint(d)
+	if differ, err := frontier.RolesDiffer(first.of.w, *at, o); err == nil && !differ {
 		a.point = at
 	}
 	return a

@@ -99,17 +99,20 @@ func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 }
 
 // RolesDiffer reports whether the ranks of a window, which synchronise as those of [Brief] do, differ in the work that they do, so that no
-// account of all of them is safe. O(T·S·R) time.
-func RolesDiffer(w *trace.Window, at SyncPoint, o Options) bool {
+// account of all of them is safe. It fails on options that do not fit the window. O(T·S·R) time.
+func RolesDiffer(w *trace.Window, at SyncPoint, o Options) (bool, error) {
 	o.Brief = true
 	p := &plan{o: o, given: o.Gates.OrDefault(), point: at}
 	p.w = setAside(w)
 	p.matrix = newRows(p.w, nil, nil)
+	if err := o.fit(p.matrix.names); err != nil {
+		return false, err
+	}
 	p.matrix.findMiddles()
 	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	p.settleSyncPoint()
-	return p.findRoles().mix == labels.RolesMixed
+	return p.findRoles().mix == labels.RolesMixed, nil
 }
 
 // analyze accounts for the plan's window; main is the account over all ranks.
@@ -216,12 +219,8 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		p.gates = p.given
 	}
 	names := p.matrix.names
-	S := len(names)
-	if o.Baseline == Reference && len(o.Reference) != S {
-		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), S, names)
-	}
-	if o.SyncAfter != "" && !slices.Contains(names, o.SyncAfter) {
-		return nil, &UnknownStageError{o.SyncAfter, names}
+	if err := o.fit(names); err != nil {
+		return nil, err
 	}
 	if s.before != nil {
 		p.apart = s.before.apart
@@ -231,6 +230,17 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	p.roles = p.findRoles()
 	p.takeBaseline()
 	return p, nil
+}
+
+// fit reports the first option that does not fit stages.
+func (o Options) fit(stages []string) error {
+	switch {
+	case o.Baseline == Reference && len(o.Reference) != len(stages):
+		return fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), len(stages), stages)
+	case o.SyncAfter != "" && !slices.Contains(stages, o.SyncAfter):
+		return &UnknownStageError{o.SyncAfter, stages}
+	}
+	return nil
 }
 
 // findSyncPoint finds where the ranks synchronise, and how their clocks differ.

@@ -62,7 +62,7 @@ func TestGrowth(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			few, many := c.make(c.small), c.make(16*c.small)
 			least := min(took(append(c.args, few)...), took(append(c.args, few)...))
-			if got := took(append(c.args, many)...); got > 2*16*least {
+			if got := took(append(c.args, many)...); got > 3*16*least { // caches hold the small one; what grows by its square takes 256 times as long
 				t.Errorf("%v for %d, %v for sixteen times as many", least, c.small, got)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
@@ -65,6 +66,7 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
 	out.P, out.Incidents = f.P, f.Steps.Incidents
 	j.modelEvidence(f, &out, at)
+	out.lackIf(f.Certainty == claim.Event && f.Size < delay.InUnits*m.Unit, evidence.Lack{Reason: evidence.TimesRounded, AtMost: evidence.Ambiguous})
 	return out
 }
 

@@ -129,12 +129,13 @@ func embracing(w *trace.Window) int {
 		return -1
 	}
 	could := inners(S)
-	until := make([]float64, S+1)
+	until, total := make([]float64, S+1), make([]float64, S)
 	for t := range w.Steps() {
 		step := w.Step(t)
 		for r := range R {
 			for s := range S {
 				until[s+1] = until[s] + float64(step[s*R+r])
+				total[s] += float64(step[s*R+r])
 			}
 			could = slices.DeleteFunc(could, func(c inner) bool {
 				d, others := until[c.around+1]-until[c.around], until[c.to]-until[c.from]
@@ -149,11 +150,24 @@ func embracing(w *trace.Window) int {
 		}
 	}
 	for _, c := range could {
+		if c.within(total) < 2 { // one other that takes as long is none that is inside
+			continue
+		}
 		if c.to-c.from == S || c.rest.variance() < follows*follows*c.own.variance() {
 			return c.around
 		}
 	}
 	return -1
+}
+
+// within returns how many of the others took any time, by what each took in all.
+func (c *inner) within(total []float64) (n int) {
+	for s := c.from; s < c.to; s++ {
+		if s != c.around && total[s] > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // take adds a step of a rank, whose stages end at those times.

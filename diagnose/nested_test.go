@@ -73,6 +73,10 @@ func TestContains(t *testing.T) {
 			f, b := base(s, r)
 			return []int64{b - f, f, b + int64(s%2)*3_000}
 		}, ""},
+		"as long as the only other": {false, []string{"data", "forward", "backward", "optim"}, func(s, r int) []int64 {
+			f, _ := base(s, r)
+			return []int64{0, f, f, 0}
+		}, ""},
 		"two alike": {false, []string{"forward", "backward"}, func(s, r int) []int64 {
 			f, _ := base(s, r)
 			return []int64{f, f}

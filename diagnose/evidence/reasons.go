@@ -34,6 +34,7 @@ const (
 	WithinOneRole    Reason = "within_one_role"
 	MicrostepsSummed Reason = "accumulation_summed"
 	LimitUnknown     Reason = "limit_unknown"
+	TimesRounded     Reason = "times_rounded"   // the delay is not twice the unit of the recorded times
 	DumpIncomplete   Reason = "dump_incomplete" // a dump is missing, or does not say when it was written
 )
 
@@ -48,4 +49,4 @@ func (Reason) Names() []string {
 
 var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
 	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, NobodyWaits, SyncLikely, NoWallTime, Incomplete,
-	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, DumpIncomplete}
+	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, TimesRounded, DumpIncomplete}

@@ -29,7 +29,8 @@ type Stretch struct {
 	apart   bool // sets of ranks synchronise, and not all
 	errors  []points.Error
 	steps   int
-	every   int // steps of an interval
+	every   int   // steps of an interval
+	unit    int64 // that times are rounded to, where that is coarse, ns
 	startUp int
 	alone   bool    // there is one rank
 	joint   float64 // ns that go when every rank that is late for certain is fixed
@@ -147,8 +148,9 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.perhaps = s.unsure(out.late, o)
 	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(run, o)...)
-	out.late = eachStep(append(out.late, s.majority(o)...), out.every)
-	out.perhaps = eachStep(out.perhaps, out.every)
+	out.late = append(out.late, s.majority(o)...)
+	out.unit = s.unit(o)
+	out.late, out.perhaps = eachStep(doubtRounded(out.late, out.unit), out.every), eachStep(out.perhaps, out.every)
 	out.trend, out.lost = s.trend(), s.lost()
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
@@ -195,13 +197,13 @@ func Join(list []*Stretch, o Options) *Result {
 	if first.alone {
 		out.Alone = t.alone(first, len(out.Stages))
 	}
-	out.Every = first.every
+	out.Every, out.Unit = first.every, first.unit
 	out.Whole, out.Step, out.Joint = int64(t.whole)*int64(first.every), int64(t.step), joint/max(1, t.whole)
 	out.Claims = ofRun(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
 		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Claims = append(out.Claims, eachStep(t.common(o), first.every)...)
+	out.Claims = append(out.Claims, eachStep(doubtRounded(t.common(o), first.unit), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)

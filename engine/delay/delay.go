@@ -129,6 +129,7 @@ type Result struct {
 	Points  []points.Point // where ranks synchronise
 	Errors  []points.Error // values that are none
 	Every   int            // ranks synchronise in one step of so many
+	Unit    int64          // that times are rounded to, ns; 0: to less than a tenth of what is worth acting on, or not at all
 	Within  bool           // ranks synchronise in sets only, and are compared with those of their own
 	Claims  []claim.Claim  // the largest saving first
 	Steps   int            // that were looked at

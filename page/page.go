@@ -38,6 +38,8 @@ type Run struct {
 	Drawn    []Drawn `json:"drawn"`
 	AllDrawn bool    `json:"all_drawn"` // every step is
 	Fixes    []Fix   `json:"fixes"`
+	Since    []Since `json:"since"`  // when findings struck
+	Places   []Seen  `json:"places"` // what the recording shows of each place of a step
 	Windows  []Part  `json:"windows"`
 
 	Latent    *Latent   `json:"latent"`    // who differs by more than a margin; nil: nobody
@@ -127,19 +129,40 @@ type Fix struct {
 	Gain  float64 `json:"gain"` // of the run
 }
 
+// Since is when a finding struck.
+type Since struct {
+	Who     string `json:"who"`
+	Stage   string `json:"stage"`
+	In      int    `json:"in"`    // position in Run.Stages of Stage; −1: none
+	Ranks   []int  `json:"ranks"` // whom it names, by position in Run.Ranks; none: a stage on all of them
+	First   int64  `json:"first"` // step
+	Last    int64  `json:"last"`
+	Count   int    `json:"count"` // of the steps that were compared
+	Of      int    `json:"of"`
+	Pattern string `json:"pattern"`
+	Period  int    `json:"period"` // steps from one to the next; 0: not always as many
+}
+
+// Seen is what the recording shows of a place of a step.
+type Seen struct {
+	Stage string `json:"stage"`    // "": anywhere
+	Found int64  `json:"found_ns"` // least delay of one rank that is found; 0: none is
+	Hides int64  `json:"hides_ns"` // largest that is not shown; 0: none, or not known
+	Why   string `json:"why"`      // not
+}
+
 // Part is how one window was read.
 type Part struct {
-	Window   int64    `json:"window"`
-	First    int64    `json:"first"`
-	Steps    int      `json:"steps"`
-	Ranks    int      `json:"ranks"`
-	Missing  int      `json:"missing"`
-	Cut      string   `json:"cut"`
-	Makespan int64    `json:"makespan_ns"`
-	Residual float64  `json:"closure_residual_share"`
-	Overlap  float64  `json:"overlap_error_share"`
-	Gathered bool     `json:"gather_ok"`
-	Labels   []string `json:"labels"`
+	Window   int64   `json:"window"`
+	First    int64   `json:"first"`
+	Steps    int     `json:"steps"`
+	Ranks    int     `json:"ranks"`
+	Missing  int     `json:"missing"`
+	Cut      string  `json:"cut"`
+	Makespan int64   `json:"makespan_ns"`
+	Residual float64 `json:"closure_residual_share"`
+	Overlap  float64 `json:"overlap_error_share"`
+	Gathered bool    `json:"gather_ok"`
 }
 
 // Latent is which ranks differ from their peers by more than a margin in what they work by themselves.

@@ -107,6 +107,32 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// TestSince: a finding says by positions of the page whom it names, in which stage and steps; one that is not sure, and one whose
+// steps are not known, has no strip. What a recording shows of a place is that of the verdict.
+func TestSince(t *testing.T) {
+	one, two := 1, 2
+	found := func(c evidence.Confidence, rank *int, first int64) diagnose.Finding {
+		f := diagnose.Finding{Place: diagnose.Place{Rank: rank, Stage: "model.backward_cpu_wall"}, Confidence: c}
+		f.Struck = diagnose.Struck{Count: 2, Of: 4, First: first, Last: 13, Pattern: diagnose.PatternWindow}
+		return f
+	}
+	v := &diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job",
+		Findings: []diagnose.Finding{found(evidence.Strong, &two, 12), found(evidence.Insufficient, &one, 12), found(evidence.Strong, &one, -1)},
+		Coverage: []answer.Coverage{{Stage: "data", Seen: true, Least: 3}, {Hides: 7, Reason: answer.NoPeers}}}}
+	b := New(asRecorded)
+	if err := b.Add(window(3, 10, 4, stall(12, 2))); err != nil {
+		t.Fatal(err)
+	}
+	r := first(t, b, v)
+	want := []Since{{Who: "rank 2", Stage: r.Since[0].Stage, In: 1, Ranks: []int{2}, First: 12, Last: 13, Count: 2, Of: 4, Pattern: "window"}}
+	if !reflect.DeepEqual(r.Since, want) {
+		t.Errorf("got %+v, want %+v", r.Since, want)
+	}
+	if want := []Seen{{Stage: "data", Found: 3}, {Hides: 7, Why: "no rank to compare"}}; !reflect.DeepEqual(r.Places, want) {
+		t.Errorf("got %+v, want %+v", r.Places, want)
+	}
+}
+
 // TestDrawnStep: the others wait for rank 1 from the end of data until it arrives.
 func TestDrawnStep(t *testing.T) {
 	r := built(t, []*trace.Window{window(3, 10, 4, stall(12, 1))}, 1)

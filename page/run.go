@@ -45,7 +45,7 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 // uncharted is a run without charts.
 func uncharted(v *diagnose.RunVerdict) Run {
 	return Run{Name: glyph.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Culprit: -1, Named: []int{}, Drawn: []Drawn{},
-		Fixes: []Fix{}, Windows: []Part{}}
+		Fixes: []Fix{}, Since: []Since{}, Places: []Seen{}, Windows: []Part{}}
 }
 
 func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
@@ -68,7 +68,7 @@ func culprit(v *diagnose.RunVerdict, stages []Stage) int {
 
 func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 	out := uncharted(v)
-	out.Fixes, out.Windows, out.Latent = fixes(v), parts(v), latentOf(v)
+	out.Fixes, out.Places, out.Windows, out.Latent = fixes(v), places(v), parts(v), latentOf(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.ofTraced(v, &out)
@@ -92,6 +92,7 @@ func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 		return out, nil
 	}
 	out.Steps = o.steps()
+	out.Since = o.since(v, out.Stages)
 	if o.enteredSteps(&e, out.Steps); out.Steps.Entered {
 		shaded := *o.run // a page may be asked for again
 		shaded.drawn = slices.Clone(o.drawn)
@@ -343,6 +344,47 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	return out
 }
 
+// mostSince of the findings have a strip.
+const mostSince = 4
+
+// since returns when the findings struck whose steps are known, in their order.
+func (o *outline) since(v *diagnose.RunVerdict, stages []Stage) []Since {
+	out := []Since{}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if f.Confidence < evidence.Ambiguous || f.Struck.First < 0 || f.Struck.Count == 0 || len(out) == mostSince {
+			continue
+		}
+		s := Since{Who: report.Who(f), Stage: report.Where(f), Ranks: []int{}, First: f.Struck.First, Last: f.Struck.Last, Count: f.Struck.Count, Of: f.Struck.Of,
+			Pattern: f.Struck.Pattern.String(), Period: f.Struck.Period}
+		s.In = slices.IndexFunc(stages, func(x Stage) bool { return x.Name == glyph.Visible(f.Stage) })
+		ids := f.Ranks
+		if f.Rank != nil && len(ids) == 0 {
+			ids = []int{*f.Rank}
+		}
+		for _, id := range ids {
+			if at, ok := o.place[id]; ok && o.at[at] >= 0 {
+				s.Ranks = append(s.Ranks, o.at[at])
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// places returns what the recording shows of the places of a step.
+func places(v *diagnose.RunVerdict) []Seen {
+	out := []Seen{}
+	for _, c := range v.Coverage {
+		s := Seen{Stage: glyph.Visible(c.Stage), Found: c.Least, Hides: c.Hides}
+		if !c.Seen {
+			s.Why = report.WhyUnseen(c)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // gain is what a stage at its baseline saves, with the waits that it induces
 // where these are known.
 func gain(s frontier.Stage) float64 {
@@ -366,10 +408,7 @@ func parts(v *diagnose.RunVerdict) []Part {
 	}
 	for _, m := range accounts[:min(mostParts, len(accounts))] {
 		p := Part{Window: m.Window, First: m.FirstStep, Steps: m.Steps, Ranks: len(m.Ranks), Missing: len(m.Quality.Missing), Cut: m.Cut.String(), Makespan: m.Makespan,
-			Residual: m.Quality.ClosureResidual, Overlap: m.Quality.OverlapError, Gathered: m.Quality.GatherOK, Labels: []string{}}
-		for _, l := range m.Labels {
-			p.Labels = append(p.Labels, l.String())
-		}
+			Residual: m.Quality.ClosureResidual, Overlap: m.Quality.OverlapError, Gathered: m.Quality.GatherOK}
 		out = append(out, p)
 	}
 	return out

@@ -104,7 +104,7 @@ func headlineHTML(out *bytes.Buffer, h headline) {
 		table.Element(out, "p", class, h.text)
 		return
 	}
-	fmt.Fprintf(out, `<p class="%s">%s `, class, template.HTMLEscapeString(glyph.Visible(h.text)))
+	fmt.Fprintf(out, `<p class="%s">%s `, class, table.Prose(h.text))
 	table.Element(out, "span", "badge", h.badge)
 	out.WriteString("</p>")
 }

@@ -139,12 +139,15 @@ func coverageBlocks(v *diagnose.RunVerdict) document {
 			hides = table.RealCell(float64(c.Hides))
 		}
 		if !c.Seen {
-			seen, why, needs = "no", say("unseen "+string(c.Reason), c), strings.ReplaceAll(string(c.Needs), "_", " ")
+			seen, why, needs = "no", WhyUnseen(c), strings.ReplaceAll(string(c.Needs), "_", " ")
 		}
 		t.Row(cmp.Or(c.Stage, "anywhere"), seen, found, hides, why, needs)
 	}
 	return section("What this recording shows", t.Tidy())
 }
+
+// WhyUnseen returns why a place is not seen, in a few words.
+func WhyUnseen(c answer.Coverage) string { return say("unseen "+string(c.Reason), c) }
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out
 // stand in the line on the input, and what the headline said is not said again.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -65,8 +66,16 @@ func Element(out *bytes.Buffer, name, class, text string) {
 	if class != "" {
 		fmt.Fprintf(out, ` class="%s"`, class)
 	}
-	fmt.Fprintf(out, ">%s</%s>", template.HTMLEscapeString(glyph.Visible(text)), name)
+	fmt.Fprintf(out, ">%s</%s>", Prose(text), name)
 }
+
+// Prose returns text escaped for HTML, in which no line breaks between a number and its unit.
+func Prose(text string) string {
+	return measures.ReplaceAllString(template.HTMLEscapeString(glyph.Visible(text)), "$1\u00a0$2")
+}
+
+// measures are numbers with their units.
+var measures = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h|[kKMGTP]?i?B(?:/s)?)\b)`)
 
 // HTMLTerms writes names and what there is to say about each.
 func HTMLTerms(out *bytes.Buffer, class string, list []glyph.Term) {

@@ -1,5 +1,6 @@
 import { blamed, longest, named, stageColours } from './colour.js';
 import { brief, count, length, percent } from './format.js';
+import { el } from './dom.js';
 import { heat } from './map.js';
 import { awaited, briefly, nameOf, nounOf, stepsOf } from './selection.js';
 import { change } from './state.js';
@@ -120,8 +121,81 @@ export function fixes(run, sel) {
 export function quality(run) {
 	return {
 		columns: [{ head: 'window', number: true }, { head: 'first step', number: true }, { head: 'steps', number: true }, { head: 'ranks', number: true }, { head: 'missing', number: true },
-			{ head: 'cut' }, { head: 'a step', number: true }, { head: 'in no stage', number: true }, { head: 'counted twice', number: true }, { head: 'gathered' }, { head: 'labels' }],
+			{ head: 'cut' }, { head: 'a step', number: true }, { head: 'in no stage', number: true }, { head: 'counted twice', number: true }, { head: 'gathered' }],
 		rows: run.windows.map((w) => [w.window, w.first, count(w.steps), count(w.ranks), count(w.missing), w.cut, length(w.makespan_ns / Math.max(1, w.steps)),
-			percent(w.closure_residual_share), percent(w.overlap_error_share), w.gather_ok ? 'yes' : 'no', w.labels.join(', ')]),
+			percent(w.closure_residual_share), percent(w.overlap_error_share), w.gather_ok ? 'yes' : 'no']),
+	};
+}
+
+const svg = 'http://www.w3.org/2000/svg';
+
+// strip draws a bar for each column of the steps, those that were struck in the colour of what findings name.
+function strip(values, struck, label) {
+	const picture = document.createElementNS(svg, 'svg'), top = Math.max(1e-9, ...values);
+	picture.setAttribute('viewBox', `0 0 ${values.length} 1`);
+	picture.setAttribute('preserveAspectRatio', 'none');
+	picture.setAttribute('class', 'strip');
+	picture.setAttribute('role', 'img');
+	picture.setAttribute('aria-label', label);
+	for (const of of [true, false]) {
+		const path = document.createElementNS(svg, 'path');
+		path.setAttribute('class', of ? 'struck' : 'other');
+		path.setAttribute('d', values.map((v, i) => struck[i] === of && v > 0 ? `M${i} 1V${(1 - v / top).toFixed(3)}h1V1z` : '').join(''));
+		picture.append(path);
+	}
+	return picture;
+}
+
+// struckWords says in which steps of a run a finding struck.
+export function struckWords(s, steps) {
+	const of = `${count(s.count)} of ${count(s.of)} steps`, end = steps.first.at(-1) + steps.width - 1;
+	if (s.count === 1) return `step ${s.first} alone`;
+	if (s.pattern === 'periodic' && s.period) return `every ${s.period} steps, from step ${s.first} to ${s.last}: ${of}`;
+	if (s.pattern === 'constant') return s.count < s.of ? `the whole run: ${of}` : 'every step';
+	if (s.pattern === 'window') return s.last >= end ? `since step ${s.first}: ${of}` : `steps ${s.first}–${s.last}: ${of}`;
+	return `${of}, the first ${s.first}, the last ${s.last}`;
+}
+
+// reached is what a finding is about in each column: how late its ranks are, or what its stage takes beyond the usual.
+function reached(run, s) {
+	const { steps } = run, rows = s.ranks.map((r) => steps.rows.indexOf(r)).filter((r) => r >= 0);
+	if (rows.length) return steps.first.map((_, c) => Math.max(0, ...rows.map((r) => steps.late[r][c])));
+	const taken = steps.first.map((_, c) => s.in >= 0 ? steps.exposed[s.in][c] : steps.exposed.reduce((sum, of) => sum + of[c], 0));
+	const usual = [...taken].sort((a, b) => a - b)[Math.floor(taken.length / 2)];
+	return s.pattern === 'constant' ? taken : taken.map((v) => Math.max(0, v - usual));
+}
+
+// since is when each finding struck, as a strip over the run.
+export function since(run) {
+	const { steps } = run, end = steps.first.at(-1) + steps.width - 1;
+	const within = (s) => steps.first.map((first) => first + steps.width > s.first && first <= s.last &&
+		(!(s.pattern === 'periodic' && s.period) || ((s.first - first) % s.period + s.period) % s.period < steps.width));
+	return {
+		draw(into) {
+			into.replaceChildren(...run.since.map((s) => el('div', { className: 'since' },
+				el('p', {}, el('b', {}, s.who), s.stage ? ` in ${s.stage}` : '', ` · ${struckWords(s, steps)} `,
+					s.pattern === 'window' || s.count === 1 ? el('button', { type: 'button', onclick: () => change({ from: s.first, to: s.last }) }, 'Show them') : null),
+				strip(reached(run, s), within(s), `${s.who}: ${struckWords(s, steps)}`),
+				el('p', { className: 'ends' }, el('span', {}, `step ${steps.first[0]}`), el('span', {}, `step ${end}`)))));
+		},
+		table: () => ({ columns: [{ head: 'who' }, { head: 'where' }, { head: 'first step', number: true }, { head: 'last step', number: true }, { head: 'struck', number: true }, { head: 'of', number: true }],
+			rows: run.since.map((s) => [s.who, s.stage, s.first, s.last, count(s.count), count(s.of)]) }),
+	};
+}
+
+// places is what the recording shows of each place of a step, on one scale of delays.
+export function places(run, sel) {
+	const shown = run.places.filter((p) => sel.stage < 0 || p.stage === run.stages[sel.stage].name);
+	const top = 1.25 * Math.max(1, ...run.places.map((p) => Math.max(p.found_ns, p.hides_ns)));
+	const zone = (className, from, to) => {
+		const z = el('span', { className });
+		z.style.left = `${100 * from / top}%`;
+		z.style.width = `${100 * (to - from) / top}%`;
+		return z;
+	};
+	const scale = (p) => el('div', { className: 'zones' }, p.hides_ns ? zone('hatched', 0, p.hides_ns) : null, p.found_ns ? zone('found', p.found_ns, top) : null);
+	return {
+		columns: [{ head: 'in' }, { head: '', bar: true }, { head: 'found from', number: true }, { head: 'hidden up to', number: true }, { head: 'why' }],
+		rows: shown.map((p) => [p.stage ? brief(p.stage) : 'anywhere', { node: scale(p) }, p.found_ns ? length(p.found_ns) : null, p.hides_ns ? length(p.hides_ns) : null, p.why]),
 	};
 }

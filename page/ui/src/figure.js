@@ -1,18 +1,20 @@
 import { el } from './dom.js';
+import { bound } from './format.js';
 
 const mostRows = 2000; // of a table on the page; more are in the JSON
 
 let ids = 0;
 
-// figure is a frame: title, what is to be seen, a place for the drawing and, behind
-// a summary, the numbers as a table, which is made when it is opened; a drawing that is
+// figure is a frame: title, behind (?) what is to be seen, what else there is to know of
+// this one, a place for the drawing and, behind a summary, the numbers as a table, which is made when it is opened; a drawing that is
 // a table has no other.
-export function figure(title, note, { draw, table }) {
+export function figure(title, note, { draw, table }, fact = '') {
 	const id = `figure-${++ids}`;
 	const body = el('div', { className: 'drawing' });
-	const about = el('p', { className: 'note' }, note);
+	const about = el('details', { className: 'about' }, el('summary', {}, el('h2', { id }, title), el('span', { className: 'ask', title: 'What is to be seen here' }, '?')), el('p', { className: 'note' }, bound(note)));
+	const remark = el('p', { className: 'note fact', hidden: !fact }, bound(fact.trim()));
 	const details = el('details', { className: 'numbers' }, el('summary', {}, 'Table', el('span', { className: 'hidden' }, `: ${title}`)));
-	const node = el('section', { className: 'figure' }, el('h2', { id }, title), about, body, table ? details : '');
+	const node = el('section', { className: 'figure' }, about, remark, body, table ? details : '');
 	node.setAttribute('aria-labelledby', id);
 	const fill = () => {
 		if (!details.open) return;
@@ -26,7 +28,10 @@ export function figure(title, note, { draw, table }) {
 		render() {
 			const said = draw(body);
 			node.hidden = said === false;
-			if (typeof said === 'string') about.textContent = said;
+			if (typeof said === 'string') {
+				remark.textContent = bound(said);
+				remark.hidden = false;
+			}
 			fill();
 		},
 	};
@@ -48,6 +53,7 @@ const svg = 'http://www.w3.org/2000/svg';
 
 function cell(column, value) {
 	if (!column.bar) return el('td', { className: column.number ? 'number' : 'name' }, value === null ? '–' : String(value));
+	if (value.node) return el('td', { className: 'bar' }, value.node);
 	const picture = document.createElementNS(svg, 'svg');
 	picture.setAttribute('viewBox', '0 0 100 1');
 	picture.setAttribute('preserveAspectRatio', 'none');

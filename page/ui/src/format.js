@@ -64,3 +64,6 @@ export function rankList(text) {
 	}
 	return out.size ? out : null;
 }
+
+// bound is text in which no line ends between a number and its unit.
+export const bound = (text) => text.replace(/(\d) (?=%|(?:ns|µs|ms|s|[kKMGTP]?i?B(?:\/s)?)\b)/g, '$1\u00a0');

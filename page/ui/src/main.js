@@ -1,5 +1,5 @@
-import { fixes, hosts, quality, rankStage, rankStep } from './charts.js';
-import { stageColours, theme } from './colour.js';
+import { fixes, hosts, places, quality, rankStage, rankStep, since } from './charts.js';
+import { blamed, stageColours, theme } from './colour.js';
 import { apart, arrivals, departures, latent, signs, walk } from './compare.js';
 import { el, short } from './dom.js';
 import { figure, tableOf } from './figure.js';
@@ -18,9 +18,9 @@ const charts = document.getElementById('charts');
 let run, controls, figures, sel;
 
 // of makes a figure whose drawing and table are those of what make returns now.
-function of(title, note, make) {
+function of(title, note, make, fact) {
 	let made;
-	return figure(title, note, { draw: (into) => { made = make(run, sel); return made.draw(into); }, table: () => made.table() });
+	return figure(title, note, { draw: (into) => { made = make(run, sel); return made.draw(into); }, table: () => made.table() }, fact);
 }
 
 // listed is a figure that is a table with bars.
@@ -57,7 +57,10 @@ function build() {
 	controls = filters(run);
 	figures = [];
 	const { steps } = run, noun = nounOf(run);
-	const drawn = () => figures.push(of(`One step, ${noun} by ${noun}`, `${run.operators ? `Operators of each ${noun}; the narrow strip below has what runs beside them. Hatched: waiting for ${awaited(run)}. Look for the lane that waits least.` : `Ranks that arrive early wait, hatched, for the last one: look for the lane that does not wait.${after(run)}${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ${noun}s have a lane.` : ''}`, lanes));
+	const drawn = () => figures.push(of(`One step, ${noun} by ${noun}`, `${run.operators ? `Operators of each ${noun}; the narrow strip below has what runs beside them. Hatched: waiting for ${awaited(run)}. Look for the lane that waits least.` : `Ranks that arrive early wait, hatched, for the last one: look for the lane that does not wait.${after(run)}${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}`, lanes, `${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ${noun}s have a lane.` : ''}`));
+	const shows = () => figures.push(listed('What this recording shows', 'How large a delay of one rank in every step has to be to be found, by place. Filled: it would be found. Hatched: it may be there unseen.', places));
+	if (run.places.length && !blamed(run)) shows();
+	if (steps && run.since.length && blamed(run)) figures.push(of('Since when', 'What each finding costs over the run, step by step: how late its ranks are, or how much longer its stage takes. Red: the steps from the first that it struck to the last.', since));
 	if (run.traffic?.leads) communication(run.traffic);
 	if (run.drawn.length && !steps) drawn();
 	if (steps && steps.first.length) {
@@ -65,16 +68,17 @@ function build() {
 		const largest = steps.width > 1 ? ` A column is ${steps.width} steps: the largest of them.` : '';
 		if (run.drawn.length) drawn();
 		if (run.all_ranks > 1) {
-			figures.push(of('Who arrives last', steps.entered ? `By how much the last rank delays the collectives of a step by itself, step by step: from when each rank entered them. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.${largest}` : `By how much the last rank is behind the median rank where they synchronise, step by step. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.${largest}`, last));
-			figures.push(of('Ranks and steps', `${steps.entered ? 'By how much a rank delays the collectives of a step by itself' : 'How far a rank is behind the median rank in a step'}: the stronger the colour, the further${run.stages.length ? '; with a stage chosen, the time it takes there' : ''}. A strong row is a slow rank, a strong column a slow step.${run.drawn.length ? ' A click draws the step.' : ''}${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`, rankStep));
-			if (steps.bands) figures.push(of('Lateness of all ranks', `Quantiles over all ${count(run.all_ranks)} ranks of how far they are behind the median rank. Where only the largest stands out, it is one rank or a few.${largest}`, bands));
+			figures.push(of('Who arrives last', steps.entered ? `By how much the last rank delays the collectives of a step by itself, step by step: from when each rank entered them. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.` : `By how much the last rank is behind the median rank where they synchronise, step by step. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.`, last, largest));
+			figures.push(of('Ranks and steps', `${steps.entered ? 'By how much a rank delays the collectives of a step by itself' : 'How far a rank is behind the median rank in a step'}: the stronger the colour, the further${run.stages.length ? '; with a stage chosen, the time it takes there' : ''}. A strong row is a slow rank, a strong column a slow step.${run.drawn.length ? ' A click draws the step.' : ''}`, rankStep, `${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`));
+			if (steps.bands) figures.push(of('Lateness of all ranks', `Quantiles over all ${count(run.all_ranks)} ranks of how far they are behind the median rank. Where only the largest stands out, it is one rank or a few.`, bands, largest));
 		}
-		if (run.stages.length) figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Look for a stage that grows, and for single tall steps. Drag to choose steps, click a stage to choose it.${put}`, exposed));
+		if (run.stages.length) figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Look for a stage that grows, and for single tall steps. Drag to choose steps, click a stage to choose it.`, exposed, put));
 	}
-	if (run.ranks.length && run.stages.length) figures.push(of(`${run.workers ? 'Workers' : 'Ranks'} and ${run.operators ? 'operators' : 'stages'}`, `Time of a ${noun} in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${awaited(run)}, which have a column of their own. A cell stronger than its column is what that ${noun} takes longer in; the slow ${noun} waits least.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks, noun)}`, rankStage));
+	if (run.ranks.length && run.stages.length) figures.push(of(`${run.workers ? 'Workers' : 'Ranks'} and ${run.operators ? 'operators' : 'stages'}`, `Time of a ${noun} in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${awaited(run)}, which have a column of their own. A cell stronger than its column is what that ${noun} takes longer in; the slow ${noun} waits least.`, rankStage, someRanks(Math.min(run.ranks.length, 128), run.all_ranks, noun)));
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. A row that stands out is the rank that others wait for there. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
 	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
+	if (run.places.length && blamed(run)) shows();
 	if (run.latent) figures.push(listed('Who differs from its peers', `Ranks whose own work between synchronisation points is more than ${length(run.latent.margin_ns)} a step beyond the median of their peers', by its distribution (K-S). Most is too little to act on, and decides nothing.`, latent));
 	if (run.latent) figures.push(of('How its distribution differs', `Lines: the share of steps in which its own work is longer than a time, less the margin of ${length(run.latent.margin_ns)}, beside the median of its peers; upright, where they depart the most, weighted (K-S).${run.latent.ranks.some((r) => r.quarters?.length) ? ' Bars: in how many steps of each quarter of the run it is last even less the margin.' : ''}`, departures));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the operators of the trace by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));

@@ -2,7 +2,7 @@ import uPlot from 'uplot';
 import { lateness } from './charts.js';
 import { longest, named, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
-import { brief, counted, length, percent, unitFor } from './format.js';
+import { bound, brief, counted, length, percent, unitFor } from './format.js';
 import { nameOf, stepsOf } from './selection.js';
 import { change, state } from './state.js';
 import { tell } from './surface.js';
@@ -104,7 +104,7 @@ export function stageKey(run, colours, order = run.stages.map((_, i) => i)) {
 	return el('ul', { className: 'key' }, order.filter((i) => coloured.includes(i) && (run.stages[i].share ?? worth) >= worth).map((i) => {
 		const s = run.stages[i];
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
-			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.synchronises ? ' · ranks synchronise' : '');
+			swatch(colours[i]), brief(s.name), s.share === null ? '' : bound(` ${percent(s.share)}`), s.synchronises ? ' · ranks synchronise' : '');
 		b.setAttribute('aria-pressed', String(state.stage === s.name));
 		return el('li', {}, b);
 	}), more ? el('li', {}, swatch(variable('--stage-other')), `${more} other${more === 1 ? '' : 's'}`) : null,

@@ -81,7 +81,7 @@ const json = (page) => page.evaluate(async () => JSON.parse(await globalThis.sfs
 // rows are the cells of the table below the chart of a title, or that is the chart.
 const rows = (page, title) => page.evaluate(async (title) => {
 	const section = [...document.querySelectorAll('#charts section')].find((s) => s.querySelector('h2').textContent === title);
-	const details = section.querySelector('details') ?? section;
+	const details = section.querySelector('details.numbers') ?? section;
 	details.open = true;
 	await new Promise((done) => setTimeout(done, 50));
 	return [...details.querySelectorAll('tr')].map((tr) => [...tr.cells].map((c) => c.textContent));
@@ -107,10 +107,45 @@ describe('every page', () => {
 describe('values', () => {
 	test('the headline is that of the JSON', () => shown('callback', async (page) => {
 		const { headline } = await json(page);
-		const said = await page.$$eval('.answer:not([hidden]) .headline', (list) => list.map((e) => e.textContent).join(' '));
+		const said = await page.$$eval('.answer:not([hidden]) .headline', (list) => list.map((e) => {
+			const sentence = e.cloneNode(true);
+			sentence.querySelector('.badge')?.remove();
+			return sentence.textContent.trim().replaceAll('\u00a0', ' ');
+		}).join(' '));
 		assert.equal(said, headline);
 		assert.equal(await page.title(), headline);
 	}));
+
+	test('the strip of a finding has its steps, and each limit stands on the scale', () => shown('callback', async (page) => {
+		const { findings: [first], coverage } = await json(page);
+		const [, since] = await rows(page, 'Since when');
+		assert.deepEqual(since.slice(2), [first.steps_struck.first, first.steps_struck.last, first.steps_struck.count, first.steps_struck.of].map(String));
+		const drawn = await page.$$eval('.since:first-child .strip path', (list) => list.map((p) => (p.getAttribute('d').match(/M/g) ?? []).length));
+		const struck = await page.evaluate(({ first, last }) => {
+			const [{ steps, named }] = globalThis.sfstat.page.runs, late = steps.late[steps.rows.indexOf(named[0])];
+			return [true, false].map((of) => steps.first.filter((s, i) => late[i] > 0 && (s >= first && s <= last) === of).length);
+		}, first.steps_struck);
+		assert.deepEqual(drawn, struck);
+		const limits = await page.$$eval('.zones', (list) => list.map((z) => ['found', 'hatched'].map((c) => Boolean(z.querySelector(`.${c}`)))));
+		assert.deepEqual(limits, coverage.map((c) => [c.least_ns > 0, c.hides_ns > 0]));
+	}));
+
+	test('behind (?) stands what is to be seen, for a keyboard too', () => shown('callback', async (page) => {
+		const note = () => page.$eval('.about .note', (e) => e.checkVisibility());
+		assert.equal(await note(), false);
+		await page.focus('.about summary');
+		await page.keyboard.press('Enter');
+		assert.equal(await note(), true);
+	}));
+
+	test('a narrow screen cuts nothing of the table of the verdict, and no unit leaves its number', () => shown('callback', async (page) => {
+		const [table, frame] = await page.$eval('.answer .scroll', (e) => [e.scrollWidth, e.clientWidth]);
+		assert.ok(table <= frame, `${table} in ${frame}`);
+		const bars = await page.$$eval('.answer td.bar', (list) => list.map((e) => e.clientWidth));
+		assert.ok(Math.min(...bars) >= 60, bars.join());
+		const said = await page.$eval('.answer', (e) => e.innerText);
+		assert.doesNotMatch(said.replace(/\n/g, '|'), /\d (?:ms|%)(?!\w)/);
+	}, { width: 400 }));
 
 	test('exposed times add up to those of the JSON', () => shown('callback', async (page) => {
 		const { windows } = await json(page);

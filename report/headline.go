@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // firstScreen is the first screen of a run: what, what fixing it saves, what else there is, why
@@ -16,14 +18,8 @@ type firstScreen struct {
 	what, saves, also, why, next string
 	level                        evidence.Confidence
 	found                        evidence.Confidence // of the finding that what names; Insufficient: none
-}
-
-// badge is how certain the finding is that the first line names; "" where it names none.
-func (a firstScreen) badge() string {
-	if a.found == evidence.Insufficient {
-		return ""
-	}
-	return a.found.String()
+	// badge is how certain the finding is that what names; of what names nobody, in how much of a step that holds. "": not known.
+	badge string
 }
 
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
@@ -63,8 +59,11 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	if f := cmp.Or(a.First, a.Largest); f != nil {
 		out.why = say("why", cited{Finding: f, Why: &a.Why})
 	}
-	if a.First != nil && a.Basis != diagnose.OnUnseen {
-		out.found = a.First.Confidence
+	switch {
+	case a.Healthy != nil:
+		out.badge = say("seen", stagesSeen(v.Coverage))
+	case a.First != nil && a.First.Confidence > evidence.Insufficient:
+		out.found, out.badge = a.First.Confidence, a.First.Confidence.String()
 	}
 	switch a.Basis {
 	case diagnose.OnTooLittle:
@@ -95,6 +94,22 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 		out.why = cmp.Or(say("why "+string(a.Basis), x), out.why)
 	}
 	return out
+}
+
+// seen is in how many stages of a step a delay worth acting on would have been found.
+type seen struct{ N, Of int }
+
+func stagesSeen(coverage []answer.Coverage) (s seen) {
+	for _, c := range coverage {
+		if c.Stage == stagename.Residual {
+			continue // no stage of the program
+		}
+		s.Of++
+		if c.Seen {
+			s.N++
+		}
+	}
+	return s
 }
 
 // suspectWhat is who delays whom by how much.

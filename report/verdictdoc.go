@@ -43,7 +43,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 // answerBlocks are the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
 	a := answerTo(v)
-	d := document{headline{a.what, a.level, a.badge()}}
+	d := document{headline{a.what, a.level, a.badge}}
 	for _, more := range []string{a.saves, a.also} {
 		if more != "" {
 			d = append(d, headline{text: more, level: a.level})

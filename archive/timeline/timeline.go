@@ -59,7 +59,7 @@ type event struct {
 func New(w io.Writer) *Writer {
 	t := &Writer{out: bufio.NewWriter(w), series: make(map[string]*frontier.Series), named: make(map[[2]int]bool),
 		ends: make(map[[2]int]int64), origin: make(map[string]int64)}
-	_, t.err = t.out.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`)
+	_, t.err = t.out.WriteString(`{"displayTimeUnit":"ms","otherData":{"format":"sfstat timeline"},"traceEvents":[`)
 	return t
 }
 

@@ -93,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 		"diagnose -z x":                      "unknown flag -z;",
 		"diagnose x --format":                "flag --format needs a value",
 		"diagnose --output --format json x":  "flag --output needs a value, found the flag --format",
-		"diagnose x --format xml":            `--format is "xml", expected text, json, csv or md`,
+		"diagnose x --format xml":            `--format is "xml", expected text, json, csv, md or github`,
 		"diagnose x --format=":               `--format is "", expected`,
 		"simulate --fail-on strong":          "flag --fail-on belongs to diagnose, report, compare, watch, frontier, overhead, campaign sources, not to simulate",
 		"campaign":                           "needs a command: run",

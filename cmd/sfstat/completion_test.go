@@ -27,12 +27,12 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"d", "diagnose doctor"},
 		{"diagnose --form", "--format"},
-		{"diagnose --format ", "text json csv md"},
+		{"diagnose --format ", "text json csv md github"},
 		{"diagnose --format j", "json"},
 		{"diagnose --format=j", "--format=json"},
 		{"diagnose run --fail-on ", "strong supported ambiguous unseen too_little_data"},
 		{"--format json diag", "diagnose"},
-		{"convert --to ", "packets csv parquet"},
+		{"convert --to ", "packets csv parquet perfetto"},
 		{"convert -o ", ""},
 		{"simulate --fault slow-w", "slow-worker"},
 		{"simulate --fault=late", "--fault=late-start"},
@@ -53,7 +53,7 @@ func TestCandidates(t *testing.T) {
 		{"help campaign s", "sources"},
 		{"help diagnose ", ""},
 		{"--vers", "--version"},
-		{"nonsense --format ", "text json csv md"},
+		{"nonsense --format ", "text json csv md github"},
 	}
 	app, closed := testApp(), map[string][]string{"completion": shells, "schema": report.SchemaNames()}
 	for _, c := range cases {

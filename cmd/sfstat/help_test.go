@@ -98,7 +98,7 @@ func TestTableFollowsEngines(t *testing.T) {
 		"ks clock":        {ks.Folded.String(), ks.Wall.String()},
 		"ks against":      {ks.Peers.String(), ks.Everyone.String()},
 		"blame semantics": {blame.Binding.String(), blame.Literal.String()},
-		"convert to":      {containers[packets].name, containers[wideCSV].name, containers[parquet].name},
+		"convert to":      {containers[packets].name, containers[wideCSV].name, containers[parquet].name, "perfetto"},
 	} {
 		command, name, _ := strings.Cut(flag, " ")
 		if got := app.Command(command).Flag(name).Choices; !slices.Equal(got, want) {

@@ -48,6 +48,7 @@ const (
 	RASReport    // of NCCL
 	RASText      // the same as people read it
 	ROCmTrace    // of rocprofv3
+	Timeline     // that sfstat wrote
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
@@ -151,6 +152,7 @@ func init() { // its functions look at it
 			noun: "packets, which hold stage windows and not single operations"},
 		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, read: (*unit).calls, record: newDumps,
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
+		{format: Timeline, name: "sfstat timeline", sniff: object(isTimeline), noun: "a timeline that sfstat wrote to look at (convert --to perfetto, or Save trace of a page): give sfstat the recording that it was written from"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
 		{format: Bandwidths, name: "bandwidth test", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readBandwidths),

@@ -79,6 +79,12 @@ func isProfilerTrace(text []byte) bool {
 		hasAny(text, `"ph"`) && hasAny(text, `"ts"`, `"pid"`)
 }
 
+// isTimeline knows the timelines that sfstat writes itself, which name it before their events.
+func isTimeline(text []byte) bool {
+	before, _, found := bytes.Cut(text, []byte(`"traceEvents"`))
+	return found && hasAny(before, `"sfstat timeline"`)
+}
+
 // isPacket knows packets: those that name their schema, and such as do not and are nothing else.
 func isPacket(text []byte) bool {
 	if hasAny(text, packetMark) {

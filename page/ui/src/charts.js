@@ -168,13 +168,20 @@ function reached(run, s) {
 // since is when each finding struck, as a strip over the run.
 export function since(run) {
 	const { steps } = run, end = steps.first.at(-1) + steps.width - 1;
-	const within = (s) => steps.first.map((first) => first + steps.width > s.first && first <= s.last &&
-		(!(s.pattern === 'periodic' && s.period) || ((s.first - first) % s.period + s.period) % s.period < steps.width));
+	// A column goes from where ranks synchronise in its step to where they do in the next one: what comes before that of a step is in
+	// the column before.
+	const point = run.stages.findIndex((s) => s.synchronises), whole = run.windows.every((w) => w.cut === 'step');
+	const before = (s) => !whole && s.in >= 0 && s.in < point ? 1 : 0;
+	const within = (s) => {
+		const from = s.first - before(s), to = s.last - before(s);
+		return steps.first.map((first) => first + steps.width > from && first <= to &&
+			(!(s.pattern === 'periodic' && s.period) || ((from - first) % s.period + s.period) % s.period < steps.width));
+	};
 	return {
 		draw(into) {
 			into.replaceChildren(...run.since.map((s) => el('div', { className: 'since' },
 				el('p', {}, el('b', {}, s.who), s.stage ? ` in ${s.stage}` : '', ` · ${struckWords(s, steps)} `,
-					s.pattern === 'window' || s.count === 1 ? el('button', { type: 'button', onclick: () => change({ from: s.first, to: s.last }) }, 'Show them') : null),
+					s.pattern === 'window' || s.count === 1 ? el('button', { type: 'button', onclick: () => change({ from: s.first - before(s), to: s.last - before(s) }) }, 'Show them') : null),
 				strip(reached(run, s), within(s), `${s.who}: ${struckWords(s, steps)}`),
 				el('p', { className: 'ends' }, el('span', {}, `step ${steps.first[0]}`), el('span', {}, `step ${end}`)))));
 		},

@@ -44,7 +44,7 @@ export function chromeTrace(run) {
 		}
 		begin += end;
 	}
-	return { displayTimeUnit: 'ms', traceEvents: events };
+	return { displayTimeUnit: 'ms', otherData: { format: 'sfstat timeline' }, traceEvents: events };
 }
 
 export function saveTrace(run) {

@@ -41,7 +41,21 @@ function latentRun() {
 	return out;
 }
 
+// thirdStep is a table in which rank 1 takes 90 ms longer in data, where nobody waits yet, in every third step.
+function thirdStep() {
+	const path = join(folder, 'third.csv'), lines = ['rank,step,data_ms,forward_ms,backward_ms'];
+	for (let step = 0; step < 90; step++) {
+		for (let rank = 0; rank < 4; rank++) {
+			const late = step % 3 === 1 ? 90 : 0, own = (k) => 0.3 * Math.sin(7 * step + 5 * rank + 3 * k);
+			lines.push([rank, step, 15 + own(0) + (rank === 1 ? late : 0), 60 + own(1), 80 + (rank === 1 ? 0 : late)].join());
+		}
+	}
+	writeFileSync(path, lines.join('\n') + '\n');
+	return path;
+}
+
 const inputs = {
+	third: [thirdStep()],
 	callback: [join(fixtures, 'ddp/host-callback-r8-s0.jsonl')],
 	latent: [latentRun()],
 	runs: [join(fixtures, 'ddp')],
@@ -128,6 +142,14 @@ describe('values', () => {
 		assert.deepEqual(drawn, struck);
 		const limits = await page.$$eval('.zones', (list) => list.map((z) => ['found', 'hatched'].map((c) => Boolean(z.querySelector(`.${c}`)))));
 		assert.deepEqual(limits, coverage.map((c) => [c.least_ns > 0, c.hides_ns > 0]));
+	}));
+
+	test('the bars of struck steps are the tall ones', () => shown('third', async (page) => {
+		const { findings: [first] } = await json(page);
+		assert.deepEqual([first.rank, first.steps_struck.pattern, first.steps_struck.first], [1, 'periodic', 1]);
+		const heights = await page.$$eval('.strip path', (list) => list.slice(0, 2).map((p) => [...p.getAttribute('d').matchAll(/ 1V([\d.]+)/g)].map((m) => 1 - Number(m[1]))));
+		assert.ok(heights[0].length >= 29 && Math.min(...heights[0]) > 0.8, heights[0].join());
+		assert.ok(heights[1].every((h) => h < 0.2), heights[1].join());
 	}));
 
 	test('behind (?) stands what is to be seen, for a keyboard too', () => shown('callback', async (page) => {

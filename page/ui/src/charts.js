@@ -168,10 +168,10 @@ function reached(run, s) {
 // since is when each finding struck, as a strip over the run.
 export function since(run) {
 	const { steps } = run, end = steps.first.at(-1) + steps.width - 1;
-	// A column goes from where ranks synchronise in its step to where they do in the next one: what comes before that of a step is in
-	// the column before.
+	// Where anything follows the point at which ranks synchronise, a column goes from there to the same point of the next step: what a
+	// step has before its point is in the column before.
 	const point = run.stages.findIndex((s) => s.synchronises), whole = run.windows.every((w) => w.cut === 'step');
-	const before = (s) => !whole && s.in >= 0 && s.in < point ? 1 : 0;
+	const before = (s) => !whole && point < run.stages.length - 1 && s.in >= 0 && s.in < point ? 1 : 0;
 	const within = (s) => {
 		const from = s.first - before(s), to = s.last - before(s);
 		return steps.first.map((first) => first + steps.width > from && first <= to &&

@@ -41,13 +41,14 @@ function latentRun() {
 	return out;
 }
 
-// thirdStep is a table in which rank 1 takes 90 ms longer in data, where nobody waits yet, in every third step.
-function thirdStep() {
-	const path = join(folder, 'third.csv'), lines = ['rank,step,data_ms,forward_ms,backward_ms'];
+// thirdStep is a table in which rank 1 takes 90 ms longer in data, where nobody waits yet, in every third step; a stage follows the point where ranks
+// synchronise, or none.
+function thirdStep(after) {
+	const path = join(folder, after ? 'after.csv' : 'third.csv'), lines = [`rank,step,data_ms,forward_ms,backward_ms${after ? ',optim_ms' : ''}`];
 	for (let step = 0; step < 90; step++) {
 		for (let rank = 0; rank < 4; rank++) {
 			const late = step % 3 === 1 ? 90 : 0, own = (k) => 0.3 * Math.sin(7 * step + 5 * rank + 3 * k);
-			lines.push([rank, step, 15 + own(0) + (rank === 1 ? late : 0), 60 + own(1), 80 + (rank === 1 ? 0 : late)].join());
+			lines.push([rank, step, 15 + own(0) + (rank === 1 ? late : 0), 60 + own(1), 80 + (rank === 1 ? 0 : late), ...after ? [10 + own(4)] : []].join());
 		}
 	}
 	writeFileSync(path, lines.join('\n') + '\n');
@@ -55,7 +56,8 @@ function thirdStep() {
 }
 
 const inputs = {
-	third: [thirdStep()],
+	third: [thirdStep(false)],
+	after: [thirdStep(true)],
 	callback: [join(fixtures, 'ddp/host-callback-r8-s0.jsonl')],
 	latent: [latentRun()],
 	runs: [join(fixtures, 'ddp')],
@@ -144,7 +146,7 @@ describe('values', () => {
 		assert.deepEqual(limits, coverage.map((c) => [c.least_ns > 0, c.hides_ns > 0]));
 	}));
 
-	test('the bars of struck steps are the tall ones', () => shown('third', async (page) => {
+	for (const name of ['third', 'after']) test(`the bars of struck steps are the tall ones, ${name}`, () => shown(name, async (page) => {
 		const { findings: [first] } = await json(page);
 		assert.deepEqual([first.rank, first.steps_struck.pattern, first.steps_struck.first], [1, 'periodic', 1]);
 		const heights = await page.$$eval('.strip path', (list) => list.slice(0, 2).map((p) => [...p.getAttribute('d').matchAll(/ 1V([\d.]+)/g)].map((m) => 1 - Number(m[1]))));

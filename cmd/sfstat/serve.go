@@ -199,7 +199,7 @@ func (s *serving) problems() []report.Problem {
 }
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
-	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Stages: metrics.Stages(v), Coverage: v.Coverage, Windows: len(v.Windows), Hosts: v.Hosts()}
+	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Why: report.Reason(v), Stages: metrics.Stages(v), Coverage: v.Coverage, Windows: len(v.Windows), Hosts: v.Hosts()}
 	if x := s.seen[v.Run]; x != nil {
 		r.When, r.Line = x.When, x.Steps.Means()
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,17 +30,31 @@ type view struct {
 	Found    int  // rows in all
 	Query    string
 	Sort     string
+	Status   string   // that is listed; "": every one
+	Host     string   // likewise
+	Statuses []chip   // of all runs
+	Hosts    []chip   // that answers name, those of most runs first
 	Row      row      // of one run
 	Problems []string // of inputs
 
 	Recurring []string
 }
 
+// chip is a filter: a link to the runs that it leaves, or to all where it is on.
+type chip struct {
+	Name, Gain string // Gain: the largest of the runs
+	Runs       int
+	On         bool
+	Link       string
+
+	gain float64
+}
+
 // row is one run of the index. Names are text.
 type row struct {
-	Path, Name, Status, Certainty, Headline, Host, Gain, Step, Line, When string
-	Steps                                                                 int
-	Version                                                               uint64
+	Path, Name, Status, Certainty, Headline, Why, Host, Gain, Step, Line, When string
+	Steps                                                                      int
+	Version                                                                    uint64
 
 	certainty evidence.Confidence
 	gain      float64
@@ -79,14 +95,21 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	now, _ := s.current()
 	v := s.viewOf(now)
 	v.Recurring = now.Recurring
-	v.Query, v.Sort = r.FormValue("q"), r.FormValue("sort")
+	v.Query, v.Sort, v.Status, v.Host = r.FormValue("q"), r.FormValue("sort"), r.FormValue("status"), r.FormValue("host")
+	statuses, hosts := map[string]chip{}, map[string]chip{}
 	for i := range now.Runs {
 		x := now.Runs[i].row()
 		v.Timed = v.Timed || x.When != ""
-		if x.matches(v.Query) {
+		tally(statuses, x.Answer(), &x)
+		if x.Host != "" {
+			tally(hosts, x.Host, &x)
+		}
+		if x.matches(v.Query) && (v.Status == "" || v.Status == x.Answer()) && (v.Host == "" || v.Host == x.Host) {
 			v.Rows = append(v.Rows, x)
 		}
 	}
+	v.Statuses = v.linked(statuses, "status", v.Status)
+	v.Hosts = v.linked(hosts, "host", v.Host)
 	order, known := orders[v.Sort]
 	if !known {
 		v.Sort, order = "gain", orders["gain"]
@@ -98,6 +121,62 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 		v.Problems = append(v.Problems, glyph.Visible(p.Reason()))
 	}
 	return v.write(w, "index.html")
+}
+
+// mostHosts of the index have a filter.
+const mostHosts = 24
+
+// tally counts a run under a name.
+func tally(chips map[string]chip, name string, x *row) {
+	c := chips[name]
+	c.Name = name
+	if c.Runs++; x.gain > c.gain {
+		c.gain, c.Gain = x.gain, x.Gain
+	}
+	chips[name] = c
+}
+
+// linked returns filters in the order of their runs and gains, each with its link. Of more than have room, the one that is on stays.
+func (v *view) linked(of map[string]chip, name, on string) []chip {
+	chips := slices.Collect(maps.Values(of))
+	slices.SortFunc(chips, func(a, b chip) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(b.gain, a.gain), strings.Compare(a.Name, b.Name))
+	})
+	if len(chips) > mostHosts {
+		last := slices.IndexFunc(chips, func(c chip) bool { return c.Name == on })
+		if last >= mostHosts {
+			chips[mostHosts-1] = chips[last]
+		}
+		chips = chips[:mostHosts]
+	}
+	for i := range chips {
+		c := &chips[i]
+		c.On = c.Name == on
+		kept := v.kept()
+		if kept.Del(name); !c.On {
+			kept.Set(name, c.Name)
+		}
+		c.Link = "/?" + kept.Encode()
+	}
+	return chips
+}
+
+// kept is what of a request its links keep.
+func (v *view) kept() url.Values {
+	out := url.Values{}
+	for name, value := range map[string]string{"q": v.Query, "sort": v.Sort, "status": v.Status, "host": v.Host} {
+		if value != "" {
+			out.Set(name, value)
+		}
+	}
+	return out
+}
+
+// Sorted is the link to the same runs in another order.
+func (v *view) Sorted(by string) string {
+	kept := v.kept()
+	kept.Set("sort", by)
+	return "/?" + kept.Encode()
 }
 
 // run is a frame around the page of a run, which follows it.
@@ -127,7 +206,7 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 }
 
 func (r *Run) row() row {
-	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.Gain, step: r.Step, at: r.When}
+	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Why: glyph.Visible(r.Why), Steps: r.Steps, gain: r.Gain, step: r.Step, at: r.When}
 	if x.gain >= leastShown { // a hang has none
 		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	}
@@ -162,7 +241,7 @@ func line(of []float64) string {
 // matches reports whether each word of a query is in the row; the name of a status
 // is in those rows that have it.
 func (x *row) matches(query string) bool {
-	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Certainty, x.Host, x.Headline}, "\n"))
+	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Certainty, x.Host, x.Headline, x.Why}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		found := strings.Contains(text, word)
 		for s := answer.TooLittleData; s <= answer.Hang; s++ {

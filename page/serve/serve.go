@@ -54,6 +54,7 @@ type Run struct {
 	Version        uint64 // another whenever it is judged
 	Status         answer.Status
 	Headline       string
+	Why            string              // it says so
 	Host           string              // where the answer to it is; "": it names none
 	Certainty      evidence.Confidence // of what the answer names
 	Gain           float64             // part of it that fixing that saves

@@ -231,6 +231,10 @@ func TestRow(t *testing.T) {
 		t.Errorf("%+v of a healthy run with a line of one point", got)
 	}
 	s := New(Options{Page: named, JSON: named})
+	r.Why = "last in 9 of 10"
+	if got := r.row(); !got.matches("last") {
+		t.Errorf("%+v is not found by why it says so", got)
+	}
 	s.Show(Recorded{Recurring: []string{"n1 <b> delays"}})
 	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, "n1 &lt;b&gt; delays") {
 		t.Error("what recurs is not shown")
@@ -418,5 +422,38 @@ func TestPanics(t *testing.T) {
 	}
 	if w := ask(s, http.MethodGet, "/page/b", "localhost"); w.Code != http.StatusOK {
 		t.Errorf("the next page: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestFilters: each answer and each host is a link to its runs with what they save, which keeps what else was asked for; what is on leads
+// back to all; of many hosts one that is chosen stays.
+func TestFilters(t *testing.T) {
+	runs := []Run{{Name: "a", Status: answer.Straggler, Host: "n1", Gain: 0.1, Why: "<b>last</b>"}, {Name: "b", Status: answer.Straggler, Host: "n1", Gain: 0.25},
+		{Name: "c", Status: answer.SlowEverywhere}, {Name: "d", Status: answer.Straggler, Host: "n2", Gain: 0.5}}
+	s := New(Options{Page: named, JSON: named})
+	s.Show(Recorded{Runs: runs})
+	for query, want := range map[string]string{"host=n1": "b a", "status=slow+everywhere": "c", "host=n1&status=slow+everywhere": "", "host=n": "", "status=straggler&sort=run": "a b d"} {
+		var got []string
+		for _, m := range regexp.MustCompile(`href="/run/([^"]+)"`).FindAllStringSubmatch(ask(s, "GET", "/?"+query, "localhost").Body.String(), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %v, want %s", query, got, want)
+		}
+	}
+	body := ask(s, "GET", "/?host=n1&q=a", "localhost").Body.String()
+	for _, want := range []string{`<a href="/?q=a" aria-current="true">n1 <b>2</b> up to 25.0 %</a> <a href="/?host=n2&amp;q=a">n2 <b>1</b> up to 50.0 %</a>`,
+		`<a href="/?host=n1&amp;q=a&amp;status=slow&#43;everywhere">slow everywhere <b>1</b></a>`, `<a href="/?host=n1&amp;q=a&amp;sort=steps">`, `<span class="why">&lt;b&gt;last&lt;/b&gt;</span>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	for i := range 2 * mostHosts {
+		runs = append(runs, Run{Name: fmt.Sprint("m", i), Host: fmt.Sprintf("many%02d", i)})
+	}
+	s.Show(Recorded{Runs: runs})
+	body = ask(s, "GET", fmt.Sprintf("/?host=many%d", 2*mostHosts-1), "localhost").Body.String()
+	if !strings.Contains(body, fmt.Sprintf(`aria-current="true">many%d`, 2*mostHosts-1)) || strings.Contains(body, "host=many40") {
+		t.Errorf("without the host that is chosen, or with one too many: %s", body)
 	}
 }

@@ -90,6 +90,9 @@ func headerOf(src *ingest.Source) string {
 const instead = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
 	"For a hang: py-spy dump of each rank into pyspy_RANK.txt, or dumps of PyTorch's Flight Recorder"
 
+// describe is what makes a line one that is read.
+const describe = "describe the line in a file, for --dialect FILE"
+
 // plainText is of text that is nearly nothing.
 const plainText = "text without times of steps"
 
@@ -101,9 +104,10 @@ func unreadText(near *trainlog.Nearest, table string) error {
 	text := plainText + ", and without messages of a time-out"
 	if near.Line > 0 {
 		what := map[trainlog.Lack]string{
-			trainlog.LacksStep: "a time, and no number of a step",
+			trainlog.LacksBoth: "numbers, as other lines of its form have, and neither a step nor a time under a name that is known: " + describe,
+			trainlog.LacksStep: "a time, and no number of a step: " + describe,
 			trainlog.LacksTime: "the number of a step, and no time",
-			trainlog.LacksName: "the number of a step, and a time under no name that is known: describe the line in a file, for --dialect FILE",
+			trainlog.LacksName: "the number of a step, and a time under no name that is known: " + describe,
 		}[near.Lacks]
 		text = fmt.Sprintf("text that is nearly a training log: line %d, %q, has %s", near.Line, cut(string(near.Text)), what)
 	}

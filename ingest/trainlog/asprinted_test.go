@@ -172,6 +172,28 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// Lightning's table without bars before rows, and without how often an action ran.
+func TestFirstTables(t *testing.T) {
+	const (
+		three = "Action              \t|  Mean duration (s)\t|  Total time (s) \n----\nget_train_batch     \t|  0.5            \t|  50.0           \nrun_training_batch  \t|  0.4            \t|  40.0           \n" +
+			"optimizer_step      \t|  0.39           \t|  39.0           \nmodel_forward       \t|  0.1            \t|  10.0           \nmodel_backward      \t|  0.2            \t|  20.0           \n"
+		five = "Action              \t|  Mean duration (s)\t|Num calls      \t|  Total time (s) \t|  Percentage %   \t|\n----\nget_train_batch     \t|  0.5            \t|100            \t|  50.0           \t|  55.0           \t|\n" +
+			"run_training_batch  \t|  0.4            \t|100            \t|  40.0           \t|  45.0           \t|\noptimizer_step_and_closure_0\t|  0.39           \t|100            \t|  39.0           \t|  44.0           \t|\n" +
+			"model_forward       \t|  0.1            \t|100            \t|  10.0           \t|  11.0           \t|\nmodel_backward      \t|  0.2            \t|100            \t|  20.0           \t|  22.0           \t|\n"
+	)
+	for name, text := range map[string]string{"three columns": three, "five columns": five} {
+		w := read(t, nil, "Profiler Report\n\n"+text+"\nbye | all\n")[0]
+		for stage, want := range map[string]time.Duration{"data.next_wait": 500 * ms, "model.fwd_loss_cpu_wall": 100 * ms, "model.backward_cpu_wall": 200 * ms, "optim.step_cpu_wall": 90 * ms, "step.rest": 10 * ms} {
+			if got := mean(w, stage, 0); got != want {
+				t.Errorf("%s: %s is %v, want %v", name, stage, got, want)
+			}
+		}
+		if !noted(w, "the mean of 100") {
+			t.Errorf("%s: %v", name, w.Notes)
+		}
+	}
+}
+
 // Columns of numbers alone are asked for, with a flag that answers.
 func TestColumns(t *testing.T) {
 	text := "loading\n" + lines(0, 19, 1, func(i int) string { return fmt.Sprintf("%d\t12.5, %.1f", i, 480+float64(i%2)) })
@@ -181,6 +203,18 @@ func TestColumns(t *testing.T) {
 	}
 	if ask := bare.Ask(); bare.Lines != 20 || !strings.Contains(ask, "3 columns of numbers without a header") || !strings.Contains(ask, "--columns number,data,step ") {
 		t.Errorf("%d lines, %q", bare.Lines, ask)
+	}
+	// A header between blanks names them.
+	for head, want := range map[string]string{
+		"step  data_time_ms   time": "--columns number,data_ms,step ", "Iter  foo  iter_time": "--columns number,-,step ", "a b c": "--columns number,data,step ", "only two": "3 columns of numbers without a header",
+	} {
+		var bare Bare
+		for line := range strings.Lines(head + "\n" + lines(0, 5, 1, func(i int) string { return fmt.Sprintf("%d   12.5   %d", i, 480+i%2) })) {
+			bare.Line([]byte(line))
+		}
+		if ask := bare.Ask(); !strings.Contains(ask, want) || strings.Contains(ask, "without a header") != (head == "only two") {
+			t.Errorf("%q: %q, want %q", head, ask, want)
+		}
 	}
 	c, err := ParseColumns("number,data_ms,step_ms")
 	if err != nil {

@@ -102,18 +102,23 @@ func (c *Columns) read(line []byte, x *reading) (rank int, ok bool) {
 
 // Bare counts lines of numbers alone, to ask what their columns are.
 type Bare struct {
-	Lines int64 // that have as many numbers as the first of them
-	first []string
-	grows bool // the first column is a number that grows by one from line to line
-	last  int64
+	Lines  int64 // that have as many numbers as the first of them
+	first  []string
+	before []byte   // the line before the first of them
+	header []string // its words, where they are as many
+	grows  bool     // the first column is a number that grows by one from line to line
+	last   int64
 }
 
-// most and fewest columns that are asked for.
-const fewestColumns, mostColumns = 2, 8
+// most and fewest columns that are asked for, and how much of a line may be their header.
+const fewestColumns, mostColumns, mostOfHeader = 2, 8, 400
 
 // Line takes a line.
 func (b *Bare) Line(line []byte) {
 	if len(line) == 0 || !isDigit(line[skip(line, 0, isSpace)%len(line)]) {
+		if b.first == nil {
+			b.before = append(b.before[:0], line[:min(len(line), mostOfHeader)]...)
+		}
 		return
 	}
 	cells := cellsOf(line, nil)
@@ -126,6 +131,9 @@ func (b *Bare) Line(line []byte) {
 	}
 	if b.first == nil {
 		b.first, b.grows = cells, n >= 0
+		if words := strings.Fields(string(b.before)); len(words) == len(cells) {
+			b.header = words
+		}
 	} else {
 		b.grows = b.grows && n == b.last+1
 	}
@@ -150,6 +158,38 @@ func (b *Bare) Ask() string {
 	if n > 2 || !b.grows {
 		names[n-2] = "data"
 	}
-	return fmt.Sprintf("%d columns of numbers without a header: what are they? Say it with a name for each, such as --columns %s (step: the time of the whole step; data, forward and the like: of a part; "+
-		"number: of the step; rank; -: nothing of these; in seconds, or data_ms)", n, strings.Join(names, ","))
+	what := fmt.Sprintf("%d columns of numbers without a header", n)
+	if b.header != nil {
+		what = fmt.Sprintf("%d columns of numbers between blanks, %s", n, strings.Join(b.header, ", "))
+		if told := columnsOf(b.header); told != nil {
+			names = told
+		}
+	}
+	return fmt.Sprintf("%s: what are they? Say it with a name for each, such as --columns %s (step: the time of the whole step; data, forward and the like: of a part; "+
+		"number: of the step; rank; -: nothing of these; in seconds, or data_ms)", what, strings.Join(names, ","))
+}
+
+// columnsOf returns what the words of a header say of the columns, as --columns takes it; nil where they name no time.
+func columnsOf(header []string) []string {
+	list, out, times := standard().list, make([]string, len(header)), false
+	own := list[slices.IndexFunc(list, func(d *dialect) bool { return d.Pairs })]
+	for i, word := range header {
+		of, unit, known := own.stageOf([]byte(word))
+		switch {
+		case strings.EqualFold(word, ofRank):
+			out[i] = ofRank
+		case isStep([]byte(word)) && !slices.Contains(out, ofNumber):
+			out[i] = ofNumber
+		case known && of != ofWall && !slices.Contains(out, of):
+			if out[i], times = of, true; unit != "" {
+				out[i] += "_" + unit
+			}
+		default:
+			out[i] = ofNone
+		}
+	}
+	if !times {
+		return nil
+	}
+	return out
 }

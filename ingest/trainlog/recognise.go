@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"bytes"
+	"unicode"
 )
 
 // severalSteps is how many lines with steps a head of a table of them stands for.
@@ -17,7 +18,11 @@ type Recogniser struct {
 
 	dialects *Dialects
 	x        reading
+	forms    map[string]int // how many lines have a form
 }
+
+// mostForms is how many forms of lines are counted.
+const mostForms = 1 << 10
 
 // Nearest is a line that is nearly one with the time of a step.
 type Nearest struct {
@@ -31,6 +36,7 @@ type Lack uint8
 
 const (
 	LacksAll  Lack = iota
+	LacksBoth      // it has numbers, as others of its form do
 	LacksStep      // it has a time under a name that is known
 	LacksTime      // it has the number of a step
 	LacksName      // it has the number of a step and a time, under no name that is known
@@ -69,9 +75,37 @@ func (r *Recogniser) Line(line []byte, number int64) {
 		return
 	}
 	lacks := r.lack(line)
+	if lacks == LacksAll && r.Nearest.Lacks == LacksAll && r.recurs(line) {
+		lacks = LacksBoth
+	}
 	if lacks > r.Nearest.Lacks {
 		r.Nearest = Nearest{Line: number, Lacks: lacks, Text: bytes.Clone(bytes.TrimSpace(line[:min(len(line), 200)]))}
 	}
+}
+
+// recurs reports whether a line has two numbers or more, and is the third of a form: what is left of it without digits.
+func (r *Recogniser) recurs(line []byte) bool {
+	form, numbers := make([]byte, 0, 200), 0
+	for i, c := range line[:min(len(line), 200)] {
+		switch {
+		case !isDigit(c):
+			form = append(form, c)
+		case i == 0 || !isDigit(line[i-1]):
+			numbers++
+		}
+	}
+	if numbers < 2 || len(bytes.TrimSpace(form)) < 3 || !bytes.ContainsFunc(form, unicode.IsLetter) {
+		return false
+	}
+	n, counted := r.forms[string(form)]
+	if !counted && len(r.forms) >= mostForms {
+		return false
+	}
+	if r.forms == nil {
+		r.forms = map[string]int{}
+	}
+	r.forms[string(form)] = n + 1
+	return n+1 == severalSteps
 }
 
 // lack says what a line lacks.

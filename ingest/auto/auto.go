@@ -474,6 +474,18 @@ func (r *Reader) refuse(u *unit, err error) {
 	}
 }
 
+// mostSaid is how many conclusions of other tools are said where there is nothing else.
+const mostSaid = 8
+
+// someOf returns texts as one, with how many more there are.
+func someOf(texts []string) string {
+	some := strings.Join(texts[:min(mostSaid, len(texts))], "; ")
+	if n := len(texts) - mostSaid; n > 0 {
+		some += fmt.Sprintf("; and %d more", n)
+	}
+	return some
+}
+
 // end is the error after the last window.
 func (r *Reader) end() error {
 	r.meter.say()
@@ -491,7 +503,7 @@ func (r *Reader) end() error {
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case len(r.said) > 0:
-		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what other tools conclude and kernels report, without times of steps: %s. Whether it slowed the job is not shown: give it beside a recording of the job (packets, traces, logs with data_time, …)", strings.Join(r.said[:min(3, len(r.said))], "; ")))
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what other tools conclude and kernels report, without times of steps: %s. Whether it slowed the job is not shown: give it beside a recording of the job (packets, traces, logs with data_time, …)", someOf(r.said)))
 	case slices.ContainsFunc(r.inputs, func(in Input) bool {
 		return in.Skipped == "" && (in.Format == StackDump || in.Format == RASReport || in.Format == RASText || in.Format == HangText)
 	}):

@@ -98,7 +98,11 @@ func (i Item) concludes() (all []string) {
 		case health.ToolReport:
 			all = append(all, strings.TrimRight(e.Text, "."))
 		case health.XidError:
-			all = append(all, fmt.Sprintf("the kernel reported Xid %d: %s", e.Code, strings.TrimRight(e.Text, ".")))
+			what := "the kernel reported"
+			if strings.Contains(e.Text, "Xid") {
+				what += fmt.Sprintf(" Xid %d", e.Code)
+			}
+			all = append(all, what+": "+strings.TrimRight(e.Text, "."))
 		}
 	}
 	return all

@@ -189,6 +189,17 @@ func TestRankOfFile(t *testing.T) {
 	}
 }
 
+// What a launcher put before a line counts before the name of the file.
+func TestRankOfLauncher(t *testing.T) {
+	s := Scanner{Rank: 1}
+	if err := s.Read(strings.NewReader("[1,0]<stderr>:Stalled ops:HorovodBroadcast_x_0 [missing ranks: 1]\n"), "x", ingest.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Record("x"); c == nil || len(c.Calls) != 1 || c.Processes[c.Calls[0].Process].Rank != 0 {
+		t.Errorf("%+v, want rank 0 waiting", c)
+	}
+}
+
 // Whatever stands in a log: no panic, and a record that the engine takes.
 func FuzzScanner(f *testing.F) {
 	f.Add(fmt.Sprintf(watchdog+failure, 1, 78, 79, 77))

@@ -279,7 +279,7 @@ func isValidation(line []byte) bool {
 		}
 		end := skip(line, at, isWord)
 		for _, w := range validationWords {
-			if len(w) == end-at && bytes.EqualFold(line[at:end], []byte(w)) {
+			if w[0] == line[at]|0x20 && len(w) == end-at && bytes.EqualFold(line[at:end], []byte(w)) {
 				return true
 			}
 		}

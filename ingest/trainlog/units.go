@@ -18,6 +18,9 @@ const (
 // then be longer than the step that contains it, or in the step itself, which ends on all ranks together. Such times are read in the unit
 // that fits. Where nothing proves it the logs are refused, for such a rank would be accused.
 func (j *job) oneUnit() error {
+	if len(j.tracks) < 2 {
+		return nil
+	}
 	for c := range j.b.columns {
 		column := int32(c)
 		usual := make([]int64, len(j.tracks))

@@ -41,9 +41,55 @@ func (b *Builder) Windows(run string) ([]*trace.Window, error) {
 type job struct {
 	b      *Builder
 	tracks []*track
-	rows   []map[int64]int // of each track, by step
-	whole  bool            // the logs are of the job, and name no rank
+	rows   []index // of each track
+	whole  bool    // the logs are of the job, and name no rank
 	notes  []input.Note
+}
+
+// index finds the rows of steps.
+type index struct {
+	steps []int64 // ascending
+	rows  []int32 // of each; nil: in the order of steps
+}
+
+// index returns that of a track, in which the later of two rows of a step counts, and how many others there are.
+func (t *track) index() (x index, again int) {
+	ascends := true
+	for i := 1; i < len(t.steps) && ascends; i++ {
+		ascends = t.steps[i-1] < t.steps[i]
+	}
+	if ascends {
+		return index{steps: t.steps}, 0
+	}
+	order := make([]int32, len(t.steps))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(t.steps[x], t.steps[y]) })
+	for _, row := range order {
+		step := t.steps[row]
+		if n := len(x.steps); n > 0 && x.steps[n-1] == step {
+			x.rows[n-1] = row
+			again++
+			continue
+		}
+		x.steps, x.rows = append(x.steps, step), append(x.rows, row)
+	}
+	return x, again
+}
+
+// find returns the rows of steps that are all among them.
+func (x *index) find(steps []int64) []int32 {
+	out, at := make([]int32, len(steps)), 0
+	for i, step := range steps {
+		for x.steps[at] < step {
+			at++
+		}
+		if out[i] = int32(at); x.rows != nil {
+			out[i] = x.rows[at]
+		}
+	}
+	return out
 }
 
 func (j *job) note(kind input.NoteKind, format string, args ...any) {
@@ -89,14 +135,8 @@ func (b *Builder) job() (*job, error) {
 			j.note(input.NoteRanksNumbered, "%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
 			t.fold(b)
 		}
-		rows := make(map[int64]int, len(t.steps))
-		for i, step := range t.steps {
-			if _, twice := rows[step]; twice {
-				again++
-			}
-			rows[step] = i
-		}
-		j.rows = append(j.rows, rows)
+		rows, twice := t.index()
+		j.rows, again = append(j.rows, rows), again+twice
 	}
 	if again > 0 {
 		j.note(input.NoteStepsRepeated, "steps of ranks that were logged twice, as after a restart, of which the later counts: %d", again)
@@ -323,6 +363,9 @@ func (t *track) grows(column int32, twice bool) bool {
 // interleaved returns how many lines each step has, where nearly all have as many, next to each other.
 func (t *track) interleaved() int {
 	var counts []int
+	if len(slices.Compact(slices.Clone(t.steps))) == len(t.steps) {
+		return 1
+	}
 	for i := range t.steps {
 		if n := len(counts); i > 0 && t.steps[i] == t.steps[i-1] {
 			counts[n-1]++
@@ -377,19 +420,27 @@ func (b *Builder) length(t *track, row []int64) (sum int64) {
 
 // common returns the steps that all ranks logged, ascending, and how many others there are.
 func (j *job) common() (steps []int64, left int) {
-	logged := map[int64]int{}
-	for _, rows := range j.rows {
-		for step := range rows {
-			logged[step]++
-		}
+	if len(j.rows) == 1 {
+		return j.rows[0].steps, 0
 	}
-	for step, n := range logged {
-		if n == len(j.tracks) {
-			steps = append(steps, step)
-		}
+	var all []int64
+	for i := range j.rows {
+		all = append(all, j.rows[i].steps...)
 	}
-	slices.Sort(steps)
-	return steps, len(logged) - len(steps)
+	slices.Sort(all)
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to] == all[from] {
+			to++
+		}
+		if to-from == len(j.rows) {
+			steps = append(steps, all[from])
+		} else {
+			left++
+		}
+		from = to
+	}
+	return steps, left
 }
 
 // staged is a stage of the windows that are made, with its times by step and rank.
@@ -401,18 +452,25 @@ type staged struct {
 // stages returns the stages that every step of every rank has, in the order of a step.
 func (j *job) stages(steps []int64) (out []staged, err error) {
 	R := len(j.tracks)
-	times, used := make([][]int64, len(j.b.columns)), []int{}
+	times, used, rows := make([][]int64, len(j.b.columns)), []int{}, make([][]int32, R)
+	for r := range rows {
+		rows[r] = j.rows[r].find(steps)
+	}
 	for c := range j.b.columns {
 		column, some, all := &j.b.columns[c], false, true
-		times[c] = make([]int64, 0, len(steps)*R)
-		for _, step := range steps {
-			for r, t := range j.tracks {
-				v := t.at(j.rows[r][step], int32(c))
+		times[c] = make([]int64, len(steps)*R)
+		for r, t := range j.tracks {
+			at := slices.Index(t.columns, int32(c))
+			for i, row := range rows[r] {
+				v := int64(notTimed)
+				if at >= 0 {
+					v = t.values[int(row)*len(t.columns)+at]
+				}
 				some, all = some || v > 0, all && v >= 0
 				if v < 0 && column.sparse {
 					v = 0
 				}
-				times[c] = append(times[c], v)
+				times[c][i*R+r] = v
 			}
 		}
 		if some && (all || column.sparse) && column.of != ofClock {
@@ -536,6 +594,7 @@ func (j *job) windows(run string, steps []int64, stages []staged) (out []*trace.
 		for _, s := range stages {
 			w.Schema.Stages = append(w.Schema.Stages, s.name)
 		}
+		w.Durations = make([]int64, 0, (to-from)*len(stages)*R)
 		for i := from; i < to; i++ {
 			for _, s := range stages {
 				w.Durations = append(w.Durations, s.times[i*R:(i+1)*R]...)

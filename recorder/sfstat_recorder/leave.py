@@ -8,6 +8,7 @@ collective that does not return.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import multiprocessing.util
 import os
@@ -41,9 +42,17 @@ def forget(recorder: Any) -> None:
     _open.discard(recorder)
 
 
+def await_at_exit(writer: Any) -> None:
+    """Its recorder was dropped; what it still writes is waited for when the process ends."""
+    _open.add(writer)
+
+
 def _close() -> None:
     for recorder in list(_open):
         recorder.close(_FLUSH_S)
+
+
+atexit.register(_close)
 
 
 def _handle() -> None:
@@ -115,6 +124,8 @@ def _forked() -> None:
     """A child has recorders of its own."""
     global _handles, _children, _wakes
     _handles, _children, _wakes = False, False, -1
+    for recorder in list(_open):
+        recorder.forked()
     _open.clear()
 
 

@@ -22,7 +22,7 @@ from .dynamo import keep_out
 from .events import Channels, EventTimer, Pending
 from .gather import Group
 from .identity import Identity
-from .leave import forget, watch
+from .leave import await_at_exit, forget, watch
 from .packet import Form, Window
 from .router import Router, Trigger
 from .sampling import Idle, Sampling
@@ -289,23 +289,47 @@ class Recorder:
         """Writes what is left, for at most ``timeout_s``; whether it was all
         written. Safe to call twice, and in a forked child.
         """
-        writer, self._writer = self._writer, None
-        if writer is None or self._pid != os.getpid():
+        writer = self._end()
+        if writer is None:
             return True
-        atexit.unregister(self._at_exit)
-        forget(self)
-        self._writer = writer
-        writer.closing = True
-        self._settle(self._until)
-        self._flush()
-        self._writer = None
         if self._capture is not None:
             try:
                 self._capture.close()
             except Exception as error:
                 _log.warning("the profiler failed: %s", error)
-        done = writer.close(self._windows, timeout_s)
+        writer.end(self._windows)
+        done = writer.close(timeout_s)
         return done and writer.losses.total == 0
+
+    def _end(self) -> Optional[Writer]:
+        """Hands what is left to the writer, and returns that; None: that was done before."""
+        writer = getattr(self, "_writer", None)  # the constructor may have raised
+        if writer is None or self._pid != os.getpid():
+            return None
+        atexit.unregister(self._at_exit)
+        forget(self)
+        writer.closing = True
+        self._settle(self._until)
+        self._flush()
+        self._writer = None
+        return writer
+
+    def __del__(self) -> None:
+        """Dropped without close: nobody waits, and the writer's thread ends when all is written."""
+        try:
+            self._log_to = None  # a tracker is not called from wherever this happens
+            writer = self._end()
+            if writer is not None:
+                writer.end(self._windows)
+                await_at_exit(writer)
+        except Exception as error:
+            _log.warning("a recorder was dropped without close: %s: %s", type(error).__name__, error)
+
+    def forked(self) -> None:
+        """In a child, which records nothing here: windows are its parent's."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.forked()
 
     def __enter__(self) -> "Recorder":
         return self

@@ -34,7 +34,7 @@ class Losses:
 
     def __init__(self, rank: int) -> None:
         self._rank = rank
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a recorder that is dropped may count a loss in the middle of anything
         self._untold: Dict[str, int] = {}
         self._warned: Set[str] = set()
         self.total = 0
@@ -104,7 +104,8 @@ class Writer:
         self._arrivals = arrivals
         self._own = PacketFile(folder, "%s.rank%05d" % (who.run, who.rank))
         self._shared = PacketFile(folder, who.run)
-        self._queue: "queue.Queue[Optional[_Item]]" = queue.Queue(max(1, capacity))
+        self._queue: "queue.SimpleQueue[Optional[_Item]]" = queue.SimpleQueue()  # whose put may interrupt its get
+        self._capacity = max(1, capacity)
         self._next = 0  # window that the group gathers next
         self._windows = 0  # in all, known at the end
         self.written = 0  # windows that this thread is done with
@@ -123,27 +124,34 @@ class Writer:
         if self._thread is None:
             self.losses.add("its writer could not be started")
             return
-        try:
-            self._queue.put_nowait((window, events))
-        except queue.Full:
+        if self._queue.qsize() >= self._capacity:
             self.losses.add("the queue of its writer was full")
+            return
+        self._queue.put((window, events))
 
-    def close(self, windows: int, timeout_s: float) -> bool:
-        """Writes what is queued of the so many windows that there were, for at
-        most timeout_s; whether it was all.
-        """
+    def end(self, windows: int) -> None:
+        """No more windows come: there were so many. The thread ends when it has written them."""
         self._windows = windows
+        self._queue.put(None)
+
+    def close(self, timeout_s: float) -> bool:
+        """Waits for the thread, which was told to end, for at most timeout_s; whether it was
+        done.
+        """
         if self._thread is None:
             return True  # what was lost is counted
-        deadline = time.monotonic() + timeout_s
-        try:
-            self._queue.put(None, timeout=timeout_s)
-        except queue.Full:
-            pass
-        self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._thread.join(timeout_s)
         if self._thread.is_alive():
             _log.warning("rank %d: the recorder was not done after %g s and is left behind", self._rank, timeout_s)
         return not self._thread.is_alive()
+
+    def forked(self) -> None:
+        """In a child, which has no such thread: it holds no file open that the parent writes."""
+        for file in (self._own, self._shared):
+            try:
+                file.close()
+            except OSError:
+                pass
 
     def _run(self) -> None:
         while True:

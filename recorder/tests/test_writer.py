@@ -5,6 +5,7 @@ the packets say so.
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import logging
 import os
@@ -151,7 +152,7 @@ class Gathering(FolderTest):
 
         def body(rank, perf, group):
             if rank == 1:
-                perf._writer._queue.maxsize = 1
+                perf._writer._capacity = 1
                 group.before = lambda call: gate.wait()
                 train(perf, 2 * 6)  # window 0 at the gate, 1 in the queue, the others lost
                 gate.set()
@@ -292,6 +293,66 @@ class Files(FolderTest):
         os.waitpid(child, 0)
         perf.close()
         self.assertEqual(len(packets(self.folder)), 1)
+
+    @unittest.skipUnless(os.path.isdir("/proc/self/fd"), "no list of descriptors")
+    def test_recorders_that_are_dropped(self):
+        """Their threads and descriptors are given back, and their last windows are written."""
+
+        def held():
+            return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+        gc.collect()
+        before = held()
+        for i in range(30):
+            perf = Recorder(self.folder, Identity("run%02d" % i), window=2, clock=self.clock)
+            train(perf, 3)
+        del perf
+        gc.collect()
+        until(lambda: held() <= before)
+        got = packets(self.folder)
+        self.assertEqual(sorted((p["run"], p["window"]) for p in got), sorted(("run%02d" % i, w) for i in range(30) for w in (0, 1)))
+
+    def test_a_recorder_that_is_dropped_before_the_end(self):
+        """The process waits for its writer, which is slow."""
+        program = """
+import gc, sys, time
+from sfstat_recorder import *
+from sfstat_recorder.files import PacketFile
+append = PacketFile.append
+PacketFile.append = lambda self, lines: time.sleep(0.3) or append(self, lines)
+perf = Recorder(sys.argv[1])
+with perf.step():
+    pass
+del perf
+gc.collect()
+"""
+        subprocess.run([sys.executable, "-c", program, self.folder], check=True, env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+        self.assertEqual(len(packets(self.folder)), 1)
+
+    @unittest.skipUnless(os.path.isdir("/proc/self/fd") and hasattr(os, "fork"), "no fork, or no list of descriptors")
+    def test_a_forked_child_that_goes_on(self):
+        """It trains on with its copy of the recorder: it waits for nothing, says nothing and
+        holds nothing, and its parent's packets are what they would be.
+        """
+        logging.getLogger("sfstat_recorder").setLevel(logging.WARNING)
+        perf = self.recorder(queue=1)
+        train(perf, 3)
+        until(lambda: len(packets(self.folder)) == 1)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(write, 2)
+            train(perf, 40)
+            perf.close()
+            mine = [os.path.realpath("/proc/self/fd/" + n) for n in os.listdir("/proc/self/fd")]
+            os._exit(1 if any(path.startswith(os.path.realpath(self.folder)) for path in mine) else 0)
+        os.close(write)
+        _, status = os.waitpid(child, 0)
+        said = os.read(read, 4096)
+        os.close(read)
+        perf.close()
+        self.assertEqual((status, said), (0, b""))
+        self.assertEqual([p["window"] for p in packets(self.folder)], [0, 1])
 
 
 class Costs(FolderTest):

@@ -222,9 +222,12 @@ func (t *table) write(w *trace.Window) (err error) {
 // windows are refused, and windows without their lines are not. Who is killed between
 // the two finds arrivals missing the next time, and writes them.
 func (t *table) commit() error {
-	err := errors.Join(t.writer.Close(), t.buffer.Flush())
-	if t.beside != nil {
-		err = errors.Join(err, t.packed.Close())
+	err := t.writer.Close()
+	if err == nil { // else Flush would say the same again
+		err = t.buffer.Flush()
+	}
+	if err == nil && t.beside != nil {
+		err = t.packed.Close()
 	}
 	if err == nil {
 		err = t.rows.Commit()

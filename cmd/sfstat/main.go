@@ -10,5 +10,10 @@ func main() {
 	// A reader that goes away (sfstat … | head) is an error of a write, which
 	// ends the program in order; the signal would end it in the middle.
 	signal.Ignore(syscall.SIGPIPE)
+	if limit, ok := addressLimit(); ok {
+		if code, err := runLimited(limit); err == nil {
+			os.Exit(code)
+		}
+	}
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -5,7 +5,7 @@
 // were read among all: the packets of a run, a Parquet file, the other files of a
 // folder, and a whole folder where it holds more than stage times. A unit is
 // unchanged as long as its files are the same (device and inode), and have the same
-// sizes and times. What is learned only by reading, that two units have recordings of
+// sizes and times, that of the last change among them, which no program sets. What is learned only by reading, that two units have recordings of
 // one run, [Files.Join] tells.
 package follow
 
@@ -34,12 +34,13 @@ type File struct {
 
 // same reports whether a file is what it was before.
 func (f *File) same(before *File) bool {
-	return f.Path == before.Path && f.info.Size() == before.info.Size() && f.info.ModTime().Equal(before.info.ModTime()) && os.SameFile(f.info, before.info)
+	return f.Path == before.Path && f.info.Size() == before.info.Size() && f.info.ModTime().Equal(before.info.ModTime()) &&
+		disk.Changed(f.info).Equal(disk.Changed(before.info)) && os.SameFile(f.info, before.info)
 }
 
 // longer reports whether a file may be what it was before with something appended.
 func (f *File) longer(before *File) bool {
-	return f.Path == before.Path && f.info.Size() >= before.info.Size() && os.SameFile(f.info, before.info)
+	return f.same(before) || f.Path == before.Path && f.info.Size() > before.info.Size() && os.SameFile(f.info, before.info)
 }
 
 // Unit is files that are read together.

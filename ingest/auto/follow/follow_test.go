@@ -107,9 +107,20 @@ func TestChanges(t *testing.T) {
 		change      func(t *testing.T, path string)
 		same, grown bool
 	}{
-		"nothing":   {func(*testing.T, string) {}, true, true},
-		"appended":  {func(t *testing.T, path string) { appendTo(t, path, line("a", 1, 0)) }, false, true},
-		"touched":   {func(t *testing.T, path string) { touch(t, path) }, false, true},
+		"nothing":  {func(*testing.T, string) {}, true, true},
+		"appended": {func(t *testing.T, path string) { appendTo(t, path, line("a", 1, 0)) }, false, true},
+		"touched":  {func(t *testing.T, path string) { touch(t, path) }, false, false},
+		"edited, with its size and time": {func(t *testing.T, path string) {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // longer than a tick of the file system
+			write(t, path, strings.Replace(line("a", 0, 0), `"a"`, `"b"`, 1))
+			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+		}, false, false},
 		"truncated": {func(t *testing.T, path string) { write(t, path, "") }, false, false},
 		"replaced": {func(t *testing.T, path string) {
 			write(t, path+".new", line("a", 0, 0)+line("a", 1, 0))

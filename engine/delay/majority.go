@@ -72,7 +72,7 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 }
 
 // levelTimes are enough to tell a rank's level.
-const levelTimes = 128
+const levelTimes = 64
 
 // timesOf returns what a rank takes in a piece beside the terms, in intervals in which it was recorded, at equal distances where there are many.
 func (s *series) timesOf(k, r int) (out []float64) {

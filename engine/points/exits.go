@@ -76,17 +76,19 @@ func (s *Steps) lastAndExit(t, k int, ranks []int) (last, exit float64) {
 }
 
 // since writes how long after its exit from a stage in the step before each rank arrives at it.
-func (s *Steps) since(t, k int, out []int64) {
+func (s *Steps) since(t, k int, out []int64) { s.sinceLeft(t, k, k, out) }
+
+// sinceLeft writes how long after its last exit from one stage each rank arrives at another.
+func (s *Steps) sinceLeft(t, from, k int, out []int64) {
 	clear(out)
-	for j := k + 1; j < len(s.Stages); j++ {
-		for r, d := range s.At(t-1, j) {
-			out[r] += d
+	if from >= k {
+		for j := from + 1; j < len(s.Stages); j++ {
+			add(out, s.At(t-1, j))
 		}
+		from = -1
 	}
-	for j := range k {
-		for r, d := range s.At(t, j) {
-			out[r] += d
-		}
+	for j := from + 1; j < k; j++ {
+		add(out, s.At(t, j))
 	}
 }
 

@@ -318,7 +318,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		return found
 	}
 	found.refute(c, g)
-	found.Within = within(c, open, g)
+	found.Within = within(c, open, shown(found.Slopes), g)
 	isWithin := func(p Point) bool {
 		return slices.ContainsFunc(found.Within, func(w Within) bool { return w.Stage == p.Stage })
 	}
@@ -330,7 +330,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		if found.Points = slices.DeleteFunc(shown(apart.Slopes), isWithin); len(found.Points) > 0 {
 			found.Slopes, found.paced = apart.Slopes, apart.paced
 		} else if len(found.Within) == 0 {
-			found.Within = within(c, true, g)
+			found.Within = within(c, true, shown(apart.Slopes), g)
 		}
 	}
 	for _, p := range found.Slopes {

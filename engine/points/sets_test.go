@@ -121,3 +121,51 @@ func TestSetsOfManyRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestSetsApart: a rank that is always late keeps its set, which leaves forward long after the other. Of two sets who arrive nearly together from step to
+// step no slope shows that; when they leave does, since all left backward together. Sets that do so by a tenth of that time are found, and by less not.
+func TestSetsApart(t *testing.T) {
+	sets := [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}}
+	for late, want := range map[int64]bool{20e6: true, 6e6: true, 1e6: false} {
+		found := 0
+		for seed := range uint64(20) {
+			g := rand.New(rand.NewPCG(seed, 9))
+			var steps [][][]int64
+			for range 60 {
+				data, forward, backward := make([]int64, 8), make([]int64, 8), make([]int64, 8)
+				latest := int64(0)
+				for _, set := range sets {
+					last := int64(0)
+					for _, r := range set {
+						data[r] = int64(10e6 + 1e5*g.NormFloat64())
+						if r == 5 {
+							data[r] += late
+						}
+						last = max(last, data[r]+int64(20e6+1e6*g.NormFloat64()))
+					}
+					for _, r := range set {
+						forward[r] = last - data[r] + g.Int64N(1000)
+						latest = max(latest, data[r]+forward[r])
+					}
+				}
+				for r := range backward {
+					backward[r] = latest + 5e6 - data[r] - forward[r]
+				}
+				steps = append(steps, [][]int64{data, forward, backward})
+			}
+			c := stepsOf(steps...)
+			if leaveApart(c, 1, sets, []Point{{Stage: 2, Evidence: Shown}}) {
+				found++
+			}
+			if w := Find(c, Gates{}).Within; want && (len(w) != 1 || w[0].Stage != 1) {
+				t.Errorf("late by %d, seed %d: %+v", late, seed, w)
+			}
+		}
+		if (found == 20) != want || (found == 0) == want {
+			t.Errorf("late by %d ns: apart in %d of 20 jobs", late, found)
+		}
+	}
+	if c := setsJob(1, sets, 1000); leaveApart(c, 1, sets, nil) || leaveApart(c, 1, sets, []Point{{Stage: 1, Evidence: Shown}}) {
+		t.Error("apart without a point that all leave together")
+	}
+}

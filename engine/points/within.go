@@ -30,8 +30,8 @@ const setsRatio = 0.5
 //	Σ (z − z̄)² ÷ Σ z²
 //
 // and (R − sets)/(R − 1) is expected of it where the sets mean nothing. The interval of its median
-// must lie below setsRatio of that. O(Looked · stages · ranks) for each split.
-func within(c *Steps, open bool, g Gates) (out []Within) {
+// must lie below setsRatio of that. all are where all ranks seem to wait. O(Looked · stages · ranks) for each split.
+func within(c *Steps, open bool, all []Point, g Gates) (out []Within) {
 	best := make([]Within, len(c.Stages))
 	for i, sets := range c.Splits {
 		for k, ratio := range ratiosWithin(c, open, sets, g) {
@@ -44,7 +44,8 @@ func within(c *Steps, open bool, g Gates) (out []Within) {
 		if sets == nil || best[k].Sets != nil {
 			continue
 		}
-		if ratio := ratiosWithin(c, open, sets, g)[k]; ratio > 0 && apartFrom(c, open, k, sets, g) {
+		if ratio := ratiosWithin(c, open, sets, g)[k]; ratio > 0 && (apartFrom(c, open, k, sets, g) || leaveApart(c, k, sets, all)) &&
+			!slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced }) {
 			best[k] = Within{Stage: k, Split: -1, Sets: sets, ratio: ratio}
 		}
 	}
@@ -102,7 +103,7 @@ const (
 	// fewestChanges are too few to tell who leaves together.
 	fewestChanges = 6
 	// mostChanges are enough to tell.
-	mostChanges = 64
+	mostChanges = 32
 	// mostSets bounds the ranks of which sets are sought that nobody declared: pairs of ranks are compared.
 	mostSets = 256
 )
@@ -153,7 +154,8 @@ func leaving(c *Steps, open bool) [][][]int {
 // changes returns the median change from step to step of how much two ranks differ, of some steps where there are many.
 func changes(v [][]float64, r, q int) float64 {
 	by := 1 + len(v)/mostChanges
-	out := make([]float64, 0, mostChanges)
+	var room [mostChanges]float64
+	out := room[:0]
 	for t := 1; t < len(v); t += by {
 		out = append(out, math.Abs(v[t][r]-v[t][q]-v[t-1][r]+v[t-1][q]))
 	}
@@ -192,7 +194,7 @@ func setsOf(R int, near func(r, q int) bool) (sets [][]int) {
 }
 
 // apartFrom reports whether sets that leave a stage together do not wait for one another there: a set that arrives later does not stay
-// for less, and each leaves when its last rank comes.
+// for less.
 func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 	R, S := c.Ranks, len(sets)
 	var slopes []float64
@@ -207,7 +209,49 @@ func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 			}
 		})
 	}
-	return len(slopes) > 0 && robust.Median(slopes) > g.Slope && !slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced })
+	return len(slopes) > 0 && robust.Median(slopes) > g.Slope
+}
+
+// leaveApart reports whether sets that leave a stage together do not wait for one another there, by when they leave it, counted from a point that all ranks
+// leave together: no less far apart than they arrive, and so far that no exit varies by as much.
+func leaveApart(c *Steps, k int, sets [][]int, all []Point) bool {
+	i := slices.IndexFunc(all, func(p Point) bool { return p.Stage != k && c.Stages[p.Stage].Role != Rest })
+	if i < 0 {
+		return false
+	}
+	from := all[i].Stage
+	var arrive, leave, took []float64
+	since := make([]int64, c.Ranks)
+	for _, at := range c.stretches() {
+		for t := at[0] + 1; t < at[1]; t++ {
+			c.sinceLeft(t, from, k, since)
+			arrive = append(arrive, spreadOf(since, sets))
+			add(since, c.At(t, k))
+			leave = append(leave, spreadOf(since, sets))
+			took = append(took, float64(slices.Max(since)))
+		}
+	}
+	if len(took) < fewestChanges {
+		return false
+	}
+	left := robust.Median(leave)
+	return left >= robust.Median(arrive) && left >= farApart*robust.Median(took)
+}
+
+// farApart is the part of the time since all left a point, by which sets must leave a stage apart for none of that to be how exits vary.
+const farApart = 0.1
+
+// spreadOf returns how far the means of sets lie apart, of values of ranks.
+func spreadOf(v []int64, sets [][]int) float64 {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, set := range sets {
+		sum := 0.0
+		for _, r := range set {
+			sum += float64(v[r])
+		}
+		least, most = min(least, sum/float64(len(set))), max(most, sum/float64(len(set)))
+	}
+	return most - least
 }
 
 // means returns those of sets, [step][set], of values, [step][rank].

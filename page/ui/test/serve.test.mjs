@@ -83,9 +83,10 @@ describe('sfstat serve', { concurrency: false }, () => {
 		const { page, done } = await visited('');
 		await page.setViewport({ width: 400, height: 900 });
 		const { wide, cards } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, cards: [...document.querySelectorAll('tbody tr')].map((r) => r.getBoundingClientRect()).map(({ left, right, height }) => ({ left, right, height })) }));
-		assert.ok(wide <= 400 && cards.length === 2 && cards.every((c) => c.left >= 0 && c.right <= 400 && c.height < 220), JSON.stringify({ wide, cards }));
+		assert.ok(wide <= 400 && cards.length === 2 && cards.every((c) => c.left >= 0 && c.right <= 400 && c.height < 245), JSON.stringify({ wide, cards }));
 		const card = await page.$('tbody tr.straggler');
 		assert.match(await card.evaluate((r) => r.innerText), /certainty|strong/);
+		assert.match(await card.$eval('.why', (e) => e.innerText), /last to arrive/);
 		assert.equal(await card.$$eval('polyline', (all) => all.length), 1);
 		await accessible(page);
 		const { x, y, height } = await card.boundingBox();

@@ -371,6 +371,24 @@ func TestAbsurdFooters(t *testing.T) {
 	}
 }
 
+// TestSmallFileOfLargeWindow: 16 MiB of times are read of a file of any size, and one step more
+// is refused of one that cannot hold measured times.
+func TestSmallFileOfLargeWindow(t *testing.T) {
+	for steps, accepted := range map[int]bool{1 << 17: true, 1<<17 + 1: false} {
+		w := &trace.Window{WorldSize: 8, Schema: trace.Schema{Stages: []string{"a"}}, Durations: make([]int64, 8*steps)}
+		for r := range 8 {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+		}
+		b := write(t, w)
+		if len(b) > 1<<16 {
+			t.Fatalf("the file has %d bytes", len(b))
+		}
+		if _, err := readAll(b); (err == nil) != accepted || !accepted && !errors.Is(err, input.ErrTooLarge) {
+			t.Errorf("%d steps: %v", steps, err)
+		}
+	}
+}
+
 // A few bytes that decompress to a large table: refused over the limits,
 // before the window is allocated.
 func TestBombs(t *testing.T) {

@@ -51,6 +51,13 @@ const (
 	freeOfRatio = 64 << 20
 )
 
+// A window of more than windowFree bytes of times has at most windowFold times those of the file:
+// times that are measured do not go into a sixth of a byte each.
+const (
+	windowFree = 16 << 20
+	windowFold = 48
+)
+
 // Open opens an archive. Close must be called.
 func Open(path string, lim ingest.Limits) (*Reader, error) { return OpenOn(disk.OS{}, path, lim) }
 

@@ -112,9 +112,10 @@ func (a *Reader) begin() (*table, error) {
 	}
 	w.Notes = append(w.Notes, f.Notes...)
 	rows := f.Steps * len(w.Ranks) // counted by countRows
-	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > a.lim.Pending/8/per {
-		return nil, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",
-			w.Index, w.Run, f.Steps, len(w.Ranks), len(a.meta.Stages), a.lim.Pending)
+	most := min(a.lim.Pending, max(windowFree, windowFold*a.size))
+	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > most/8/per {
+		return nil, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes for a file of %d: if its times are real, convert it again in shorter windows",
+			w.Index, w.Run, f.Steps, len(w.Ranks), len(a.meta.Stages), most, a.size)
 	}
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
 		return nil, input.Bad(input.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)

@@ -168,4 +168,16 @@ func TestSetsApart(t *testing.T) {
 	if c := setsJob(1, sets, 1000); leaveApart(c, 1, sets, nil) || leaveApart(c, 1, sets, []Point{{Stage: 1, Evidence: Shown}}) {
 		t.Error("apart without a point that all leave together")
 	}
+	late := setsJob(1, sets, 1000)
+	for i := range late.Durations {
+		if i/8%3 == 1 && i%8 > 3 {
+			late.Durations[i] += 20e6
+		}
+	}
+	if all := []Point{{Stage: 2, Evidence: Shown}}; !leaveApart(late, 1, sets, all) {
+		t.Error("a set that takes 20 ms longer is not apart")
+	}
+	if late.Stages[0].Role = Wait; leaveApart(late, 1, sets, []Point{{Stage: 2, Evidence: Shown}}) {
+		t.Error("apart where waits are recorded by themselves")
+	}
 }

@@ -213,10 +213,11 @@ func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 }
 
 // leaveApart reports whether sets that leave a stage together do not wait for one another there, by when they leave it, counted from a point that all ranks
-// leave together: no less far apart than they arrive, and so far that no exit varies by as much.
+// leave together: no less far apart than they arrive, and so far that no exit varies by as much. Where waits were recorded by themselves
+// what is left is work and transfers, and who has a slow link leaves late as well.
 func leaveApart(c *Steps, k int, sets [][]int, all []Point) bool {
 	i := slices.IndexFunc(all, func(p Point) bool { return p.Stage != k && c.Stages[p.Stage].Role != Rest })
-	if i < 0 {
+	if i < 0 || slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait }) {
 		return false
 	}
 	from := all[i].Stage

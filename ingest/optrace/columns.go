@@ -13,10 +13,8 @@ import (
 
 // ReadParquet reads an operator trace out of a Parquet file. m may be nil.
 func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
-	lim = lim.Scale(in.Size)
-	// A row takes a byte and more in any real file; runs of equal rows may
-	// take less, which Ratio allows past the first million.
-	rows := min(maxRows(lim), 1<<20+in.Size*lim.Ratio/rowBytes)
+	lim = lim.OrDefault()
+	rows := maxRows(lim, in.Size)
 	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim), Window: lim.Window})
 	if err == nil {
 		err = f.Check(rows)

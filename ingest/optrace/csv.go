@@ -16,8 +16,8 @@ import (
 // ReadCSV reads an operator trace from comma-separated lines under a header.
 // name stands in errors; m may be nil.
 func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
-	lim = lim.Scale(ingest.StoredSize(r))
-	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim)}
+	stored := ingest.StoredSize(r)
+	p := &lines{in: ingest.NewTable(r, name, lim.Scale(stored)), rows: maxRows(lim.OrDefault(), stored)}
 	if err := p.header(); err != nil {
 		return nil, input.At(p.in.Pos(), err)
 	}

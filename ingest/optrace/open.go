@@ -47,5 +47,12 @@ func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 // rowBytes is what a row takes while it is read, at most.
 const rowBytes = 192
 
-// maxRows is how many rows of an input are read: Pending bounds the memory.
-func maxRows(lim ingest.Limits) int64 { return min(lim.Pending/rowBytes, operator.MaxOps) }
+// maxRows is how many rows are read of an input that is stored in so many bytes: Pending bounds the memory. Rows of a Parquet file take eight bytes or so
+// in jobs of hundreds of workers; runs of equal ones may take next to nothing, which Ratio allows past the first million.
+func maxRows(lim ingest.Limits, stored int64) int64 {
+	most := min(lim.Pending/rowBytes, operator.MaxOps)
+	if stored >= 0 {
+		most = min(most, 1<<20+stored*lim.Ratio/rowBytes)
+	}
+	return most
+}

@@ -149,7 +149,6 @@ type kindOfTable struct {
 	files map[string]string
 	says  string // of a refusal; "": it is read, and rank 3 is late in data
 	note  string // of what is read
-	rank  int    // where it is another than 3; −1: nobody
 }
 
 func one(text string) map[string]string { return map[string]string{"timings.csv": text} }

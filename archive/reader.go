@@ -61,7 +61,7 @@ const (
 // Open opens an archive. Close must be called.
 func Open(path string, lim ingest.Limits) (*Reader, error) { return OpenOn(disk.OS{}, path, lim) }
 
-// OpenOn is Open on a disk.
+// OpenOn opens a file as [Open] does, on a disk.
 func OpenOn(on disk.Disk, path string, lim ingest.Limits) (*Reader, error) {
 	f, err := on.Open(path)
 	if err != nil {

@@ -434,8 +434,8 @@ func TestInheritedThroughMessages(t *testing.T) {
 	}
 }
 
-// TestInheritedFromNeighbours: where ranks meet in messages to their neighbours alone, one that is late by its times and
-// not by what it works in a step has waited for one that is.
+// TestInheritedFromNeighbours: where ranks exchange messages with their neighbours alone, a rank that is late without working longer in a step has
+// waited for a neighbour.
 func TestInheritedFromNeighbours(t *testing.T) {
 	f := claimed(3, "rest", 0.3, evidence.Supported)
 	late := func(saves float64) []claim.Claim {

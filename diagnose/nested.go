@@ -150,7 +150,7 @@ func embracing(w *trace.Window) int {
 		}
 	}
 	for _, c := range could {
-		if c.within(total) < 2 { // one other that takes as long is none that is inside
+		if c.countTimed(total) < 2 { // one other that takes as long is none that is inside
 			continue
 		}
 		if c.to-c.from == S || c.rest.variance() < follows*follows*c.own.variance() {
@@ -160,8 +160,8 @@ func embracing(w *trace.Window) int {
 	return -1
 }
 
-// within returns how many of the others took any time, by what each took in all.
-func (c *inner) within(total []float64) (n int) {
+// countTimed returns how many of the other stages took any time; total is the time of each over all steps and ranks.
+func (c *inner) countTimed(total []float64) (n int) {
 	for s := c.from; s < c.to; s++ {
 		if s != c.around && total[s] > 0 {
 			n++

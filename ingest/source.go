@@ -42,7 +42,7 @@ type Source struct {
 // Open opens the file at path. The caller closes the source.
 func Open(path string, lim Limits) (*Source, error) { return OpenOn(disk.OS{}, path, lim) }
 
-// OpenOn is Open on a disk.
+// OpenOn opens a file as [Open] does, on a disk.
 func OpenOn(on disk.Disk, path string, lim Limits) (*Source, error) {
 	f, err := on.Open(path)
 	if err != nil {

@@ -202,7 +202,7 @@ func firstLine(text []byte) []byte {
 	return nil
 }
 
-// separator is the one of comma, semicolon, tab and bar that a line has most of, outside of quotes.
+// separator returns which of comma, semicolon, tab and bar a line has most of, outside of quotes.
 func separator(line []byte) rune {
 	var count [256]int
 	quoted := false

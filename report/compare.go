@@ -109,7 +109,7 @@ func signedPercent(f float64) string {
 	return "+" + s
 }
 
-// differences is one line for step time, and one for each measure that differs.
+// differences returns one line for step time, and one for each measure that differs.
 func differences(c *runs.Comparison) *table.Table {
 	t := tableOf("comparison")
 	for i := range c.Rows {
@@ -145,7 +145,7 @@ func alikeIn(c *runs.Comparison) (n int) {
 	return n
 }
 
-// comparisonInFull is one line per measure.
+// comparisonInFull returns one line per measure.
 func comparisonInFull(c *runs.Comparison) *table.Table {
 	t := tableOf("comparison in full")
 	t.Columns[4].Head = percentOf(c.Confidence) + " interval"

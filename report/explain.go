@@ -31,7 +31,7 @@ func Explain(v *diagnose.RunVerdict) string {
 	return strings.Join(sentences, " ")
 }
 
-// sureness is how far to act on a finding.
+// sureness returns how far to act on a finding.
 func sureness(c evidence.Confidence) string {
 	switch c {
 	case evidence.Strong:

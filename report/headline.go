@@ -25,7 +25,7 @@ type firstScreen struct {
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
 func Headline(v *diagnose.RunVerdict) string { return answerTo(v).headline() }
 
-// Reason is why the headline of a run says so.
+// Reason returns why the headline of a run says so.
 func Reason(v *diagnose.RunVerdict) string { return answerTo(v).why }
 
 func (a firstScreen) headline() string {

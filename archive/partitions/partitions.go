@@ -56,7 +56,7 @@ type Archive struct {
 // Nobody else can write into it until Close.
 func Open(dir string) (*Archive, error) { return OpenOn(disk.OS{}, dir) }
 
-// OpenOn is Open on a disk.
+// OpenOn opens an archive as [Open] does, on a disk.
 func OpenOn(on disk.Disk, dir string) (*Archive, error) {
 	if err := on.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err

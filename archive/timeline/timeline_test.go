@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// late has three ranks and three stages; rank 1 takes 40 ms longer in the first, and the others wait for it at the end of the last.
+// late returns a job of three ranks and three stages; rank 1 takes 40 ms longer in the first, and the others wait for it at the end of the last.
 func late(epochs bool) *trace.Window {
 	w := &trace.Window{Run: "job", WorldSize: 3, Schema: trace.Schema{Stages: []string{"data", "forward", "backward"}}, Ranks: []trace.Rank{{ID: 0, Host: "a"}, {ID: 1, Host: "a"}, {ID: 2, Host: "b"}}}
 	if epochs {

@@ -17,7 +17,7 @@ import (
 	"github.com/sfstat/sfstat/internal/disk/disktest"
 )
 
-// TestFaults has each operation on the disk fail once, of each command that writes, and of serve.
+// TestFaults fails each operation on the disk once, of each command that writes, and of serve.
 // What is at the output is what was there or all that is to be, the exit code says which, and a
 // failure is a sentence. The same command, run again on a disk that does not fail, does all of it.
 func TestFaults(t *testing.T) {

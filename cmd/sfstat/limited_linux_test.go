@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// limitedTo is sfstat that may have so many kB of addresses. Go gives no memory back there.
+// limitedTo returns sfstat that may have so many kB of addresses. Go gives no memory back there.
 func limitedTo(kB string, args ...string) *exec.Cmd {
 	cmd := exec.Command("sh", append([]string{"-c", `ulimit -v "$0" && exec sfstat "$@"`, kB}, args...)...)
 	cmd.Env = append(os.Environ(), "GOGC=off")

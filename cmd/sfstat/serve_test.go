@@ -133,7 +133,7 @@ func startServe(t *testing.T, args ...string) (address string, stop func()) {
 	return startServeOn(t, disk.OS{}, args...)
 }
 
-// startServeOn is startServe on a disk.
+// startServeOn starts sfstat serve on a disk.
 func startServeOn(t *testing.T, on disk.Disk, args ...string) (address string, stop func()) {
 	t.Helper()
 	said, err := io.Pipe()

@@ -48,10 +48,10 @@ func newLoop(late int) loop {
 	return l
 }
 
-// host is where a rank runs, of two hosts with four GPUs each.
+// host returns where a rank runs, of two hosts with four GPUs each.
 func (l loop) host(rank int) (name string, gpu int) { return fmt.Sprintf("node%d", rank/4), rank % 4 }
 
-// sum is the time of a step on a rank, ms.
+// sum returns the time of a step on a rank, ms.
 func (l loop) sum(step, rank int) (ms float64) {
 	for _, v := range l.ms[step][rank] {
 		ms += v
@@ -153,7 +153,7 @@ type kindOfTable struct {
 
 func one(text string) map[string]string { return map[string]string{"timings.csv": text} }
 
-// kindsOfTables are the tables of one job as people write them.
+// kindsOfTables returns the tables of one job as people write them.
 func kindsOfTables() []kindOfTable {
 	l := newLoop(3)
 	head := func(names ...string) []string { return names }

@@ -13,7 +13,7 @@ type LastToArrive struct {
 	Mainly string  `json:"mainly,omitempty" doc:"of several stages, the one with most of the delay"`
 	N      int     `json:"n" doc:"synchronisation points at which it was last, of those"`
 	Of     int     `json:"of" doc:"synchronisation points at which it was late"`
-	Every  int     `json:"every,omitempty" doc:"steps from one synchronisation point to the next, where ranks meet in one step of several; absent: in each"`
+	Every  int     `json:"every,omitempty" doc:"period of the synchronisation, steps; absent: ranks synchronise in every step"`
 	Excess int64   `json:"excess_ns" doc:"how much longer than its peers' median a step took it where it was late, mean"`
 	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
 	Line   *Line   `json:"line,omitempty" doc:"it is later and later, or less and less; absent: not so"`
@@ -53,7 +53,7 @@ type LateTogether struct {
 // SyncPoint: where the ranks synchronise, and how that is known.
 type SyncPoint struct {
 	Stage string  `json:"stage" doc:"stage at whose end ranks synchronise"`
-	Every int     `json:"every,omitempty" doc:"they synchronise in one step of so many; absent: in each"`
+	Every int     `json:"every,omitempty" doc:"period of the synchronisation, steps; absent: ranks synchronise in every step"`
 	By    string  `json:"by" doc:"how that is known: named by the user, slope, or the name of the stage"`
 	Slope float64 `json:"slope,omitempty" doc:"by slope: time that a rank spends less there for each unit that it arrives later"`
 	Low   float64 `json:"low,omitempty" doc:"lower bound of the slope"`

@@ -407,7 +407,7 @@ func (c *Comparison) Differs(r *Row) bool {
 	return r.Kind == StepTime || r.Kind != FoundDelay && r.Verdict >= compare.Regression
 }
 
-// StartUps are how many steps of a run were set apart at most, on either side.
+// StartUps returns how many steps of a run were set apart at most, on either side.
 func (c *Comparison) StartUps() (out [2]int) {
 	for side, all := range [2][]*Run{c.Base, c.New} {
 		for _, r := range all {

@@ -201,7 +201,7 @@ func (s *Set) addSteps(r *Run, w *trace.Window) error {
 			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(ns)
 		}
 		if d.Sync > 0 {
-			at.wait = waited(d.At(t, d.Sync-1))
+			at.wait = meanWait(d.At(t, d.Sync-1))
 		}
 		if w.Wall != nil && t < w.Steps() {
 			exposed = wallTime(w, t, whole)
@@ -214,8 +214,8 @@ func (s *Set) addSteps(r *Run, w *trace.Window) error {
 	return nil
 }
 
-// waited returns what ranks that arrive then wait for the last of them, mean over ranks.
-func waited(arrivals []int64) float64 {
+// meanWait returns how long ranks wait for the last to arrive, ns, mean over ranks.
+func meanWait(arrivals []int64) float64 {
 	sum, last := 0.0, slices.Max(arrivals)
 	for _, at := range arrivals {
 		sum += float64(last - at)

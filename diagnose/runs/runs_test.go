@@ -79,7 +79,7 @@ func TestWithoutWallTime(t *testing.T) {
 	}
 }
 
-// timed has four ranks and three stages without wall time, of which rank 2 takes so much longer in the first; the others wait for it in
+// timed returns a job of four ranks and three stages without wall time, of which rank 2 takes so much longer in the first; the others wait for it in
 // the last one unless that was not recorded. The first steps take the part more that is told.
 func timed(name string, steps, startUp int, part, late float64, waits bool) *trace.Window {
 	w := &trace.Window{Run: name, WorldSize: 4, Schema: trace.Schema{Stages: []string{"data", "forward", "backward"}}}

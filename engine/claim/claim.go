@@ -86,7 +86,7 @@ func (c *Claim) StruckGain(whole int64) float64 {
 type Arrival struct {
 	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
 	Last   int     // struck steps in which one of the ranks arrived last, of those in which others wait
-	Every  int     // steps from one arrival to the next, where others wait in one of several; 0: in each
+	Every  int     // period of the synchronisation, steps; 0: every step
 	Waited float64 // part of the delay that the other ranks' waits at the same points show
 	Ends   bool    // the ranks have no record of the last steps that others recorded: what they cost there is not known
 }

@@ -139,7 +139,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	s := newSeries(from(d, start), run.Peers)
 	if start > 0 {
 		out.startUp = d.Head[start-1] + 1
-		out.start = &eachStep([]claim.Claim{startFinding(d, start, s)}, out.every)[0]
+		out.start = &scaleToSteps([]claim.Claim{startFinding(d, start, s)}, out.every)[0]
 	}
 	out.alone = s.Ranks == 1
 	out.last = s.lastArrivals()
@@ -150,7 +150,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.late = append(out.late, s.turns(run, o)...)
 	out.late = append(out.late, s.majority(o)...)
 	out.unit = s.unit(o)
-	out.late, out.perhaps = eachStep(doubtRounded(out.late, out.unit), out.every), eachStep(out.perhaps, out.every)
+	out.late, out.perhaps = scaleToSteps(doubtRounded(out.late, out.unit), out.every), scaleToSteps(out.perhaps, out.every)
 	out.trend, out.lost = s.trend(), s.lost()
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
@@ -203,7 +203,7 @@ func Join(list []*Stretch, o Options) *Result {
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
 		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Claims = append(out.Claims, eachStep(doubtRounded(t.common(o), first.unit), first.every)...)
+	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(t.common(o), first.unit), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)
@@ -321,7 +321,7 @@ func (s *Stretch) recurs(o Options) bool {
 	if len(start.Parts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(s.late, eachStep(s.trend.common(o), s.every)), func(f claim.Claim) bool {
+	return slices.ContainsFunc(slices.Concat(s.late, scaleToSteps(s.trend.common(o), s.every)), func(f claim.Claim) bool {
 		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
 		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
 	})

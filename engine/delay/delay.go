@@ -128,8 +128,8 @@ type Result struct {
 	Stages  []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
 	Points  []points.Point // where ranks synchronise
 	Errors  []points.Error // values that are none
-	Every   int            // ranks synchronise in one step of so many
-	Unit    int64          // that times are rounded to, ns; 0: to less than a tenth of what is worth acting on, or not at all
+	Every   int            // period of the synchronisation, steps; 1: every step
+	Unit    int64          // that times are rounded to, ns; 0: less than a delay that is worth acting on
 	Within  bool           // ranks synchronise in sets only, and are compared with those of their own
 	Claims  []claim.Claim  // the largest saving first
 	Steps   int            // that were looked at

@@ -29,7 +29,7 @@ func (s *series) limits(o Options) []Limit {
 	}
 	for p, point := range s.Points {
 		if s.Stages[point.Stage].Role != points.Wait {
-			out[point.Stage].MayHide, out[point.Stage].Known = max(0, s.leastSpent(p)-s.apartFromMeetings(point.Stage)), true
+			out[point.Stage].MayHide, out[point.Stage].Known = max(0, s.leastSpent(p)-s.usualBetweenMeetings(point.Stage)), true
 		}
 	}
 	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
@@ -65,9 +65,9 @@ func (s *series) leastSpent(p int) int64 {
 	return sum / max(1, n)
 }
 
-// apartFromMeetings returns what all ranks take of a stage, where they meet in it in one step of several, in the others: as much of what
-// they spend there when they meet is no one rank's delay. ns of the mean step, as are the times of an interval.
-func (s *series) apartFromMeetings(stage int) int64 {
+// usualBetweenMeetings returns the time that all ranks take in a stage in a step between meetings, divided by the period, ns. That much of their
+// time at a meeting is work, and not the delay of one rank. 0 where ranks synchronise in every step.
+func (s *series) usualBetweenMeetings(stage int) int64 {
 	for k, piece := range s.Pieces {
 		if s.Every > 1 && piece.Stage == stage && !piece.Tail {
 			return int64(median(s.common[k])) / int64(s.Every-1)

@@ -2,11 +2,9 @@ package delay
 
 import "github.com/sfstat/sfstat/engine/claim"
 
-// Where ranks meet in one step of several, an interval's times are those of its mean step: what a claim says of one holds of each, and what
-// it says of how many, and of all, it says of so many times as many.
-
-// eachStep returns claims of intervals of so many steps as claims of these steps.
-func eachStep(list []claim.Claim, steps int) []claim.Claim {
+// scaleToSteps changes claims about intervals of several steps into claims about steps and returns them. Times of an interval are means per step,
+// so sizes stay; counts of steps and sums over the run grow with the number of steps.
+func scaleToSteps(list []claim.Claim, steps int) []claim.Claim {
 	if steps <= 1 {
 		return list
 	}

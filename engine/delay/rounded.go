@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// roundedUnit is from which unit on times are looked at as rounded by whoever wrote them, ns: clocks are finer.
+	// roundedUnit is the smallest unit that counts as rounding by a writer, ns: clocks are finer.
 	roundedUnit = 100_000
-	// roundedChanges is the part of times that differ by just a unit from those of the step before, from which on it is one of rounding.
+	// roundedChanges is the part of the times that must change by exactly one unit from step to step.
 	roundedChanges = 0.01
-	// InUnits is how many units of rounded times a size must have: where they vary by less than a unit all are rounded in one direction, and
-	// each end of a difference is off by up to half of one.
+	// InUnits is the size in units from which on a delay in rounded times is certain: each end of a difference is off by up to half a unit.
 	InUnits = 2
 )
 
-// unit returns the unit that times are rounded to by as much as a delay that is worth acting on, ns; 0: to less, or they do not vary: times that
-// somebody made up are whole as well.
+// unit returns the unit that times are rounded to, ns; 0 where it is smaller than a delay worth acting on, or where times never change by one
+// unit, as in tables that somebody made up.
 func (s *series) unit(o Options) int64 {
 	var unit int64
 	for _, work := range s.Work {
@@ -42,7 +41,7 @@ func (s *series) unit(o Options) int64 {
 	return unit
 }
 
-// doubtRounded leaves claims that are no larger than what rounding makes of nothing without certainty.
+// doubtRounded lowers claims that are smaller than two units to events and returns them.
 func doubtRounded(list []claim.Claim, unit int64) []claim.Claim {
 	for i := range list {
 		if f := &list[i]; f.Size < InUnits*unit {

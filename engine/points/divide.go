@@ -22,8 +22,7 @@ type Division struct {
 	Points []Point // none where ranks run freely: then an interval is a step
 	Pieces []Piece
 	Ranks  int
-	// Every is how many steps an interval has, where ranks meet in one of so many: then all its times are those of its mean step.
-	// 0: an interval has one.
+	// Every is the number of steps of an interval where ranks synchronise in every n-th step alone; its times are then means per step. 0: one step.
 	Every int
 	// Intervals is their number.
 	Intervals int

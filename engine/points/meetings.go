@@ -7,36 +7,35 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// Meetings are the steps in which all ranks wait for the last of them in a stage, where they run on by themselves in those between:
-// local SGD, DiLoCo, gradients that are reduced in every n-th step.
+// Meetings say that all ranks synchronise in a stage in every n-th step and run freely in the steps between: local SGD, DiLoCo,
+// gradients reduced in every n-th step.
 type Meetings struct {
 	Point Point
-	Every int // they meet in one step of so many; 0: none were looked for, or found
+	Every int // the period, steps; 0: no such stage
 }
 
 const (
-	// mostEvery is how many steps ranks may run on for.
+	// mostEvery is the longest period that is tried, steps.
 	mostEvery = 32
-	// mostApart is how far ranks leave a meeting apart, as a part of how far apart they arrive at it, where they run on for some steps in between. Of
-	// the steps of jobs that meet in each, on noisy hosts, a choice of some hundreds has one of 0.24.
+	// mostApart is the largest ratio of the spread of exits to the spread of arrivals at a meeting. Some hundred periods and phases are tried: in
+	// five recordings of jobs that synchronise in every step, on noisy hosts, the smallest ratios were 0.24 to 0.30.
 	mostApart = 0.15
-	// mostOftener is how far apart ranks leave steps, at most, in which they perhaps meet as well; where they run on it is about 1.
+	// mostOftener is the ratio below which ranks may synchronise in other steps as well; it is about 1 where they run freely.
 	mostOftener = 0.5
-	// ranksOfSlope show in a single step whether they wait; mostWaiting is in how many steps they do where they meet in each, and half of which are
-	// the most where they meet in one of several.
+	// ranksOfSlope is the number of ranks from which on a single step shows whether ranks wait. mostWaiting is the part of the steps that show it
+	// where ranks synchronise in each; with a period of two or more steps it is a half at most.
 	ranksOfSlope, mostWaiting = 5, 0.7
-	// apartAtOnce is how many meetings show that ranks do not leave them together.
+	// apartAtOnce is the number of meetings after which a phase is dropped if none has a small ratio.
 	apartAtOnce = 3
 )
 
-// meetings finds a stage in which all ranks meet in one step of several, in the longest stretch. The fewest steps in between in which they do
-// are taken; where they perhaps meet more often that is for others to find.
-// O(mostEvery · steps · stages · ranks), nearly all of it on the first few meetings.
+// meetings returns the stage and the shortest period in which all ranks synchronise, by the longest stretch; Every is 0 where there is none, or
+// where ranks may synchronise more often. O(mostEvery · steps · stages · ranks), nearly all of it on the first few meetings.
 func (s *Steps) meetings(g Gates) Meetings {
 	at := s.longestStretch()
-	ends := make([]*lefts, len(s.Stages))
+	ends := make([]*exitTimes, len(s.Stages))
 	for k := range ends {
-		ends[k] = s.leftAt(k, at)
+		ends[k] = s.exitTimesOf(k, at)
 	}
 	for every := 2; every <= min(mostEvery, (at[1]-at[0])/2); every++ {
 		var best Meetings
@@ -47,7 +46,7 @@ func (s *Steps) meetings(g Gates) Meetings {
 				continue
 			}
 			for phase := range every {
-				apart := ends[k].apart(phase, every, least)
+				apart := ends[k].spreadRatio(phase, every, least)
 				if apart >= least {
 					continue
 				}
@@ -58,7 +57,7 @@ func (s *Steps) meetings(g Gates) Meetings {
 		}
 		switch {
 		case best.Every == 0:
-		case ends[best.Point.Stage].oftener(phaseOfBest, every), !ends[best.Point.Stage].runsOn(phaseOfBest, every, g):
+		case ends[best.Point.Stage].mayMeetOftener(phaseOfBest, every), !ends[best.Point.Stage].runFreely(phaseOfBest, every, g):
 			return Meetings{}
 		default:
 			return best
@@ -77,25 +76,24 @@ func (s *Steps) longestStretch() (at [2]int) {
 	return at
 }
 
-// meetInEach reports whether ranks leave one of some points together in every step, as far as they leave it together in any; or most steps show by
-// themselves that they wait there, of ranks enough for one to show it. A slope over all steps is shown as well by those alone in which they arrive
-// furthest apart.
+// meetInEach reports whether ranks synchronise at one of some points in every step: by the ratio of the spreads, or, with enough ranks, by the
+// slopes of most single steps. A slope over all steps does not tell: the few steps with the widest arrivals can show it alone.
 func (s *Steps) meetInEach(list []Point, g Gates) bool {
 	return slices.ContainsFunc(list, func(p Point) bool {
 		if p.Evidence < Shown {
 			return false
 		}
-		left := s.leftAt(p.Stage, s.longestStretch())
-		return left.apart(0, 1, mostOftener) < mostOftener || s.Ranks >= ranksOfSlope && left.waiting(g) >= mostWaiting
+		left := s.exitTimesOf(p.Stage, s.longestStretch())
+		return left.spreadRatio(0, 1, mostOftener) < mostOftener || s.Ranks >= ranksOfSlope && left.waitingPart(g) >= mostWaiting
 	})
 }
 
-// waiting returns the part of the steps in which a rank that arrives later stays for less.
-func (l *lefts) waiting(g Gates) float64 {
+// waitingPart returns the part of the steps in which a later arrival means a shorter stay.
+func (l *exitTimes) waitingPart(g Gates) float64 {
 	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
 	waiting := 0
 	for t := 1; t < l.steps; t++ {
-		l.at(t, 1, arrive, leave, own)
+		l.deviations(t, 1, arrive, leave, own)
 		xx, xy := 0.0, 0.0
 		for r, x := range arrive {
 			xx, xy = xx+x*x, xy+x*(leave[r]-x)
@@ -107,17 +105,17 @@ func (l *lefts) waiting(g Gates) float64 {
 	return float64(waiting) / float64(max(1, l.steps-1))
 }
 
-// lefts are when ranks leave a stage, and how long they were in it, in steps that follow one another.
-type lefts struct {
+// exitTimes are the exits of ranks from a stage and the time spent in it, over consecutive steps.
+type exitTimes struct {
 	ranks, steps int
 	spent        []int64 // [step][rank], ns
 	left         []int64 // [step][rank], ns since the first step began
 }
 
-// leftAt computes them for a stage of the steps of a stretch.
-func (s *Steps) leftAt(k int, at [2]int) *lefts {
+// exitTimesOf computes the exits from a stage over a stretch, [from, to).
+func (s *Steps) exitTimesOf(k int, at [2]int) *exitTimes {
 	R, T := s.Ranks, at[1]-at[0]
-	out := &lefts{R, T, make([]int64, 0, T*R), make([]int64, T*R)}
+	out := &exitTimes{R, T, make([]int64, 0, T*R), make([]int64, T*R)}
 	begun := make([]int64, R)
 	for t := range T {
 		left := out.left[t*R : (t+1)*R]
@@ -135,8 +133,9 @@ func (s *Steps) leftAt(k int, at [2]int) *lefts {
 	return out
 }
 
-// at writes when the ranks arrive at a meeting, since they left the one before, and when they leave it, as deviations from the mean.
-func (l *lefts) at(step, every int, arrive, leave []float64, own []int64) {
+// deviations writes the arrivals at a meeting and the exits from it, ns since each rank's exit from the meeting before, less their mean. own is
+// scratch space for a value of each rank.
+func (l *exitTimes) deviations(step, every int, arrive, leave []float64, own []int64) {
 	R := l.ranks
 	for r := range R {
 		own[r] = l.left[step*R+r] - l.left[(step-every)*R+r]
@@ -148,14 +147,14 @@ func (l *lefts) at(step, every int, arrive, leave []float64, own []int64) {
 	center(arrive, own)
 }
 
-// apart returns how far ranks leave the meetings of a phase apart, as a part of how far apart they arrive at them, in the median of the
-// meetings: a few late arrivals say nothing of the others. 1 where they leave the first ones, or most of them, further apart than is asked for.
-func (l *lefts) apart(phase, every int, most float64) float64 {
+// spreadRatio returns the spread of exits divided by the spread of arrivals, the median over the meetings of a phase, so that a few late arrivals
+// do not decide. It stops and returns 1 where the first meetings, or most of them, have larger ratios than most.
+func (l *exitTimes) spreadRatio(phase, every int, most float64) float64 {
 	arrive, leave, own := make([]float64, l.ranks), make([]float64, l.ranks), make([]int64, l.ranks)
 	of := make([]float64, 0, (l.steps-phase)/every)
 	further, first := 0, math.Inf(1)
 	for t := phase + every; t < l.steps; t += every {
-		l.at(t, every, arrive, leave, own)
+		l.deviations(t, every, arrive, leave, own)
 		before, after := 0.0, 0.0
 		for r, x := range arrive {
 			before, after = before+x*x, after+leave[r]*leave[r]
@@ -180,35 +179,35 @@ func (l *lefts) apart(phase, every int, most float64) float64 {
 	return robust.Median(of)
 }
 
-// oftener reports whether ranks perhaps meet in other steps as well, if not so clearly: in all those of another phase, or in one of fewer steps.
-func (l *lefts) oftener(phase, every int) bool {
+// mayMeetOftener reports whether ranks may synchronise in another phase too, or with a shorter period, if less clearly.
+func (l *exitTimes) mayMeetOftener(phase, every int) bool {
 	for other := range every {
-		if other != phase && l.apart(other, every, mostOftener) < mostOftener {
+		if other != phase && l.spreadRatio(other, every, mostOftener) < mostOftener {
 			return true
 		}
 	}
 	for n := 1; n < every; n++ {
-		if every%n == 0 && l.apart(phase%n, n, mostOftener) < mostOftener {
+		if every%n == 0 && l.spreadRatio(phase%n, n, mostOftener) < mostOftener {
 			return true
 		}
 	}
 	return false
 }
 
-// runsOn reports whether ranks do not wait in a stage in the steps between the meetings of a phase: who arrives later there stays as long as the others. Where
-// ranks arrive too close together for that to show, they may as well meet in every step.
-func (l *lefts) runsOn(phase, every int, g Gates) bool {
+// runFreely reports whether the slope of time in the stage on arrival, over the steps between meetings, excludes −1. Where arrivals differ too
+// little for that, ranks may as well synchronise in every step.
+func (l *exitTimes) runFreely(phase, every int, g Gates) bool {
 	between := l.slope(0, g, func(step int) (since int, counts bool) { return step - 1, step%every != phase })
 	return between.Low > -1
 }
 
-// meetingsOf returns which steps are the meetings of a phase, and with which their arrivals begin.
+// meetingsOf returns a function that tells whether a step is a meeting of a phase, and the meeting before it.
 func meetingsOf(phase, every int) func(step int) (since int, counts bool) {
 	return func(step int) (int, bool) { return step - every, step%every == phase }
 }
 
-// slope returns the slope of the time in a stage on the arrival over the steps that count, since another step each.
-func (l *lefts) slope(k int, g Gates, of func(step int) (since int, counts bool)) Point {
+// slope returns the slope of the time in stage k on arrival, with its interval, over the steps that count; arrivals begin at the exit in step since.
+func (l *exitTimes) slope(k int, g Gates, of func(step int) (since int, counts bool)) Point {
 	R := l.ranks
 	var x, y []float64
 	arrive, leave, own := make([]float64, R), make([]float64, R), make([]int64, R)
@@ -217,7 +216,7 @@ func (l *lefts) slope(k int, g Gates, of func(step int) (since int, counts bool)
 		if !counts || since < 0 {
 			continue
 		}
-		l.at(t, t-since, arrive, leave, own)
+		l.deviations(t, t-since, arrive, leave, own)
 		x = append(x, arrive...)
 		for r := range R {
 			y = append(y, leave[r]-arrive[r])
@@ -231,19 +230,18 @@ func (l *lefts) slope(k int, g Gates, of func(step int) (since int, counts bool)
 	return p
 }
 
-// phaseOf returns which step of every so many of a stretch its ranks meet in, by how little they leave apart.
-func (l *lefts) phaseOf(every int) (phase int) {
+// phaseOf returns the phase with the smallest ratio of spreads, 0 to every − 1.
+func (l *exitTimes) phaseOf(every int) (phase int) {
 	least := 1.0
 	for i := range every {
-		if apart := l.apart(i, every, least); apart < least {
+		if apart := l.spreadRatio(i, every, least); apart < least {
 			phase, least = i, apart
 		}
 	}
 	return phase
 }
 
-// divideMeetings lays out steps of which the ranks meet in one of several. An interval is what lies between two meetings, and its
-// times are those of its mean step.
+// divideMeetings divides steps at the meetings of their ranks. An interval runs from one meeting to the next; its times are means per step.
 func divideMeetings(s *Steps, m Meetings) *Division {
 	R, K := s.Ranks, m.Point.Stage
 	d := &Division{Stages: s.closedStages(), Points: []Point{m.Point}, Every: m.Every, Ranks: R, Memory: s.Memory, steps: s.Len()}
@@ -266,7 +264,7 @@ func divideMeetings(s *Steps, m Meetings) *Division {
 				closed.Durations = append(closed.Durations, row...)
 			}
 		}
-		phase := closed.leftAt(K, [2]int{0, at[1] - at[0]}).phaseOf(m.Every)
+		phase := closed.exitTimesOf(K, [2]int{0, at[1] - at[0]}).phaseOf(m.Every)
 		for t := at[0] + phase + m.Every; t < at[1]; t += m.Every {
 			d.Head, d.Tail = append(d.Head, t), append(d.Tail, t-m.Every)
 		}

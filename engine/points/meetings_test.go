@@ -10,36 +10,11 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 )
 
-// sometimes is a job of which the ranks meet in one step of several at the end of a stage. All durations have noise of a tenth; what
-// one rank leaves a meeting later than another is loose, ns.
+// sometimes returns a job whose ranks synchronise in every n-th step at the end of a stage, and leave it up to loose ns apart.
 func sometimes(seed uint64, ranks, steps, wait, every, phase int, walled bool, loose float64) *points.Steps {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	s := &points.Steps{Ranks: ranks, Stages: []points.Stage{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
-	at := make([]int64, ranks)
-	for t := range steps {
-		begin := slices.Clone(at)
-		for k := range s.Stages {
-			end, last := make([]int64, ranks), int64(0)
-			for r := range end {
-				end[r] = at[r] + int64(1e6*(10+rng.NormFloat64()))
-				last = max(last, end[r])
-			}
-			for r := range end {
-				if k == wait && t%every == phase {
-					end[r] = last + 5e6 + int64(loose*rng.Float64())
-				}
-				s.Durations = append(s.Durations, end[r]-at[r])
-			}
-			at = end
-		}
-		for r := range at {
-			at[r] += int64(1e5 * rng.Float64())
-			if walled {
-				s.Wall = append(s.Wall, at[r]-begin[r])
-			}
-		}
-	}
-	return s
+	return walk(rng, ranks, steps, walled, func(step, stage int) bool { return stage == wait && step%every == phase },
+		func() int64 { return 5e6 + int64(loose*rng.Float64()) })
 }
 
 // TestMeetings: in which stage ranks meet, and in one step of how many, whichever of them that is, however many ranks there are; of a
@@ -97,7 +72,7 @@ func TestMeetingsDivided(t *testing.T) {
 	s.Known, s.KnownMeetings = []points.Point{{Stage: 1, Evidence: points.Shown}}, points.Meetings{Point: points.Point{Stage: 1, Evidence: points.Shown}, Every: 3}
 	for at := range 9 { // both leave b of steps 1, 4 and 7 together
 		if at%3 == 1 {
-			var since [2]int64 // the meeting before, or the start
+			var since [2]int64 // ns of each rank since its exit from the meeting before
 			for u := max(0, at-2); u <= at; u++ {
 				row := s.Durations[u*6 : u*6+6]
 				since[0], since[1] = since[0]+row[0]+row[2]+row[4], since[1]+row[1]+row[3]+row[5]

@@ -79,7 +79,7 @@ type Steps struct {
 	KnownOutside Outside
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
-	// KnownMeetings is where they are known to meet in one step of several, from steps of the same run before these.
+	// KnownMeetings are the meetings found in earlier steps of the same run.
 	KnownMeetings Meetings
 	// Memory is where the division lies; nil: in memory of its own.
 	Memory *Memory
@@ -262,7 +262,7 @@ type Found struct {
 	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
 	Slopes  []Point  // all stages, by their slopes alone; refuted ones without evidence
 	Outside Outside  // where the time in no stage lies
-	// Meetings are where all ranks wait in one step of several; then there are no Points, and nothing of Perhaps.
+	// Meetings are set where all ranks synchronise in every n-th step alone; Points and Perhaps are empty then.
 	Meetings Meetings
 
 	paced  []int // stages that ranks leave together, and not later when the last of them arrives later
@@ -281,7 +281,7 @@ func find(s *Steps, g Gates) Found {
 	}
 	c := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
-	recorded := c // where ranks run on for steps, one gets ahead of the others until they meet
+	recorded := c // between meetings a rank may get ahead of the others for some steps
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	found := findIn(c, open, named, g)
@@ -318,7 +318,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		return found
 	}
 	found.refute(c, g)
-	found.Within = within(c, open, shown(found.Slopes), g)
+	found.Within = findWithin(c, open, shown(found.Slopes), g)
 	isWithin := func(p Point) bool {
 		return slices.ContainsFunc(found.Within, func(w Within) bool { return w.Stage == p.Stage })
 	}
@@ -330,7 +330,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		if found.Points = slices.DeleteFunc(shown(apart.Slopes), isWithin); len(found.Points) > 0 {
 			found.Slopes, found.paced = apart.Slopes, apart.paced
 		} else if len(found.Within) == 0 {
-			found.Within = within(c, true, shown(apart.Slopes), g)
+			found.Within = findWithin(c, true, shown(apart.Slopes), g)
 		}
 	}
 	for _, p := range found.Slopes {

@@ -8,13 +8,18 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 )
 
-// made is a job of three stages in which ranks wait for one another at the end of one; wait −1:
+// made returns a job of three stages in which ranks wait for one another at the end of one; wait −1:
 // nowhere. All durations have noise of a tenth.
 func made(seed uint64, ranks, steps, wait int, walled bool) *points.Steps {
 	rng := rand.New(rand.NewPCG(seed, 2))
+	return walk(rng, ranks, steps, walled, func(_, stage int) bool { return stage == wait }, func() int64 { return 1e6 })
+}
+
+// walk returns a job of three stages, each of 10 ms with noise of a tenth. Where meets says so ranks leave a stage some time after the last arrives.
+func walk(rng *rand.Rand, ranks, steps int, walled bool, meets func(step, stage int) bool, after func() int64) *points.Steps {
 	s := &points.Steps{Ranks: ranks, Stages: []points.Stage{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	at := make([]int64, ranks)
-	for range steps {
+	for t := range steps {
 		begin := slices.Clone(at)
 		for k := range s.Stages {
 			end, last := make([]int64, ranks), int64(0)
@@ -23,8 +28,8 @@ func made(seed uint64, ranks, steps, wait int, walled bool) *points.Steps {
 				last = max(last, end[r])
 			}
 			for r := range end {
-				if k == wait {
-					end[r] = last + 1e6
+				if meets(t, k) {
+					end[r] = last + after()
 				}
 				s.Durations = append(s.Durations, end[r]-at[r])
 			}

@@ -94,6 +94,9 @@ func (s *Steps) validatePlaces() error {
 		}
 		last = p.Stage
 	}
+	if m := s.KnownMeetings; m.Every != 0 && (m.Every < 2 || m.Point.Stage < 0 || m.Point.Stage >= len(s.Stages)) {
+		return fmt.Errorf("points: KnownMeetings is stage %d in every %d steps, expected a stage from 0 to %d and 2 steps or more", m.Point.Stage, m.Every, len(s.Stages)-1)
+	}
 	for i, w := range s.KnownWithin {
 		if w.Stage < 0 || w.Stage >= len(s.Stages) {
 			return fmt.Errorf("points: KnownWithin[%d] is stage %d, expected 0 to %d", i, w.Stage, len(s.Stages)-1)

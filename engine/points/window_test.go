@@ -42,9 +42,13 @@ func TestValidate(t *testing.T) {
 		`Durations of step 1, stage "b", rank 2 is -7 ns, expected 0 or more`: func(s *points.Steps) { s.Durations[11] = -7 },
 		"Wall of step 1, rank 0 is -1 ns, expected 0 or more":                 func(s *points.Steps) { s.Wall[3] = -1 },
 		"Breaks[0] is step 2, expected steps from 0 to 1":                     func(s *points.Steps) { s.Breaks = []int{2} },
-		"Breaks[1] is step 0":                                          func(s *points.Steps) { s.Breaks = []int{1, 0} },
-		`Named is "c", expected the name of a stage`:                   func(s *points.Steps) { s.Named = "c" },
-		"Known[1] is stage 1, expected stages from 0 to 1, ascending":  func(s *points.Steps) { s.Known = []points.Point{{Stage: 1}, {Stage: 1}} },
+		"Breaks[1] is step 0":                                         func(s *points.Steps) { s.Breaks = []int{1, 0} },
+		`Named is "c", expected the name of a stage`:                  func(s *points.Steps) { s.Named = "c" },
+		"Known[1] is stage 1, expected stages from 0 to 1, ascending": func(s *points.Steps) { s.Known = []points.Point{{Stage: 1}, {Stage: 1}} },
+		"KnownMeetings is stage 2 in every 4 steps": func(s *points.Steps) {
+			s.KnownMeetings = points.Meetings{Point: points.Point{Stage: 2}, Every: 4}
+		},
+		"KnownMeetings is stage 0 in every 1 steps":                    func(s *points.Steps) { s.KnownMeetings.Every = 1 },
 		"KnownWithin[0] is stage 2":                                    func(s *points.Steps) { s.KnownWithin = []points.Within{{Stage: 2}} },
 		"KnownWithin[0].Sets has rank 3, expected each of 0 to 2 once": func(s *points.Steps) { s.KnownWithin = []points.Within{{Sets: [][]int{{0, 1}, {3}}}} },
 		"Splits[1] has rank 1, expected each of 0 to 2 once":           func(s *points.Steps) { s.Splits = [][][]int{{{0, 1}, {2}}, {{0, 1}, {1, 2}}} },

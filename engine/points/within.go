@@ -20,7 +20,7 @@ type Within struct {
 // expected where sets mean nothing.
 const setsRatio = 0.5
 
-// within finds the stages in which sets of ranks synchronise. Inside each set the slope is −1, but
+// findWithin finds the stages in which sets of ranks synchronise. Inside each set the slope is −1, but
 // that holds too where all ranks synchronise. The exits tell the two apart. Where all synchronise,
 // what is left of differences when they leave is noise of each rank's own. Where sets
 // synchronise, a set leaves together, when its own last rank has come and its own transfer is
@@ -31,7 +31,7 @@ const setsRatio = 0.5
 //
 // and (R − sets)/(R − 1) is expected of it where the sets mean nothing. The interval of its median
 // must lie below setsRatio of that. all are where all ranks seem to wait. O(Looked · stages · ranks) for each split.
-func within(c *Steps, open bool, all []Point, g Gates) (out []Within) {
+func findWithin(c *Steps, open bool, all []Point, g Gates) (out []Within) {
 	best := make([]Within, len(c.Stages))
 	for i, sets := range c.Splits {
 		for k, ratio := range ratiosWithin(c, open, sets, g) {

@@ -24,7 +24,7 @@ type stackFile struct {
 	alone bool   // it has one process
 }
 
-// stackFolder is the folder of dumps of one job.
+// stackFolder returns the folder of dumps of one job.
 func stackFolder(r *Reader, in *Input) string { return dirOf(in.Path) }
 
 // stacks hands on the dumps of py-spy in a folder, whose ranks are told or numbered.

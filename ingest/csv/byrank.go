@@ -143,12 +143,12 @@ func (b *byRank) Next() ([]string, error) {
 		b.next++
 		b.cells = b.cells[:0]
 		for _, i := range b.fixed {
-			b.cells = append(b.cells, b.at(i))
+			b.cells = append(b.cells, b.cell(i))
 		}
 		b.cells = append(b.cells, strconv.Itoa(b.ranks[b.next-1]))
 		empty := true
 		for _, i := range places {
-			cell := b.at(i)
+			cell := b.cell(i)
 			empty = empty && isMissing(strings.TrimSpace(cell))
 			b.cells = append(b.cells, cell)
 		}
@@ -158,8 +158,8 @@ func (b *byRank) Next() ([]string, error) {
 	}
 }
 
-// at returns a cell of the wide row; "" of one that is not there.
-func (b *byRank) at(i int) string {
+// cell returns a cell of the wide row; "" where the row is shorter.
+func (b *byRank) cell(i int) string {
 	if i < 0 || i >= len(b.wide) {
 		return ""
 	}

@@ -87,7 +87,7 @@ func (l *layout) wholeSteps() {
 	}
 }
 
-// lacks is the error of a header that is without a column which every table has, with what to do.
+// lacks returns the error of a header that is without a column which every table has, with what to do.
 func lacks(found map[kind]bool, names []string) error {
 	among := strings.Join(quoted(names[:min(len(names), 12)]), ", ")
 	switch {

@@ -102,7 +102,7 @@ type kernelRow struct {
 // kernelName is the column of a kernel's name.
 const kernelName = "demangledName|shortName"
 
-// ncclKernels are the kernels that NCCL's names tell.
+// ncclKernels returns the kernels that NCCL's names tell.
 func (r *commReader) ncclKernels() export.Those {
 	out := export.Those{Column: kernelName, Values: []int64{}}
 	for _, id := range slices.Sorted(maps.Keys(r.names)) {

@@ -47,7 +47,7 @@ func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 // rowBytes is what a row takes while it is read, at most.
 const rowBytes = 192
 
-// maxRows is how many rows are read of an input that is stored in so many bytes: Pending bounds the memory. Rows of a Parquet file take eight bytes or so
+// maxRows returns how many rows are read of an input that is stored in so many bytes: Pending bounds the memory. Rows of a Parquet file take eight bytes or so
 // in jobs of hundreds of workers; runs of equal ones may take next to nothing, which Ratio allows past the first million.
 func maxRows(lim ingest.Limits, stored int64) int64 {
 	most := min(lim.Pending/rowBytes, operator.MaxOps)

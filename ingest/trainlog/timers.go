@@ -33,7 +33,7 @@ type block struct {
 // spread is the sums of a timer that tells the least and the most over the ranks, ms.
 type spread struct{ n, min, max float64 }
 
-// widest is the timer whose ranks differ most, with its least and most, ms on average; "" without timers. Of those that time work, if there are any.
+// widest returns the timer whose ranks differ most, with its least and most, ms on average; "" without timers. Of those that time work, if there are any.
 func (b *Builder) widest() (name string, least, most float64) {
 	works := false
 	for _, k := range slices.Sorted(maps.Keys(b.spreads)) {

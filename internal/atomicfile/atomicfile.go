@@ -44,7 +44,7 @@ type File struct {
 // place.
 func Create(path string) (*File, error) { return CreateOn(disk.OS{}, path) }
 
-// CreateOn is Create on a disk.
+// CreateOn creates a file as [Create] does, on a disk.
 func CreateOn(on disk.Disk, path string) (*File, error) {
 	dest, mode := path, fs.FileMode(0o666) // before umask, as os.Create
 	switch info, err := on.Stat(path); {
@@ -77,7 +77,7 @@ func WriteFile(path string, content func(io.Writer) error) error {
 	return WriteFileOn(disk.OS{}, path, content)
 }
 
-// WriteFileOn is WriteFile on a disk.
+// WriteFileOn writes a file as [WriteFile] does, on a disk.
 func WriteFileOn(on disk.Disk, path string, content func(io.Writer) error) error {
 	f, err := CreateOn(on, path)
 	if err != nil {

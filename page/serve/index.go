@@ -161,7 +161,7 @@ func (v *view) linked(of map[string]chip, name, on string) []chip {
 	return chips
 }
 
-// kept is what of a request its links keep.
+// kept returns what of a request its links keep.
 func (v *view) kept() url.Values {
 	out := url.Values{}
 	for name, value := range map[string]string{"q": v.Query, "sort": v.Sort, "status": v.Status, "host": v.Host} {
@@ -172,7 +172,7 @@ func (v *view) kept() url.Values {
 	return out
 }
 
-// Sorted is the link to the same runs in another order.
+// Sorted returns the link to the same runs in another order.
 func (v *view) Sorted(by string) string {
 	kept := v.kept()
 	kept.Set("sort", by)

@@ -309,7 +309,7 @@ func (t *timed) center() {
 	}
 }
 
-// syncs are the points at which ranks wait for all others, which are those of no message and no root. A rank
+// syncs returns the points at which ranks wait for all others, which are those of no message and no root. A rank
 // has left one where it enters the call before which it waits for it.
 func (t *timed) syncs() iter.Seq[[]clock.Entry] {
 	lags := make([][]int8, len(t.ranks)) // of each call, to the one before it that is waited for

@@ -100,7 +100,7 @@ func (s *strikes) workBefore(e entry, lag int8) (spans [][2]int64) {
 	return spans
 }
 
-// beyondPeers is how much longer a rank spends in each stage in the work
+// beyondPeers returns how much longer a rank spends in each stage in the work
 // that leads to its entry than the median of its peers, and last in no stage, and how much longer than theirs the
 // stages that this is in are as a whole; nil where no peer's stages are known.
 func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {

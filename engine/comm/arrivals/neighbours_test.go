@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// ring is a job whose ranks work for 40 ms in a step, and then send to the next rank and receive from the one before,
+// ring returns a job whose ranks work for 40 ms in a step, and then send to the next rank and receive from the one before,
 // those of even numbers in that order and the others in the other; senders are held until the message is received. One
 // rank works for 30 ms longer; −1: none does. Where it is a chain, the first rank receives from none and the last sends
 // to none.

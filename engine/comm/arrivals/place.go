@@ -84,7 +84,7 @@ func (m *matching) places() []place {
 	return out
 }
 
-// siteBefore is the site of the call before an entry.
+// siteBefore returns the site of the call before an entry.
 func (m *matching) siteBefore(e entry) int32 { return m.siteOf(back(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds

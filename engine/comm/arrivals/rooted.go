@@ -23,7 +23,7 @@ const (
 	meet              // the root waits for all others, and these are held until it has entered
 )
 
-// shapesOf are those in which an operation may be made besides one in which all wait for all.
+// shapesOf returns the shapes in which an operation may be made besides one in which all wait for all.
 func shapesOf(op nccl.Op) []shape {
 	switch op {
 	case nccl.Broadcast, nccl.Scatter:

@@ -177,7 +177,7 @@ func handsOut(op nccl.Op, root int, entered []float64) []float64 {
 	return out
 }
 
-// handingOut is a job in which every step has a rooted operation, an exchange of all with all and an all-reduce.
+// handingOut returns a job in which every step has a rooted operation, an exchange of all with all and an all-reduce.
 // One rank is late before one of them in every step.
 func handingOut(seed uint64, op nccl.Op, ranks, root, late, before int) *Job {
 	rng := rand.New(rand.NewPCG(seed, 5))

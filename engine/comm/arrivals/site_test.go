@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// sized is a job of three ranks on one host, in each step of which all exchange with all, twice, and reduce; sizes
+// sized returns a job of three ranks on one host, in each step of which all exchange with all, twice, and reduce; sizes
 // are those of a rank, a step and an exchange. One rank is late before the reduction.
 func sized(seed uint64, late int, size func(rank, step, k int) int64) *Job {
 	rng := rand.New(rand.NewPCG(seed, 6))

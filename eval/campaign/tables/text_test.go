@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// twoRows is a table of two methods, the second with a figure that the text lacks.
+// twoRows returns a table of two methods, the second with a figure that the text lacks.
 func twoRows() Artifact {
 	t := &table.Table{Title: "Ours", Columns: append(table.Words("method", "top-1"), table.Heads(table.Hundredths, "mean candidates")...)}
 	t.Add(table.TextCell("frontier"), table.TextCell("8/10"), table.RealCell(2))

@@ -79,7 +79,7 @@ func TestMegatronOfRealDumps(t *testing.T) {
 	t.Logf("%v", found)
 }
 
-// loggedBytes is what NCCL's log would count of a call in a dump: of what is scattered the part.
+// loggedBytes returns what NCCL's log would count of a call in a dump: of what is scattered the part.
 func loggedBytes(c *comms.Call) int64 {
 	elements := comms.Elements(c.Tensors.InSizes)
 	if c.Op == nccl.ReduceScatter {

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 )
 
-// jumbled is an export with so many calls and kernels, whose starts at gives, of which the rows come in that order.
+// jumbled returns an export with so many calls and kernels, whose starts at gives, of which the rows come in that order.
 func jumbled(n int64, at func(int64) int64) nsighttest.Export {
 	e := small(nsighttest.Of2024)
 	p := &e.Processes[0]

@@ -95,7 +95,7 @@ type Those struct {
 // mostValues bounds the values of a condition: of more, all rows are handed on.
 const mostValues = 10_000
 
-// condition is that in SQL, after WHERE, of rows whose columns go by the names of the Row; "" for all rows. Tables that
+// condition returns the condition in SQL, after WHERE, of rows whose columns go by the names of the Row; "" for all rows. Tables that
 // lost their types hold numbers as text.
 func (t *Those) condition(f *File) string {
 	if len(t.Values) > mostValues {
@@ -202,7 +202,7 @@ func (f *File) selection(number int, table string, columns []string, those *Thos
 	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limited(number, table, columns), where)
 }
 
-// limited is the query for the columns of all rows of a table.
+// limited returns the query for the columns of all rows of a table.
 func (f *File) limited(number int, table string, columns []string) string {
 	list := fmt.Sprintf(`%d AS "table", rowid AS "number"`, number)
 	for _, names := range columns {
@@ -211,7 +211,7 @@ func (f *File) limited(number int, table string, columns []string) string {
 	return fmt.Sprintf(`SELECT %s FROM %s LIMIT %d`, list, quoted(table), f.size/leastRow+1)
 }
 
-// column is the first of several names that a table has, as SQL has it; NULL where it has none.
+// column returns the first of several names that a table has, as SQL has it; NULL where it has none.
 func (f *File) column(table, names string) string {
 	value := "NULL"
 	for _, name := range slices.Backward(strings.Split(names, "|")) {

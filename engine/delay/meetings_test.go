@@ -2,6 +2,7 @@ package delay_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -122,4 +123,73 @@ func TestMeetingsJoin(t *testing.T) {
 	if c := r.Claims[0]; c.Size != 12*msec || c.Steps.First != 4 || c.Steps.Last != 399 || c.Steps.Count != 196+196 || c.Last != 98 || math.Abs(c.Saves.Alone-12.0/127) > 1e-6 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// TestMeetingsMissing: rows that are missing now and then, which are the median of the other ranks', do not hide the meetings; an interval of which a
+// rank recorded one step of four counts neither for nor against it.
+func TestMeetingsMissing(t *testing.T) {
+	run := meeting(240, 1, func(int) int64 { return 12 * msec })
+	run.Known, run.KnownMeetings = nil, points.Meetings{}
+	g := rand.New(rand.NewPCG(1, 1))
+	run.Missing = make([]bool, 240*8)
+	lose := func(step, rank int) {
+		run.Missing[step*8+rank] = true
+		for k := range 4 {
+			row := run.Durations[(step*4+k)*8:][:8]
+			row[rank] = 0
+			others := slices.Clone(row)
+			slices.Sort(others)
+			row[rank] = others[4] // the median of seven
+		}
+	}
+	for step := range 240 {
+		for k := range 4 {
+			for r := range 8 {
+				if k != 2 || step%4 != 3 {
+					run.Durations[(step*4+k)*8+r] += int64(1e6 * g.Float64())
+				}
+			}
+		}
+	}
+	again := meetingsAgain(run)
+	for step := 2; step < 200; step += 11 {
+		lose(step, step%5)
+	}
+	for _, step := range []int{204, 205, 206} {
+		lose(step, 5)
+	}
+	run.Wall = nil
+	r, err := delay.Analyze(run, delay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Every != 4 || len(r.Claims) != 1 || r.Claims[0].Rank() != 5 || r.Claims[0].Steps.Of != 4*(again-1) {
+		t.Errorf("every %d, %+v, want rank 5 in %d of %d intervals", r.Every, r.Claims, again-1, again)
+	}
+}
+
+// meetingsAgain lets ranks leave backward of steps 3, 7 … together after their times were changed, and returns the number of intervals.
+func meetingsAgain(run *delay.Run) (intervals int) {
+	clock := make([]int64, 8)
+	for step := range run.Len() {
+		for k := range 4 {
+			row, last := run.At(step, k), int64(0)
+			for r := range row {
+				if k == 2 && step%4 == 3 {
+					row[r] = 20 * msec
+				}
+				last = max(last, clock[r]+row[r])
+			}
+			for r := range row {
+				if k == 2 && step%4 == 3 {
+					row[r] = last + 40*msec - clock[r]
+				}
+				clock[r] += row[r]
+			}
+		}
+		if step%4 == 3 && step > 3 {
+			intervals++
+		}
+	}
+	return intervals
 }

@@ -241,6 +241,27 @@ func (l *exitTimes) phaseOf(every int) (phase int) {
 	return phase
 }
 
+// missingBetween returns which ranks did not record half of the steps of an interval or more, marked at its last step, [step · ranks + rank]; nil
+// where all recorded all steps.
+func missingBetween(s *Steps, heads []int, every int) []bool {
+	if s.Missing == nil {
+		return nil
+	}
+	out := make([]bool, len(s.Missing))
+	for _, head := range heads {
+		for r := range s.Ranks {
+			lacks := 0
+			for t := head - every + 1; t <= head; t++ {
+				if s.Missing[t*s.Ranks+r] {
+					lacks++
+				}
+			}
+			out[head*s.Ranks+r] = 2*lacks >= every
+		}
+	}
+	return out
+}
+
 // divideMeetings divides steps at the meetings of their ranks. An interval runs from one meeting to the next; its times are means per step.
 func divideMeetings(s *Steps, m Meetings) *Division {
 	R, K := s.Ranks, m.Point.Stage
@@ -269,7 +290,7 @@ func divideMeetings(s *Steps, m Meetings) *Division {
 			d.Head, d.Tail = append(d.Head, t), append(d.Tail, t-m.Every)
 		}
 	}
-	d.Intervals = len(d.Head)
+	d.Intervals, d.Missing = len(d.Head), missingBetween(s, d.Head, m.Every)
 	mean := func(sum []int64) {
 		for i := range sum {
 			sum[i] /= int64(m.Every)

@@ -173,13 +173,25 @@ func (s *Steps) copyAt(dst []int64, t, stage int) {
 // was recorded. Where some lack ranks, those are taken that lack none, if they are enough: with the median in a rank's place
 // the others' waits for it would belong to nobody.
 func (s *Steps) head() *Steps {
-	R, steps := s.Ranks, s.complete()
+	steps := s.complete()
 	if s.Missing == nil || len(steps) < fewestComplete {
-		steps = steps[:0]
-		for t := range min(s.Len(), Looked) {
-			steps = append(steps, t)
-		}
+		return s.first()
 	}
+	return s.picked(steps)
+}
+
+// first returns the first steps, as head does, with those that lack ranks among them.
+func (s *Steps) first() *Steps {
+	steps := make([]int, min(s.Len(), Looked))
+	for t := range steps {
+		steps[t] = t
+	}
+	return s.picked(steps)
+}
+
+// picked returns some steps, ascending, with what no stage covers as their last stage.
+func (s *Steps) picked(steps []int) *Steps {
+	R := s.Ranks
 	out := &Steps{Stages: s.closedStages(), Ranks: R, Named: s.Named, Splits: s.Splits}
 	out.Durations = make([]int64, len(steps)*len(out.Stages)*R)
 	for i, t := range steps {
@@ -281,7 +293,6 @@ func find(s *Steps, g Gates) Found {
 	}
 	c := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
-	recorded := c // between meetings a rank may get ahead of the others for some steps
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	found := findIn(c, open, named, g)
@@ -291,9 +302,12 @@ func find(s *Steps, g Gates) Found {
 	if slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence == Shown && c.coarse(p.Stage) }) {
 		found.Points = c.byRole(found.Slopes, func(Point) bool { return true })
 	}
-	if named < 0 && s.Missing == nil && len(found.Within) == 0 && !recorded.meetInEach(found.Points, g) {
-		if found.Meetings = recorded.meetings(g); found.Meetings.Every > 0 {
-			found.Points, found.Perhaps = nil, nil
+	if named < 0 && len(found.Within) == 0 {
+		// Between meetings a rank may get ahead of the others for some steps, and meetings need steps that follow one another.
+		if all := s.first(); !all.meetInEach(found.Points, g) {
+			if found.Meetings = all.meetings(g); found.Meetings.Every > 0 {
+				found.Points, found.Perhaps = nil, nil
+			}
 		}
 	}
 	return found

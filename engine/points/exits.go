@@ -33,14 +33,21 @@ const (
 
 // exitOf tests how the median exit from a stage moves with the last arrival, from step to step. ranks: of some alone; nil: of all.
 func exitOf(c *Steps, k int, ranks []int) exitMoves {
-	var last, left []float64 // differences in time
+	if ranks == nil {
+		ranks = make([]int, c.Ranks)
+		for r := range ranks {
+			ranks[r] = r
+		}
+	}
+	last, left := make([]float64, 0, c.Len()), make([]float64, 0, c.Len()) // differences in time
+	since, ends := make([]int64, c.Ranks), make([]int64, len(ranks))
 	for _, at := range c.stretches() {
 		if at[1]-at[0] < 3 {
 			continue
 		}
 		var m0, e0 float64
 		for t := at[0] + 1; t < at[1]; t++ {
-			m, e := c.lastAndExit(t, k, ranks)
+			m, e := c.lastAndExit(t, k, ranks, since, ends)
 			if t > at[0]+1 {
 				last, left = append(last, m-m0), append(left, e-e0)
 			}
@@ -56,19 +63,11 @@ func exitOf(c *Steps, k int, ranks []int) exitMoves {
 	return unknownExit
 }
 
-// lastAndExit returns when the last rank arrives at a stage and when the median one leaves it, each counted from the rank's own
-// exit in the step before.
-func (s *Steps) lastAndExit(t, k int, ranks []int) (last, exit float64) {
-	since := make([]int64, s.Ranks)
+// lastAndExit returns when the last of some ranks arrives at a stage and when the median one leaves it, each counted from the rank's own
+// exit in the step before. since and ends are overwritten, with a value of each rank and of each of some.
+func (s *Steps) lastAndExit(t, k int, ranks []int, since, ends []int64) (last, exit float64) {
 	s.since(t, k, since)
-	spent := s.At(t, k)
-	if ranks == nil {
-		ranks = make([]int, s.Ranks)
-		for r := range ranks {
-			ranks[r] = r
-		}
-	}
-	ends, most := make([]int64, len(ranks)), int64(math.MinInt64)
+	spent, most := s.At(t, k), int64(math.MinInt64)
 	for i, r := range ranks {
 		most, ends[i] = max(most, since[r]), since[r]+spent[r]
 	}

@@ -171,16 +171,17 @@ func (s *Steps) copyAt(dst []int64, t, stage int) {
 
 // head returns the first steps, as many as are looked at, with what no stage covers as their last stage, where wall time
 // was recorded. Where some lack ranks, those are taken that lack none, if they are enough: with the median in a rank's place
-// the others' waits for it would belong to nobody.
-func (s *Steps) head() *Steps {
+// the others' waits for it would belong to nobody. all are the first steps with those that lack ranks among them.
+func (s *Steps) head() (head, all *Steps) {
+	all = s.first()
 	steps := s.complete()
 	if s.Missing == nil || len(steps) < fewestComplete {
-		return s.first()
+		return all, all
 	}
-	return s.picked(steps)
+	return s.picked(steps), all
 }
 
-// first returns the first steps, as head does, with those that lack ranks among them.
+// first returns the first steps, with what no stage covers as their last stage.
 func (s *Steps) first() *Steps {
 	steps := make([]int, min(s.Len(), Looked))
 	for t := range steps {
@@ -291,7 +292,7 @@ func find(s *Steps, g Gates) Found {
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}
 	}
-	c := s.head()
+	c, all := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
@@ -304,7 +305,7 @@ func find(s *Steps, g Gates) Found {
 	}
 	if named < 0 && len(found.Within) == 0 {
 		// Between meetings a rank may get ahead of the others for some steps, and meetings need steps that follow one another.
-		if all := s.first(); !all.meetInEach(found.Points, g) {
+		if !all.meetInEach(found.Points, g) {
 			if found.Meetings = all.meetings(g); found.Meetings.Every > 0 {
 				found.Points, found.Perhaps = nil, nil
 			}

@@ -1,6 +1,7 @@
 package points
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -179,5 +180,40 @@ func TestSetsApart(t *testing.T) {
 	}
 	if late.Stages[0].Role = Wait; leaveApart(late, 1, sets, []Point{{Stage: 2, Evidence: Shown}}) {
 		t.Error("apart where waits are recorded by themselves")
+	}
+}
+
+// TestChanging: the median change from step to step of how much two ranks differ, by the definition, whether all
+// changes count or some, and however the steps are handed over.
+func TestChanging(t *testing.T) {
+	const ranks = 5
+	draw := rand.New(rand.NewPCG(7, 1))
+	for _, steps := range []int{7, 31, 32, 33, 64, 65, 250} {
+		x, y := make([]float64, steps*ranks), make([]float64, steps*ranks)
+		for i := range x {
+			x[i], y[i] = draw.NormFloat64(), draw.NormFloat64()
+		}
+		c := newChanging(ranks, steps)
+		for first := 0; first < steps; {
+			n := min(1+draw.IntN(20), steps-first)
+			c.add(first, x[first*ranks:(first+n)*ranks], y[first*ranks:(first+n)*ranks])
+			first += n
+		}
+		of := func(v func(i int) float64, r, q int) float64 {
+			var out []float64
+			for at := 1; at < steps; at += 1 + steps/32 {
+				out = append(out, math.Abs(v(at*ranks+r)-v(at*ranks+q)-v(at*ranks-ranks+r)+v(at*ranks-ranks+q)))
+			}
+			slices.Sort(out)
+			return (out[(len(out)-1)/2] + out[len(out)/2]) / 2
+		}
+		arrive, leave := func(i int) float64 { return x[i] }, func(i int) float64 { return x[i] + y[i] }
+		for r := range ranks {
+			for q := range ranks {
+				if want := of(leave, r, q) / of(arrive, r, q); r != q && c.left(r, q) != want {
+					t.Fatalf("%d steps, ranks %d and %d: %v of how they arrive is left, want %v", steps, r, q, c.left(r, q), want)
+				}
+			}
+		}
 	}
 }

@@ -117,49 +117,93 @@ func leaving(c *Steps, open bool) [][][]int {
 	if R < 4 || R > mostSets {
 		return out
 	}
-	arrive, leave := make([][][]float64, len(c.Stages)), make([][][]float64, len(c.Stages)) // [stage][step][rank] of stretches one after the other
+	steps := 0
 	for _, at := range c.stretches() {
-		if n := at[1] - at[0]; n < 3 {
+		if n := at[1] - at[0]; n >= 3 {
+			steps += n
+			if open {
+				steps--
+			}
+		}
+	}
+	if steps <= fewestChanges {
+		return out
+	}
+	of := make([]changing, len(c.Stages))
+	for k := range of {
+		of[k] = newChanging(R, steps)
+	}
+	done := 0
+	for _, at := range c.stretches() {
+		if at[1]-at[0] < 3 {
 			continue
 		}
+		visited := 0
 		eachStage(c, at, open, func(k int, x, y []float64) {
-			for t := 0; t < len(x); t += R {
-				z := make([]float64, R)
-				for r := range z {
-					z[r] = x[t+r] + y[t+r]
-				}
-				arrive[k], leave[k] = append(arrive[k], slices.Clone(x[t:t+R])), append(leave[k], z)
-			}
+			of[k].add(done, x, y)
+			visited = len(x) / R
 		})
+		done += visited
 	}
 	for k := range out {
-		if len(arrive[k]) > fewestChanges {
-			left := make(map[[2]int]float64) // of how much two ranks differ, of those that were compared
-			apart := func(r, q int) float64 {
-				x, known := left[[2]int{r, q}]
-				if !known {
-					x = changes(leave[k], r, q) / changes(arrive[k], r, q)
-					left[[2]int{r, q}] = x
-				}
-				return x
+		left := make([][]float64, R) // of how much two ranks differ, of those that were compared
+		apart := func(r, q int) float64 {
+			if left[r] == nil {
+				left[r] = make([]float64, R)
 			}
-			for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
-				out[k] = setsOf(R, func(r, q int) bool { return apart(r, q) < most })
+			if left[r][q] == 0 {
+				left[r][q] = of[k].left(r, q)
 			}
+			return left[r][q]
+		}
+		for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
+			out[k] = setsOf(R, func(r, q int) bool { return apart(r, q) < most })
 		}
 	}
 	return out
 }
 
-// changes returns the median change from step to step of how much two ranks differ, of some steps where there are many.
-func changes(v [][]float64, r, q int) float64 {
-	by := 1 + len(v)/mostChanges
-	var room [mostChanges]float64
-	out := room[:0]
-	for t := 1; t < len(v); t += by {
-		out = append(out, math.Abs(v[t][r]-v[t][q]-v[t-1][r]+v[t-1][q]))
+// changing is how ranks arrive at a stage and leave it in some steps and in those before them, at equal distances where
+// there are many.
+type changing struct {
+	ranks, by, changes int
+	arrive, leave      []float64 // [step, of those that are looked at][rank]
+	scratch            []float64
+}
+
+func newChanging(ranks, steps int) changing {
+	by := 1 + steps/mostChanges
+	n := (steps - 2 + by) / by
+	return changing{ranks: ranks, by: by, changes: n, arrive: make([]float64, 0, 2*n*ranks), leave: make([]float64, 0, 2*n*ranks), scratch: make([]float64, n)}
+}
+
+// add takes steps that follow the first so many: when ranks arrive, and how long they stay, [step][rank].
+func (c *changing) add(first int, x, y []float64) {
+	for t := 0; t < len(x); t += c.ranks {
+		if step := first + t/c.ranks; step%c.by > 1 { // neither after a change nor before one
+			continue
+		}
+		c.arrive = append(c.arrive, x[t:t+c.ranks]...)
+		for r := range c.ranks {
+			c.leave = append(c.leave, x[t+r]+y[t+r])
+		}
 	}
-	return robust.Median(out)
+}
+
+// left returns how much two ranks' exits differ more or less from step to step, as a part of what their arrivals do.
+func (c *changing) left(r, q int) float64 { return c.differ(c.leave, r, q) / c.differ(c.arrive, r, q) }
+
+// differ returns the median change from step to step of how much two ranks differ.
+func (c *changing) differ(v []float64, r, q int) float64 {
+	next := 2 * c.ranks
+	if c.by == 1 {
+		next = c.ranks
+	}
+	for i := range c.scratch {
+		before, after := v[i*next:], v[i*next+c.ranks:]
+		c.scratch[i] = math.Abs(after[r] - after[q] - before[r] + before[q])
+	}
+	return robust.MedianDistance(c.scratch)
 }
 
 // setsOf returns the sets in which all ranks are near one another, and near no others: two sets or more of two ranks or more; else nil.

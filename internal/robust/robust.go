@@ -47,6 +47,19 @@ func Median(x []float64) float64 {
 	return (lower + upper) / 2
 }
 
+// MedianDistance is Median of values of 0 or more.
+func MedianDistance(x []float64) float64 {
+	if n := len(x); n <= wide/2 || n > wide {
+		return Median(x)
+	}
+	var bits [wide]int64 // which are in the order of the values
+	for i, v := range x {
+		bits[i] = int64(math.Float64bits(v))
+	}
+	m := middleOfWide(bits[:len(x)])
+	return (math.Float64frombits(uint64(m.lo)) + math.Float64frombits(uint64(m.hi))) / 2
+}
+
 // Middles are the lower and the upper median.
 func Middles[T cmp.Ordered](x []T) (lower, upper T) {
 	upper = Upper(x)

@@ -3,6 +3,8 @@ package robust_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -44,4 +46,27 @@ func Example() {
 	steps := []float64{101, 99, 250, 100}
 	fmt.Println(robust.Lower(steps), robust.Upper(steps), robust.Median(steps))
 	// Output: 100 101 100.5
+}
+
+// TestMedianDistance: as Median, of few values and many, of which some are alike, 0 or beyond all bounds.
+func TestMedianDistance(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 1))
+	for n := range 70 {
+		x := make([]float64, n)
+		for i := range x {
+			switch draw.IntN(8) {
+			case 0:
+				x[i] = 0
+			case 1:
+				x[i] = math.Inf(1)
+			case 2:
+				x[i] = 5
+			default:
+				x[i] = math.Exp(30 * draw.NormFloat64())
+			}
+		}
+		if got, want := robust.MedianDistance(slices.Clone(x)), robust.Median(slices.Clone(x)); got != want {
+			t.Errorf("of %d values %v, want %v", n, got, want)
+		}
+	}
 }

@@ -39,12 +39,17 @@ func (s *series) majority(o Options) (out []claim.Claim) {
 }
 
 func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
-	level := make([]float64, s.Ranks)
+	least := max(apartOfNoise*s.noise[k], leastOfStep*s.step)
+	if s.levelsWithin(k, least) {
+		return claim.Claim{}, false
+	}
+	level, times := make([]float64, s.Ranks), make([]float64, 0, 2*levelTimes)
 	for r := range level {
-		level[r] = median(s.timesOf(k, r))
+		times = s.timesOf(k, r, times[:0])
+		level[r] = median(times)
 	}
 	fast, slow, apart := parts(level)
-	if 2*len(slow) <= s.Ranks || apart < max(apartOfNoise*s.noise[k], leastOfStep*s.step, apartInUnits*float64(points.Unit(s.Work[k]))) {
+	if 2*len(slow) <= s.Ranks || apart < max(least, apartInUnits*float64(points.Unit(s.Work[k]))) {
 		return claim.Claim{}, false
 	}
 	early, blocks, block := s.early(k, fast, slow, apart)
@@ -74,15 +79,41 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 // levelTimes are enough to tell a rank's level.
 const levelTimes = 64
 
-// timesOf returns what a rank takes in a piece beside the terms, in intervals in which it was recorded, at equal distances where there are many.
-func (s *series) timesOf(k, r int) (out []float64) {
-	out = make([]float64, 0, min(s.Intervals, 2*levelTimes))
-	for n := 0; n < s.Intervals; n += max(1, s.Intervals/levelTimes) {
+// timesOf returns what a rank takes in a piece beside the terms, in intervals in which it was recorded, at equal distances where there are many, in
+// the memory of out.
+func (s *series) timesOf(k, r int, out []float64) []float64 {
+	for n := 0; n < s.Intervals; n += s.levelStride() {
 		if s.Step(n, k) >= 0 {
 			out = append(out, float64(s.rest[k][n*s.Ranks+r]))
 		}
 	}
 	return out
+}
+
+// levelStride is how far apart the intervals are that tell a rank's level.
+func (s *series) levelStride() int { return max(1, s.Intervals/levelTimes) }
+
+// levelsWithin reports whether all ranks' levels in a piece lie less than so much apart, by how many of each rank's times are beyond half of that
+// from the first rank's level: levels themselves take longer to find.
+func (s *series) levelsWithin(k int, apart float64) bool {
+	middle, of := median(s.timesOf(k, 0, nil)), 0
+	beyond := make([][2]int, s.Ranks)
+	for n := 0; n < s.Intervals; n += s.levelStride() {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		of++
+		for r, x := range s.rest[k][n*s.Ranks : (n+1)*s.Ranks] {
+			d := float64(x) - middle
+			if d <= -apart/2 {
+				beyond[r][0]++
+			}
+			if d >= apart/2 {
+				beyond[r][1]++
+			}
+		}
+	}
+	return !slices.ContainsFunc(beyond, func(n [2]int) bool { return 2*max(n[0], n[1]) >= of })
 }
 
 // parts cuts ranks in two where their levels differ most, and returns by how much; 0 where the ranks of a part differ by a third of that.

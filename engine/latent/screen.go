@@ -39,9 +39,11 @@ func screened(w *Work, o Options) bool {
 			continue
 		}
 		looked := (steps + every - 1) / every
-		values := make([]float64, n*looked) // [rank of the set][interval]
+		values := make([]int64, n*looked) // [rank of the set][interval]
 		row, scratch := make([]int64, n), make([]int64, n)
+		sizes := make([]float64, n) // sums of absolute values
 		for _, of := range addends(w) {
+			clear(sizes)
 			for i := range looked {
 				t := i * every
 				clear(row)
@@ -51,10 +53,24 @@ func screened(w *Work, o Options) bool {
 						row[q] += own[r]
 					}
 				}
-				m := robust.MiddleOf(row, scratch)
+				at, above, equal, below := robust.MiddleOf(row, scratch).Others()
 				for q, x := range row {
-					values[q*looked+i] = float64(x - m.Without(x))
+					others := equal
+					if x > at {
+						others = above
+					}
+					if x < at {
+						others = below
+					}
+					x -= others
+					values[q*looked+i] = x
+					sizes[q] += math.Abs(float64(x))
 				}
+			}
+			if slices.Max(sizes)*(1+rounding) < spreadOfShape*margin*float64(looked) {
+				// A mean distance is least from the median, and half of the values lie beyond that: no spread reaches so far, and no
+				// level twice as far.
+				continue
 			}
 			for q, departs := range departing(values, looked, margin) {
 				if departs && !slices.Contains(o.Known, set[q]) {
@@ -87,15 +103,15 @@ func addends(w *Work) (out [][]int) {
 
 // departing reports of each rank whether its level is near the margin, or its spread wider than the others' by more than
 // chance. values, which it reorders, are [rank][interval].
-func departing(values []float64, looked int, margin float64) []bool {
+func departing(values []int64, looked int, margin float64) []bool {
 	n := len(values) / looked
 	out, spreads := make([]bool, n), make([]float64, n)
 	for q := range n {
 		v := values[q*looked : (q+1)*looked]
-		level := robust.Median(v)
-		out[q] = level >= nearMargin*margin
+		level := robust.MedianTime(v)
+		out[q] = float64(level) >= nearMargin*margin
 		for _, x := range v {
-			spreads[q] += math.Abs(x-level) / float64(looked)
+			spreads[q] += float64(max(x-level, level-x)) / float64(looked)
 		}
 	}
 	for q, wide := range wider(spreads, looked, margin) {

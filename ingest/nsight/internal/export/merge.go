@@ -1,16 +1,10 @@
 package export
 
 import (
-	"context"
-	"database/sql/driver"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/sfstat/sfstat/trace/input"
 )
 
 // ErrUnordered says that the rows of a table do not come in the order of their start.
@@ -24,16 +18,16 @@ const lookahead = 1024
 // returns [ErrUnordered], after rows were handed on. The targets of the row are *int64; one is of the column "start".
 func (f *File) Merge(tables []string, row Row, each func(table int) error) error {
 	at := 0
-	err := f.conn.Raw(func(conn any) (err error) {
-		q, ok := conn.(driver.QueryerContext)
-		if !ok {
-			return fmt.Errorf("a connection of type %T, which takes no queries", conn)
-		}
+	err := func() (err error) {
 		names := slices.Sorted(maps.Keys(row))
+		to := make([]*int64, len(names))
+		for i, name := range names {
+			to[i] = row[name].(*int64)
+		}
 		var all []*cursor
 		defer func() {
 			for _, c := range all {
-				err = errors.Join(err, c.rows.Close())
+				c.rows.close()
 			}
 		}()
 		for i, name := range tables {
@@ -41,12 +35,11 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 				continue
 			}
 			at = i
-			rows, err := q.QueryContext(context.Background(), f.selection(i, name, names, nil), nil)
+			rows, err := f.conn.prepare(f.plain(i, name, names, ""))
 			if err != nil {
 				return err
 			}
-			all = append(all, &cursor{table: i, rows: rows, row: make([]driver.Value, len(rows.Columns())), width: len(names),
-				start: slices.Index(names, "start"), last: math.MinInt64, most: f.size / leastRow})
+			all = append(all, &cursor{table: i, rows: rows, width: len(names), start: slices.Index(names, "start"), last: math.MinInt64, most: f.size / leastRow})
 		}
 		for {
 			var next *cursor
@@ -62,8 +55,8 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 			if next == nil {
 				return nil
 			}
-			for i, name := range names {
-				*row[name].(*int64) = next.head()[i]
+			for i, value := range next.head() {
+				*to[i] = value
 			}
 			next.pop()
 			at = next.table
@@ -71,7 +64,7 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 				return err
 			}
 		}
-	})
+	}()
 	if errors.Is(err, ErrUnordered) {
 		return err
 	}
@@ -81,8 +74,7 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 // cursor is the rows of one table that are read and not handed on, by their start.
 type cursor struct {
 	table       int
-	rows        driver.Rows
-	row         []driver.Value
+	rows        *statement
 	width       int     // values of a row
 	start       int     // which of them is its start
 	values      []int64 // of the rows, one after another
@@ -106,19 +98,16 @@ func (c *cursor) pop() {
 // fill reads on until enough rows are held.
 func (c *cursor) fill() error {
 	for !c.done && c.held() < lookahead {
-		if err := c.rows.Next(c.row); err == io.EOF {
+		if more, err := c.rows.next(); err != nil || !more {
 			c.done = true
-			return nil
-		} else if err != nil {
 			return err
 		}
 		if c.taken++; c.taken > c.most {
-			return input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
+			return errEndless
 		}
 		at := len(c.values)
 		for i := range c.width {
-			c.values = append(c.values, 0)
-			put(&c.values[at+i], c.row[2+i]) // behind the table and the number
+			c.values = append(c.values, c.rows.number(1+i)) // behind the table
 		}
 		start := c.values[at+c.start]
 		if start < c.last {

@@ -2,8 +2,6 @@ package export
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -41,8 +38,7 @@ const leastRow, mostText = 4, 2
 // File is an open export. It is not safe for use by several goroutines.
 type File struct {
 	path   string
-	db     *sql.DB
-	conn   *sql.Conn
+	conn   *connection
 	tables map[string][]string // columns, by the name of the table
 	size   int64               // bytes of the file
 }
@@ -75,14 +71,13 @@ func (f *File) open() (err error) {
 	if f.size, err = atRest(f.path); err != nil {
 		return err
 	}
-	if f.db, err = sql.Open("sqlite", address(f.path)); err != nil {
+	if f.conn, err = connect(address(f.path)); err != nil {
 		return err
 	}
-	if f.conn, err = f.db.Conn(context.Background()); err != nil {
-		return err
-	}
-	if _, err := sqlite.Limit(f.conn, sqlite3.SQLITE_LIMIT_LENGTH, MaxText); err != nil {
-		return err
+	for _, setting := range settings {
+		if err := f.conn.run("PRAGMA " + setting); err != nil {
+			return err
+		}
 	}
 	if err := f.learn(); err != nil {
 		return err
@@ -114,27 +109,29 @@ func address(path string) string {
 		path = abs
 	}
 	u := url.URL{Path: filepath.ToSlash(path)}
-	return "file://" + u.EscapedPath() + "?mode=ro&immutable=1" +
-		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)" +
-		fmt.Sprintf("&_pragma=cache_size(-%d)", cacheKiB)
+	return "file://" + u.EscapedPath() + "?mode=ro&immutable=1"
 }
+
+// settings are what is set of a connection, as PRAGMA has it.
+var settings = [...]string{"trusted_schema(0)", "query_only(1)", "cell_size_check(1)", "mmap_size(0)", fmt.Sprintf("cache_size(-%d)", cacheKiB)}
 
 // learn finds the tables and their columns. Views and virtual tables have no
 // root page, generated columns are not in table_info.
 func (f *File) learn() error {
-	rows, err := f.conn.QueryContext(context.Background(),
-		"SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.rootpage > 1")
+	s, err := f.conn.prepare("SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.rootpage > 1")
 	if err != nil {
 		return err
 	}
-	for rows.Next() {
-		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			return errors.Join(err, rows.Close())
+	defer s.close()
+	for {
+		if more, err := s.next(); err != nil || !more {
+			return err
 		}
+		var table, column string
+		s.put(0, &table)
+		s.put(1, &column)
 		f.tables[table] = append(f.tables[table], column)
 	}
-	return errors.Join(rows.Err(), rows.Close())
 }
 
 // Tables are the names of all tables.
@@ -146,10 +143,8 @@ func (f *File) Columns(table string) []string { return f.tables[table] }
 // Close closes the file.
 func (f *File) Close() (err error) {
 	if f.conn != nil {
-		err = f.conn.Close()
-	}
-	if f.db != nil {
-		err = errors.Join(err, f.db.Close())
+		err = f.conn.close()
+		f.conn = nil
 	}
 	return err
 }
@@ -211,11 +206,11 @@ func checkHeader(head []byte, size int64) error {
 
 // explain says in plain words what SQLite found.
 func explain(err error) error {
-	var found *sqlite.Error
+	var found *sqliteError
 	if !errors.As(err, &found) {
 		return err
 	}
-	switch found.Code() & 0xff {
+	switch found.code & 0xff {
 	case sqlite3.SQLITE_TOOBIG:
 		return input.Bad(input.ErrTooLarge, "a text or row of more than %d bytes, the most that is read", MaxText)
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM:
@@ -226,7 +221,7 @@ func explain(err error) error {
 
 // plain is the message of an SQLite error on one line, at most 200 bytes of it:
 // it may quote the file.
-func plain(err *sqlite.Error) string {
+func plain(err *sqliteError) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
 	return text[:min(len(text), 200)]
 }

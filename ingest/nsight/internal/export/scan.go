@@ -2,11 +2,7 @@ package export
 
 import (
 	"cmp"
-	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -30,42 +26,6 @@ type Row map[string]any
 type Value struct {
 	Number int64  // or Absent:
 	Text   string // where the file has one
-}
-
-// put gives a target of a Row a value as SQLite stored it, which need not be of the type that the table declares. It
-// returns the bytes of a text or blob.
-func put(target any, stored driver.Value) (bytes int64) {
-	number, text, blob := int64(Absent), "", []byte(nil)
-	switch v := stored.(type) {
-	case int64:
-		number = v
-	case float64:
-		if v > -1<<62 && v < 1<<62 {
-			number = int64(v)
-		}
-	case string:
-		text = v
-	case []byte:
-		blob = v
-	}
-	switch to := target.(type) {
-	case *int64:
-		if text != "" {
-			if n, err := strconv.ParseInt(text, 10, 64); err == nil { // as copies of tables have it that lost their types
-				number = n
-			}
-		}
-		*to = number
-	case *[]byte: // the column of payloads is declared as text and holds blobs
-		*to = append((*to)[:0], blob...)
-	case *string:
-		if *to = strings.ToValidUTF8(text+string(blob), "\uFFFD"); number != Absent {
-			*to = strconv.FormatInt(number, 10)
-		}
-	case *Value:
-		*to = Value{Number: number, Text: strings.ToValidUTF8(text, "\uFFFD")}
-	}
-	return int64(len(text) + len(blob))
 }
 
 // Has reports whether the file has the table with these columns.
@@ -142,48 +102,37 @@ func (f *File) query(tables []string, those *Those, order string, row Row, each 
 	var selected []string
 	for i, name := range tables {
 		if f.Has(name) {
-			selected = append(selected, f.selection(i, name, names, those))
+			selected = append(selected, f.selection(i, name, names, those, order))
 		}
 	}
 	if len(selected) == 0 {
 		return nil
 	}
 	table := 0
-	// Straight from the driver: of millions of rows, database/sql would take half the time to lock and convert.
-	err = f.conn.Raw(func(conn any) error {
-		return f.rows(conn, strings.Join(selected, " UNION ALL ")+order, func(row []driver.Value) (bytes int64) {
-			if number, ok := row[0].(int64); ok {
-				table = int(number)
-			}
-			for i := range to {
-				bytes += put(to[i], row[2+i]) // behind the table and the number
-			}
-			return bytes
-		}, func() error { return each(table) })
-	})
+	err = f.rows(strings.Join(selected, " UNION ALL ")+order, func(s *statement) (bytes int64) {
+		table = int(s.number(0))
+		for i := range to {
+			bytes += s.put(1+i, to[i]) // behind the table
+		}
+		return bytes
+	}, func() error { return each(table) })
 	return f.at(tables[table], err)
 }
 
 // rows calls take and then each for every row of a query.
-func (f *File) rows(conn any, query string, take func([]driver.Value) (bytes int64), each func() error) (err error) {
-	q, ok := conn.(driver.QueryerContext)
-	if !ok {
-		return fmt.Errorf("a connection of type %T, which takes no queries", conn)
-	}
-	rows, err := q.QueryContext(context.Background(), query, nil)
+func (f *File) rows(query string, take func(*statement) (bytes int64), each func() error) (err error) {
+	s, err := f.conn.prepare(query)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	row, bytes := make([]driver.Value, len(rows.Columns())), int64(0)
+	defer s.close()
+	bytes := int64(0)
 	for n := int64(1); ; n++ {
-		if err := rows.Next(row); err == io.EOF {
-			return nil
-		} else if err != nil {
+		if more, err := s.next(); err != nil || !more {
 			return err
 		}
-		if bytes += take(row); n > f.size/leastRow || bytes > mostText*f.size {
-			return input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
+		if bytes += take(s); n > f.size/leastRow || bytes > mostText*f.size {
+			return errEndless
 		}
 		if err := each(); err != nil {
 			return err
@@ -191,24 +140,65 @@ func (f *File) rows(conn any, query string, take func([]driver.Value) (bytes int
 	}
 }
 
-// selection is the query for the columns of a table, NULL where it lacks one.
-// The limit ends sorting too, where pages lead in a circle; but for the condition SQLite would
-// sort before it counts.
-func (f *File) selection(number int, table string, columns []string, those *Those) string {
-	where := `"table" >= 0`
-	if those != nil {
-		where = cmp.Or(those.condition(f), where)
+// errEndless is the refusal of a file whose pages lead in a circle.
+var errEndless = input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
+
+// Lookup calls each with the row of a table at every one of some places, as the column rowid has them.
+func (f *File) Lookup(table string, places []int64, row Row, each func(i int) error) (err error) {
+	names := slices.Sorted(maps.Keys(row))
+	if len(places) == 0 || !f.Has(table) {
+		return nil
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limited(number, table, columns), where)
+	s, err := f.conn.prepare(fmt.Sprintf("%s WHERE rowid = ?", f.plain(0, table, names, "")))
+	if err != nil {
+		return f.at(table, err)
+	}
+	defer s.close()
+	for i, place := range places {
+		s.again(place)
+		more, err := s.next()
+		if err != nil {
+			return f.at(table, err)
+		}
+		if !more {
+			continue
+		}
+		for c, name := range names {
+			s.put(1+c, row[name])
+		}
+		if err := each(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// limited returns the query for the columns of all rows of a table.
+// selection is the query for the columns of a table, NULL where it lacks one.
+// The limit ends conditions and sorting too, where pages lead in a circle; but for the condition SQLite would
+// sort before it counts. Rows that are all handed on are counted by [File.rows].
+func (f *File) selection(number int, table string, columns []string, those *Those, order string) string {
+	where := ""
+	if those != nil {
+		where = those.condition(f)
+	}
+	if where == "" && order == "" {
+		return f.plain(number, table, columns, "")
+	}
+	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limited(number, table, columns), cmp.Or(where, `"table" >= 0`))
+}
+
+// limited returns the query for the columns of all rows of a table, of as many as the file has room for.
 func (f *File) limited(number int, table string, columns []string) string {
-	list := fmt.Sprintf(`%d AS "table", rowid AS "number"`, number)
+	return fmt.Sprintf(`%s LIMIT %d`, f.plain(number, table, columns, `, rowid AS "number"`), f.size/leastRow+1)
+}
+
+// plain returns the query for the columns of all rows of a table, and what else of each.
+func (f *File) plain(number int, table string, columns []string, more string) string {
+	list := fmt.Sprintf(`%d AS "table"`, number)
 	for _, names := range columns {
 		list += ", " + f.column(table, names) + " AS " + quoted(names)
 	}
-	return fmt.Sprintf(`SELECT %s FROM %s LIMIT %d`, list, quoted(table), f.size/leastRow+1)
+	return fmt.Sprintf(`SELECT %s%s FROM %s`, list, more, quoted(table))
 }
 
 // column returns the first of several names that a table has, as SQL has it; NULL where it has none.

@@ -204,29 +204,31 @@ type Problem struct {
 
 // Reader reads all inputs.
 type Reader struct {
-	o         Options
-	paths     []string
-	inputs    []Input
-	problems  []Problem
-	unwhole   []Problem        // files that were not read whole
-	units     []*unit          // still to be read
-	files     []packetFile     // all inputs that are packets
-	packets   []*packet.Reader // of them
-	runs      runNames
-	entries   map[string]string   // runs of what ranks recorded of entering calls, by folder
-	nsight    []*Input            // exports of Nsight Systems
-	exported  map[string]string   // runs of their windows, by folder
-	recorded  []*Input            // debug logs of NCCL and dumps of its Inspector
-	piped     map[*Input]*metered // inputs that cannot be opened again
-	dumps     flightrecorder.Reader
-	kept      *kept // nil: none is
-	meter     meter
-	given     int               // inputs that are not skipped
-	metas     map[string]string // traces by the real paths of their meta files
-	emitted   int
-	monitored int      // files of monitoring, which are no recording of a job
-	said      []string // what other tools conclude in these
-	err       error
+	o        Options
+	paths    []string
+	inputs   []Input
+	problems []Problem
+	unwhole  []Problem        // files that were not read whole
+	units    []*unit          // still to be read
+	files    []packetFile     // all inputs that are packets
+	packets  []*packet.Reader // of them
+	runs     runNames
+	entries  map[string]string // runs of what ranks recorded of entering calls, by folder
+	nsight   []*Input          // exports of Nsight Systems
+	exported map[string]string // runs of their windows, by folder
+	// exportComm is the calls and kernels of NCCL in exports that were read, by path.
+	exportComm map[string]*comms.Record
+	recorded   []*Input            // debug logs of NCCL and dumps of its Inspector
+	piped      map[*Input]*metered // inputs that cannot be opened again
+	dumps      flightrecorder.Reader
+	kept       *kept // nil: none is
+	meter      meter
+	given      int               // inputs that are not skipped
+	metas      map[string]string // traces by the real paths of their meta files
+	emitted    int
+	monitored  int      // files of monitoring, which are no recording of a job
+	said       []string // what other tools conclude in these
+	err        error
 }
 
 // Open looks at all paths. Its error is not nil when there are none, and for
@@ -244,7 +246,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
-	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string),
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string), exportComm: make(map[string]*comms.Record),
 		piped: make(map[*Input]*metered), runs: newRunNames()}
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nccllog"
-	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
@@ -21,15 +20,9 @@ func (j callJob) has(f Format) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format == f })
 }
 
-// tells reports whether there are calls.
-func (j callJob) tells() bool {
-	return slices.ContainsFunc(j, func(in *Input) bool {
-		if in.Format != SQLite {
-			return true
-		}
-		tells, err := nsight.HasCalls(in.Path)
-		return tells && err == nil
-	})
+// tells reports whether a job has calls.
+func (r *Reader) tells(j callJob) bool {
+	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format != SQLite || r.exportComm[in.Path] != nil })
 }
 
 // calls hands on the calls and kernels of NCCL, one item for each job that has a
@@ -98,7 +91,7 @@ func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err er
 	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
 		r.passOver(j)
 		return nil, nil
-	case !j.tells():
+	case !r.tells(j):
 		return nil, nil
 	}
 	c, err := r.join(j)

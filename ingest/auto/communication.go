@@ -74,17 +74,24 @@ func readExport(src *ingest.Source, name string, lim ingest.Limits) (*comms.Reco
 // join reads the files of a job into one record, nil where all are refused. A file that is refused leaves the others alone.
 func (r *Reader) join(j callJob) (*comms.Record, error) {
 	names, recorders, seen := j.names(), make(map[Format]recorder), make(beginnings)
+	var exported []*comms.Record
 	for _, in := range j {
 		format := in.Format
+		if format == SQLite && r.o.Want != Communication { // it was read with its ranks
+			if c := r.exportComm[in.Path]; c != nil {
+				c.Sources[0].Name = names[in]
+				exported = append(exported, c)
+			}
+			recorders[format] = recorder{comms: func() []*comms.Record { return exported }}
+			continue
+		}
 		if _, begun := recorders[format]; !begun {
 			recorders[format] = format.row().record(r.o.Limits)
 		}
-		err := r.record(in, names[in], recorders[format], seen)
-		if err == nil || format == SQLite && r.o.Want != Communication && bug.In(err) == nil { // its windows were read all the same
-			continue
-		}
-		if err := r.refuseFile(in.Path, err); err != nil {
-			return nil, err
+		if err := r.record(in, names[in], recorders[format], seen); err != nil {
+			if err := r.refuseFile(in.Path, err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	var all []*comms.Record

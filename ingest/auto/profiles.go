@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -127,7 +128,9 @@ func (u *unit) exports(give func(Item) bool) error {
 		name = stem(paths[0])
 	}
 	r.meter.say() // nothing is known until all are read
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail, Refused: r.refusedExports(u.folder)})
+	run, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail, Refused: r.refusedExports(u.folder),
+		Kernels: len(r.recorded) > 0})
+	maps.Copy(r.exportComm, run.Comm)
 	for _, bad := range problems {
 		if r.o.Strict == ingest.FirstError || len(paths) == 1 {
 			return bad.Err
@@ -137,8 +140,8 @@ func (u *unit) exports(give func(Item) bool) error {
 	if len(problems) == len(paths) {
 		return nil
 	}
-	job := stages.Job{Ranks: ranks}
-	if jobs := stages.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
+	job := stages.Job{Ranks: run.Ranks}
+	if jobs := stages.Jobs(run.Ranks); len(jobs) == 1 { // steps numbered alike
 		job = jobs[0]
 	} else {
 		job.Notes = append(job.Notes, input.Note{Kind: input.NoteRecorder,

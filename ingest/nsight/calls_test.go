@@ -99,8 +99,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whether an export tells of calls is known without reading it all.
-func TestHasCalls(t *testing.T) {
+// Calls and kernels come with the ranks where NCCL's sizes are attached to ranges, and kernels alone where they are asked for.
+func TestAttached(t *testing.T) {
 	call := nsighttest.Range{Start: 100, End: 120, Text: "ncclAllReduce", Domain: 1, Payload: []nsighttest.Field{
 		{Name: "NCCL communicator ID", Type: nsighttest.Uint64, Value: 0xa}, {Name: "Message size [bytes]", Type: nsighttest.Size, Value: 8}}}
 	other := call
@@ -120,16 +120,19 @@ func TestHasCalls(t *testing.T) {
 		"of another library, JSON": {other, nsighttest.AsJSON, false},
 	} {
 		path := filepath.Join(t.TempDir(), "x.sqlite")
-		p := nsighttest.Process{PID: 7, Ranges: []nsighttest.Range{tt.r}}
+		p := nsighttest.Process{PID: 7, Domains: map[int64]string{1: "NCCL"}, Ranges: []nsighttest.Range{tt.r},
+			Calls: []nsighttest.Call{{Start: 110, End: 112, Correlation: 3, Name: "cudaLaunchKernel"}},
+			Work:  []nsighttest.Work{{Start: 130, End: 140, Correlation: 3, Name: ncclReduceName}}}
 		if err := nsighttest.Write(path, nsighttest.Export{Host: "n0", Processes: []nsighttest.Process{p}, Payloads: tt.form}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := nsight.HasCalls(path)
-		if err != nil || got != tt.want {
-			t.Errorf("%s: %t, %v", name, got, err)
+		run, problems := nsight.Read([]string{path}, nsight.Options{})
+		if c := run.Comm[path]; problems != nil || (c != nil) != tt.want || c != nil && (len(c.Calls) != 1 || c.Calls[0].Kernel != 0) {
+			t.Errorf("%s: %+v, %v", name, c, problems)
 		}
-	}
-	if _, err := nsight.HasCalls(filepath.Join(t.TempDir(), "none.sqlite")); err == nil {
-		t.Error("a file that is not there tells")
+		run, problems = nsight.Read([]string{path}, nsight.Options{Kernels: true})
+		if c := run.Comm[path]; problems != nil || c == nil || len(c.Processes[0].Kernels) != 1 || len(run.Ranks) != 1 {
+			t.Errorf("%s: %+v, %v, expected its kernel", name, c, problems)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package nsight
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,9 +18,12 @@ import (
 // commProcess is one process that ran kernels of NCCL, until its calls have their groups.
 type commProcess struct {
 	comms.Process
-	phases map[int64][]comms.Span // of each thread
-	calls  []call                 // of NCCL's API, by start, as its own NVTX ranges tell
-	made   []madeGroup            // by start
+	id      processID
+	phases  map[int64][]comms.Span // of each thread
+	devices map[int64]int          // kernels, by CUDA index
+	launches
+	calls []call      // of NCCL's API, by start, as its own NVTX ranges tell
+	made  []madeGroup // by start
 }
 
 // maxKernels bounds the kernels of NCCL that are held, of one file.
@@ -30,42 +32,27 @@ const maxKernels = 1 << 25
 // ReadComm reads the communication of an export, which results call name: the kernels of NCCL and RCCL and, where NCCL's own NVTX
 // ranges are in it, the calls that launched them. Memory grows with NCCL's
 // kernels, the strings and the steps, not with the other rows.
-func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error) {
-	f, err := export.Open(path)
-	if err != nil {
+func ReadComm(path, name string, lim ingest.Limits) (*comms.Record, error) {
+	c, err := read(path, Options{Limits: lim, Kernels: true})
+	if err = cmp.Or(c.commErr, err); err != nil && c.comm == nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := &commReader{
-		recording: *newRecording(f, path, Options{Limits: lim, Stages: stagemap.Default()}),
-		of:        make(map[processID]*commProcess), ours: make(map[int64]named), devices: make(map[processID]map[int64]int),
-		launched: make(map[launchOf]launchedAt), configs: make(map[comms.Config]*comms.Config),
-		api: make(map[processID][]apiRange),
-	}
-	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
-		return nil, err
-	}
-	if err := r.kernelRows(); err != nil {
-		return nil, err
-	}
-	if len(r.of) == 0 {
+	if c.comm == nil {
 		return nil, input.At(input.Pos{File: path},
 			input.Bad(input.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
-	if err := errors.Join(r.launches(), r.events(r.event), r.decoded()); err != nil {
-		return nil, err
-	}
-	return r.finish(name)
+	c.comm.Sources[0].Name = name
+	return c.comm, nil
 }
 
-// commReader keeps NCCL's share of a file.
-type commReader struct {
-	recording
+// communication keeps NCCL's share of a file while its rows go by.
+type communication struct {
+	r        *recording
+	attached bool // NCCL's sizes are attached to ranges
 	of       map[processID]*commProcess
 	ours     map[int64]named // kernel names, by string id
-	devices  map[processID]map[int64]int
-	launched map[launchOf]launchedAt
 	kernels  int
+	places   []placed                       // of kernels, in their order
 	configs  map[comms.Config]*comms.Config // each once
 	schemas  schemas
 	api      map[processID][]apiRange // ranges of NCCL's own
@@ -73,25 +60,126 @@ type commReader struct {
 	phases   int                      // in all
 }
 
+// placed is where a kernel is kept, and its row in the file.
+type placed struct {
+	p    *commProcess
+	i    int
+	row  int64
+	name int64 // in StringIds
+}
+
+// keepCommunication has NCCL's share of the file kept where NCCL may have attached sizes to its ranges, or kernels alone are wanted.
+func (r *recording) keepCommunication() error {
+	c := &communication{r: r, of: make(map[processID]*commProcess), ours: make(map[int64]named),
+		configs: make(map[comms.Config]*comms.Config), api: make(map[processID][]apiRange)}
+	if err := c.schemaTables(); err != nil {
+		return err
+	}
+	if err := c.attachments(); err != nil {
+		return err
+	}
+	if c.attached || r.o.Kernels || r.file.Has(nvtxTable, "jsonText") {
+		r.comm = c
+	}
+	return nil
+}
+
 type named struct {
 	nccl.KernelName
 	ours bool
 }
 
-type launchOf struct {
-	process     processID
-	correlation int64
+type launchedAt struct{ correlation, at, thread int64 }
+
+// launches are the latest calls of a process that launched something, by the end of their correlation, and the kernels whose calls come
+// after them.
+type launches struct {
+	latest  []launchedAt
+	awaited map[int64][]int // kernels, by correlation
 }
 
-type launchedAt struct {
-	at, thread int64
-	ok         bool
+// mostLaunches is how many launches are kept: programs run some thousands ahead of their device, and number them one by one.
+const mostLaunches = 1 << 14
+
+// launch takes a call that launches something, by when it was on the common axis.
+func (c *communication) launch(w *work, at int64) {
+	p := c.process(w.owner.process(), at)
+	made := launchedAt{w.correlation, at, w.owner.number()}
+	for _, i := range p.awaited[w.correlation] {
+		made.launched(&p.Kernels[i])
+	}
+	delete(p.awaited, w.correlation)
+	if p.latest == nil {
+		p.latest = make([]launchedAt, mostLaunches)
+	}
+	if kept := &p.latest[w.correlation%mostLaunches]; kept.correlation != w.correlation {
+		*kept = made
+	}
 }
 
-// kernelRow is a kernel with what tells one of NCCL's from another, and how it
-// was launched; what the file lacks is absent.
-type kernelRow struct {
-	work
+// launchedBy finds what launched kernel i, now or when it comes.
+func (p *commProcess) launchedBy(i int) {
+	k := &p.Kernels[i]
+	if k.Correlation <= 0 {
+		return
+	}
+	if p.latest != nil {
+		if made := p.latest[k.Correlation%mostLaunches]; made.correlation == k.Correlation {
+			made.launched(k)
+			return
+		}
+	}
+	if len(p.awaited) < mostLaunches {
+		if p.awaited == nil {
+			p.awaited = make(map[int64][]int)
+		}
+		p.awaited[k.Correlation] = append(p.awaited[k.Correlation], i)
+	}
+}
+
+// launched notes with a kernel what launched it.
+func (l launchedAt) launched(k *comms.Kernel) {
+	k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
+}
+
+// kernel takes a kernel if it is one of NCCL's, with its times on the common axis.
+func (c *communication) kernel(w *work, start, end int64) error {
+	name, known := c.ours[w.name]
+	if !known {
+		name.KernelName, name.ours = nccl.ParseKernel(c.r.names[w.name])
+		c.ours[w.name] = name
+	}
+	if !name.ours {
+		return nil
+	}
+	if c.kernels++; c.kernels > maxKernels {
+		return input.Bad(input.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
+	}
+	p := c.process(w.owner.process(), start)
+	p.devices[w.device]++
+	c.places = append(c.places, placed{p, len(p.Kernels), w.row, w.name})
+	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: w.stream, Correlation: w.correlation})
+	p.launchedBy(len(p.Kernels) - 1)
+	return nil
+}
+
+// process is the process with this id, which is seen at a time.
+func (c *communication) process(id processID, at int64) *commProcess {
+	p := c.of[id]
+	if p == nil {
+		p = &commProcess{id: id, Process: comms.Process{ID: int64(id), PID: id.pid(), Rank: unclaimed, LocalRank: -1, Begin: at},
+			phases: map[int64][]comms.Span{}, devices: map[int64]int{}}
+		c.of[id] = p
+	}
+	p.Begin = min(p.Begin, at)
+	return p
+}
+
+// maxConfigs bounds the ways of launching that are held; programs have some dozens.
+const maxConfigs = 1 << 16
+
+// shape is how a kernel was launched, as its row has it; what the file lacks is absent.
+type shape struct {
 	graphNode                   int64    // node of a CUDA graph
 	grid, block                 [3]int64 // blocks, threads of one
 	registers                   int64    // of a thread
@@ -99,76 +187,36 @@ type kernelRow struct {
 	local                       int64    // bytes of local memory, in all
 }
 
-// kernelName is the column of a kernel's name.
-const kernelName = "demangledName|shortName"
-
-// ncclKernels returns the kernels that NCCL's names tell.
-func (r *commReader) ncclKernels() export.Those {
-	out := export.Those{Column: kernelName, Values: []int64{}}
-	for _, id := range slices.Sorted(maps.Keys(r.names)) {
-		if _, ours := nccl.ParseKernel(r.names[id]); ours {
-			out.Values = append(out.Values, id)
-		}
+// shapes reads how the kernels were launched, at their rows.
+func (c *communication) shapes() error {
+	rows := make([]int64, len(c.places))
+	for i, at := range c.places {
+		rows[i] = at.row
 	}
-	return out
+	var s shape
+	return c.r.file.Lookup(kernelTable, rows, export.Row{"graphNodeId": &s.graphNode,
+		"gridX": &s.grid[0], "gridY": &s.grid[1], "gridZ": &s.grid[2], "blockX": &s.block[0], "blockY": &s.block[1], "blockZ": &s.block[2],
+		"registersPerThread": &s.registers, "staticSharedMemory": &s.staticShared, "dynamicSharedMemory": &s.dynamicShared, "localMemoryTotal": &s.local},
+		func(i int) error {
+			at := c.places[i]
+			k := &at.p.Kernels[at.i]
+			k.Grid, k.Block, k.Replay = small(s.grid[0]), small(s.block[0]), s.graphNode != export.Absent && s.graphNode != 0
+			k.Config = c.config(c.r.names[at.name], &s)
+			return nil
+		})
 }
 
-// kernelRows takes the kernels, in the order of the file.
-func (r *commReader) kernelRows() error {
-	var k kernelRow
-	return r.file.ScanThose(kernelTable, r.ncclKernels(), export.Row{"start": &k.start, "end": &k.end, "deviceId": &k.device, "streamId": &k.stream,
-		"correlationId": &k.correlation, "globalPid": (*int64)(&k.owner), kernelName: &k.name, "graphNodeId": &k.graphNode,
-		"gridX": &k.grid[0], "gridY": &k.grid[1], "gridZ": &k.grid[2], "blockX": &k.block[0], "blockY": &k.block[1], "blockZ": &k.block[2],
-		"registersPerThread": &k.registers, "staticSharedMemory": &k.staticShared, "dynamicSharedMemory": &k.dynamicShared, "localMemoryTotal": &k.local},
-		func() error { return r.kernel(&k) })
-}
-
-func (r *commReader) kernel(k *kernelRow) error {
-	name, known := r.ours[k.name]
-	if !known {
-		name.KernelName, name.ours = nccl.ParseKernel(r.names[k.name])
-		r.ours[k.name] = name
+// config returns how a kernel was launched, one value for all that were launched alike.
+func (c *communication) config(name string, s *shape) *comms.Config {
+	made := comms.Config{Name: name, Registers: known(s.registers), StaticShared: known(s.staticShared),
+		DynamicShared: known(s.dynamicShared), Local: known(s.local)}
+	for i := range s.grid {
+		made.Grid[i], made.Block[i] = known(s.grid[i]), known(s.block[i])
 	}
-	if !name.ours {
-		return nil
+	if c.configs[made] == nil && len(c.configs) < maxConfigs {
+		c.configs[made] = &made
 	}
-	start, end, ok := r.times(k.start, k.end)
-	if !ok {
-		return nil
-	}
-	if r.kernels++; r.kernels > maxKernels {
-		return input.Bad(input.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
-	}
-	id := k.owner.process()
-	p := r.of[id]
-	if p == nil {
-		p = &commProcess{Process: comms.Process{ID: int64(id), PID: id.pid(), Rank: unclaimed, LocalRank: -1, Begin: start},
-			phases: map[int64][]comms.Span{}}
-		r.of[id], r.devices[id] = p, map[int64]int{}
-	}
-	r.devices[id][k.device]++
-	p.Begin = min(p.Begin, start)
-	replay := k.graphNode != export.Absent && k.graphNode != 0
-	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.stream,
-		Correlation: k.correlation, Grid: small(k.grid[0]), Block: small(k.block[0]), Replay: replay, Config: r.config(k)})
-	r.launched[launchOf{id, k.correlation}] = launchedAt{}
-	return nil
-}
-
-// maxConfigs bounds the ways of launching that are held; programs have some dozens.
-const maxConfigs = 1 << 16
-
-// config is how a kernel was launched.
-func (r *commReader) config(k *kernelRow) *comms.Config {
-	c := comms.Config{Name: r.names[k.name], Registers: known(k.registers), StaticShared: known(k.staticShared),
-		DynamicShared: known(k.dynamicShared), Local: known(k.local)}
-	for i := range k.grid {
-		c.Grid[i], c.Block[i] = known(k.grid[i]), known(k.block[i])
-	}
-	if r.configs[c] == nil && len(r.configs) < maxConfigs {
-		r.configs[c] = &c
-	}
-	return r.configs[c]
+	return c.configs[made]
 }
 
 // known is −1 for what a file lacks.
@@ -181,56 +229,35 @@ func known(n int64) int64 {
 
 func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
 
-// launches keeps when and by whom NCCL's kernels were launched.
-func (r *commReader) launches() error {
-	var start, correlation int64
-	var thread threadID
-	kernels := r.ncclKernels()
-	return r.file.ScanThose(runtimeTable, export.Those{Column: "correlationId", In: kernelTable, Of: &kernels}, export.Row{"start": &start, "globalTid": (*int64)(&thread), "correlationId": &correlation}, func() error {
-		key := launchOf{thread.process(), correlation}
-		if l, ours := r.launched[key]; !ours || l.ok {
-			return nil
-		}
-		if at, _, ok := r.times(start, start); ok {
-			r.launched[key] = launchedAt{at: at, thread: thread.number(), ok: true}
-		}
-		return nil
-	})
-}
-
 // event keeps the steps, NCCL's own ranges, and the rank that a process gives itself.
-func (r *commReader) event(e *event) {
-	p := r.of[e.thread.process()]
-	if p == nil || e.kind != pushPop && e.kind != startEnd && e.kind != mark {
+func (c *communication) event(e *event, m *meaning) {
+	at, _, ok := c.r.axis(e.start, e.start)
+	if !ok {
 		return
 	}
-	if at, _, ok := r.times(e.start, e.start); ok {
-		p.Begin = min(p.Begin, at)
+	p := c.process(e.thread.process(), at)
+	if !c.attached && strings.HasPrefix(e.json, "{") && jsonPayload(e.json).bytes != unknown {
+		c.attached = true
 	}
-	text := r.textOf(e)
-	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.kind == pushPop && e.end != export.Absent && r.ncclRange(e, name) {
-		r.called(e, name)
+	if e.kind == pushPop && e.end != export.Absent && m.mayBeNCCL() && c.r.ncclRange(e, m.text) {
+		c.called(e, strings.TrimPrefix(m.text, "nccl"))
 		return
 	}
-	if text == "" && e.kind == pushPop && e.end != export.Absent && r.domains[domain{e.thread.process(), e.domain}] == ncclDomain {
-		r.called(e, "")
-		return
-	}
-	if n, ok := rankIn(text); ok {
-		claim(&p.Rank, n)
+	if m.rank >= 0 {
+		claim(&p.Rank, m.rank)
 	}
 	if e.kind == mark || e.end == export.Absent {
 		return
 	}
-	start, end, ok := r.times(e.start, e.end)
-	switch role := r.classify(text).Role; {
+	start, end, ok := c.r.axis(e.start, e.end)
+	switch {
 	case !ok:
-	case role == stagemap.Step && len(p.Steps) < maxKernels:
-		p.Steps = append(p.Steps, comms.Span{Name: text, Start: start, End: end})
-	case role == stagemap.Stage || microbatch.MatchString(text):
-		if r.phases++; r.phases <= maxKernels {
+	case m.class.Role == stagemap.Step && len(p.Steps) < maxKernels:
+		p.Steps = append(p.Steps, comms.Span{Name: m.text, Start: start, End: end})
+	case m.class.Role == stagemap.Stage || m.microbatch:
+		if c.phases++; c.phases <= maxKernels {
 			thread := e.thread.number()
-			p.phases[thread] = append(p.phases[thread], comms.Span{Name: text, Start: start, End: end})
+			p.phases[thread] = append(p.phases[thread], comms.Span{Name: m.text, Start: start, End: end})
 		}
 	}
 }
@@ -249,45 +276,42 @@ func (p *commProcess) phasesOf() []comms.Span {
 	return most
 }
 
-// ncclRange says whether a range whose name goes on like this is of NCCL's making: in its domain, or, where the file
-// does not name domains, by the name of a function. Those of other programs read "nccl:all_reduce".
-func (r *commReader) ncclRange(e *event, name string) bool {
-	domain, known := r.domains[domain{e.thread.process(), e.domain}]
-	return known && domain == ncclDomain || !known && !strings.Contains(name, ":")
-}
-
-// finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups.
-func (r *commReader) finish(name string) (*comms.Record, error) {
+// finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups; nil where no process ran
+// a kernel of NCCL.
+func (c *communication) finish() (*comms.Record, error) {
+	for id, p := range c.of {
+		if len(p.Kernels) == 0 {
+			delete(c.of, id)
+			delete(c.api, id)
+		}
+	}
+	if len(c.of) == 0 {
+		return nil, nil
+	}
 	buses := map[int64]uint64{}
 	var id int64
 	var text string
-	err := r.file.Scan("TARGET_INFO_GPU", export.Row{"id": &id, "busLocation": &text}, func() error {
+	err := c.r.file.Scan("TARGET_INFO_GPU", export.Row{"id": &id, "busLocation": &text}, func() error {
 		buses[id] = nccl.ParseBus(text)
 		return nil
 	})
-	if err != nil {
+	if err := cmp.Or(err, c.shapes(), c.decoded()); err != nil {
 		return nil, err
 	}
-	c := &comms.Record{Sources: []comms.Source{{Name: name, Path: r.path, Kind: comms.SourceNsight}}}
-	for _, id := range slices.Sorted(maps.Keys(r.of)) {
-		p := r.of[id]
-		for i := range p.Kernels {
-			k := &p.Kernels[i]
-			if l := r.launched[launchOf{id, k.Correlation}]; l.ok {
-				k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
-			}
-		}
+	record := &comms.Record{Sources: []comms.Source{{Path: c.r.path, Kind: comms.SourceNsight}}}
+	for _, id := range slices.Sorted(maps.Keys(c.of)) {
+		p := c.of[id]
 		slices.SortStableFunc(p.Kernels, func(a, b comms.Kernel) int { return cmp.Compare(a.Start, b.Start) })
-		p.tie(r.api[id])
+		p.tie(c.api[id])
 		p.Phases = p.phasesOf()
-		p.Device = mostUsed(r.devices[id])
-		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
+		p.Device = mostUsed(p.devices)
+		if gpu, ok := c.r.gpus[device{p.PID, p.Device}]; ok {
 			p.Bus = buses[gpu]
 		}
-		p.Rank, p.Host = max(p.Rank, unclaimed), r.host
-		p.addTo(c)
+		p.Rank, p.Host = max(p.Rank, unclaimed), c.r.host
+		p.addTo(record)
 	}
-	return c, nil
+	return record, nil
 }
 
 // mostUsed is the device with most kernels, of equals the lowest.

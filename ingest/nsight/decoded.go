@@ -83,29 +83,29 @@ func id(text string) (int64, bool) {
 
 // decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
-func (r *commReader) decoded() error {
-	tables := decodedTables(r.file, func(p processID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
-	names, err := r.fieldNames()
+func (c *communication) decoded() error {
+	tables := decodedTables(c.r.file, func(p processID, domain int64) bool { return len(c.api[p]) > 0 && c.mayBeNCCL(p, domain) })
+	names, err := c.fieldNames()
 	if err != nil {
 		return err
 	}
-	for _, ranges := range r.api {
+	for _, ranges := range c.api {
 		if !slices.IsSortedFunc(ranges, byEvent) {
 			slices.SortStableFunc(ranges, byEvent)
 		}
 	}
 	for _, t := range tables {
-		if err := r.decodedTable(t, names); err != nil {
+		if err := c.decodedTable(t, names); err != nil {
 			return err
 		}
 	}
-	return r.links()
+	return c.links()
 }
 
 // links names the ranges that no table named by what the file has of their payloads' layouts alone.
-func (r *commReader) links() error {
+func (c *communication) links() error {
 	unnamed := 0
-	for _, ranges := range r.api {
+	for _, ranges := range c.api {
 		for i := range ranges {
 			if ranges[i].step == unsaid {
 				unnamed++
@@ -117,9 +117,9 @@ func (r *commReader) links() error {
 	}
 	var event, domain, schema int64
 	var thread threadID
-	return r.file.Scan("NVTX_EVENTS_PAYLOAD_SCHEMAS", export.Row{"eventId": &event, "globalPid": (*int64)(&thread), "domainId": &domain,
+	return c.r.file.Scan("NVTX_EVENTS_PAYLOAD_SCHEMAS", export.Row{"eventId": &event, "globalPid": (*int64)(&thread), "domainId": &domain,
 		"payloadSchemaID": &schema}, func() error {
-		if a := r.rangeOf(thread.process(), event); a != nil && r.mayBeNCCL(thread.process(), domain) {
+		if a := c.rangeOf(thread.process(), event); a != nil && c.mayBeNCCL(thread.process(), domain) {
 			a.named(schema)
 		}
 		return nil
@@ -129,7 +129,7 @@ func (r *commReader) links() error {
 func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
 
 // decodedTable reads one table: of NCCL's domain, or of one without a name.
-func (r *commReader) decodedTable(t decodedTable, names map[string]string) error {
+func (c *communication) decodedTable(t decodedTable, names map[string]string) error {
 	var event int64
 	row := export.Row{t.event: &event}
 	fields := map[string]*export.Value{} // by what the columns hold
@@ -139,8 +139,8 @@ func (r *commReader) decodedTable(t decodedTable, names map[string]string) error
 			row[column] = fields[name]
 		}
 	}
-	return r.file.Scan(t.name, row, func() error {
-		a := r.rangeOf(t.process, event)
+	return c.r.file.Scan(t.name, row, func() error {
+		a := c.rangeOf(t.process, event)
 		if a == nil {
 			return nil
 		}
@@ -158,14 +158,14 @@ func (r *commReader) decodedTable(t decodedTable, names map[string]string) error
 }
 
 // mayBeNCCL says whether a domain is NCCL's, or the file does not name it.
-func (r *commReader) mayBeNCCL(process processID, id int64) bool {
-	name, known := r.domains[domain{process, id}]
+func (c *communication) mayBeNCCL(process processID, id int64) bool {
+	name, known := c.r.domains[domain{process, id}]
 	return !known || name == ncclDomain
 }
 
 // rangeOf finds a range of NCCL by its event, nil where there is none. Ranges must be in that order.
-func (r *commReader) rangeOf(process processID, event int64) *apiRange {
-	ranges := r.api[process]
+func (c *communication) rangeOf(process processID, event int64) *apiRange {
+	ranges := c.api[process]
 	i, ok := slices.BinarySearchFunc(ranges, event, func(a apiRange, event int64) int { return cmp.Compare(a.event, event) })
 	if !ok {
 		return nil
@@ -182,13 +182,13 @@ func (a *apiRange) named(schema int64) {
 
 // fieldNames is the fields of payloads that are known, by what their columns are called: exporters change names that
 // have blanks and brackets, and say into what.
-func (r *commReader) fieldNames() (map[string]string, error) {
+func (c *communication) fieldNames() (map[string]string, error) {
 	names := make(map[string]string)
 	for _, name := range payloadFields {
 		names[fold(name)] = name
 	}
 	var original, column string
-	err := r.file.Scan("NVTX_EXPORT_TRANSLATION", export.Row{"originalName": &original, "sanitizedName": &column}, func() error {
+	err := c.r.file.Scan("NVTX_EXPORT_TRANSLATION", export.Row{"originalName": &original, "sanitizedName": &column}, func() error {
 		if name, known := names[fold(original)]; known && len(names) < maxFields {
 			names[fold(column)] = name
 		}

@@ -35,7 +35,8 @@ func readBytes(t *testing.T, path string, data []byte) bool {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ranks, problems := nsight.Read([]string{path}, nsight.Options{})
+	run, problems := nsight.Read([]string{path}, nsight.Options{})
+	ranks := run.Ranks
 	for _, p := range problems {
 		ingesttest.NoBug(t, p.Err)
 	}

@@ -75,7 +75,8 @@ func save(t *testing.T, dir, name string, e nsighttest.Export) string {
 // mustRead reads files that are all good.
 func mustRead(t *testing.T, paths ...string) []*profile.Rank {
 	t.Helper()
-	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profiler.EachOperator})
+	run, problems := nsight.Read(paths, nsight.Options{Detail: profiler.EachOperator})
+	ranks := run.Ranks
 	if len(problems) > 0 {
 		t.Fatal(problems[0].Err)
 	}

@@ -36,9 +36,9 @@ const maxRanges = maxKernels
 
 // called takes a range of NCCL's own: a call, a bound of a group, or the making of a
 // communicator. Where the name is "", the layout of the payload tells it.
-func (r *commReader) called(e *event, name string) {
-	start, end, ok := r.times(e.start, e.end)
-	if !ok || r.ranges >= maxRanges {
+func (c *communication) called(e *event, name string) {
+	start, end, ok := c.r.axis(e.start, e.end)
+	if !ok || c.ranges >= maxRanges {
 		return
 	}
 	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.id}
@@ -51,11 +51,11 @@ func (r *commReader) called(e *event, name string) {
 	}
 	x := noPayload()
 	if a.step.carries() {
-		x = r.payloadOf(e)
+		x = c.payloadOf(e)
 	}
 	a.tell(x)
-	r.ranges++
-	r.api[e.thread.process()] = append(r.api[e.thread.process()], a)
+	c.ranges++
+	c.api[e.thread.process()] = append(c.api[e.thread.process()], a)
 }
 
 // is takes the name of the function that the range is of, without "nccl"; false for one that does not matter.

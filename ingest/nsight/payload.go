@@ -90,15 +90,15 @@ type schemaKey struct{ domain, schema int64 }
 // maxFields bounds the fields that are held; programs register some dozens.
 const maxFields = 1 << 16
 
-func (r *commReader) schemaTables() error {
-	r.schemas = schemas{fields: map[schemaKey][]payloadField{}, enums: map[schemaKey]int64{}}
+func (c *communication) schemaTables() error {
+	c.schemas = schemas{fields: map[schemaKey][]payloadField{}, enums: map[schemaKey]int64{}}
 	var key schemaKey
 	var f payloadField
 	held := 0
-	err := r.file.Scan(fieldTable, export.Row{"domainId": &key.domain, "schemaId": &key.schema, "idx": &f.index, "name": &f.name,
+	err := c.r.file.Scan(fieldTable, export.Row{"domainId": &key.domain, "schemaId": &key.schema, "idx": &f.index, "name": &f.name,
 		"type": &f.kind, "offset": &f.offset}, func() error {
-		if held++; held <= maxFields && !slices.Contains(r.schemas.fields[key], f) {
-			r.schemas.fields[key] = append(r.schemas.fields[key], f)
+		if held++; held <= maxFields && !slices.Contains(c.schemas.fields[key], f) {
+			c.schemas.fields[key] = append(c.schemas.fields[key], f)
 		}
 		return nil
 	})
@@ -106,9 +106,9 @@ func (r *commReader) schemaTables() error {
 		return err
 	}
 	var size int64
-	return r.file.Scan("NVTX_PAYLOAD_ENUMS", export.Row{"domainId": &key.domain, "schemaId": &key.schema, "size": &size}, func() error {
-		if len(r.schemas.enums) < maxFields {
-			r.schemas.enums[key] = size
+	return c.r.file.Scan("NVTX_PAYLOAD_ENUMS", export.Row{"domainId": &key.domain, "schemaId": &key.schema, "size": &size}, func() error {
+		if len(c.schemas.enums) < maxFields {
+			c.schemas.enums[key] = size
 		}
 		return nil
 	})
@@ -197,15 +197,15 @@ func jsonPayload(text string) payload {
 var reductions = map[string]nccl.Reduction{"Sum": nccl.Sum, "Product": nccl.Prod, "Max": nccl.Max, "Min": nccl.Min, "Avg": nccl.Avg}
 
 // payloadOf is what an event carries, in either form.
-func (r *commReader) payloadOf(e *event) payload {
+func (c *communication) payloadOf(e *event) payload {
 	if len(e.binary) > 0 {
-		if p := r.schemas.binary(e.binary); p.found {
+		if p := c.schemas.binary(e.binary); p.found {
 			return p
 		}
 	}
 	text := e.json
 	if text == "" && e.jsonID != export.Absent {
-		text = r.names[e.jsonID]
+		text = c.r.names[e.jsonID]
 	}
 	return jsonPayload(text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -24,6 +25,7 @@ type Options struct {
 	Stages  *stagemap.Map // nil: the built-in one
 	Detail  profiler.Detail
 	Refused []string // exports of the run that were refused before
+	Kernels bool     // those of NCCL are kept where nothing is attached to the calls that launched them, too
 }
 
 // ErrForeign is what [Check] says of a whole database that is none of Nsight Systems.
@@ -41,20 +43,32 @@ func Check(path string) error {
 
 // recording is what is being read of one file.
 type recording struct {
-	file      *export.File
-	path      string
-	o         Options
-	host      string           // "" when not recorded
-	epoch     int64            // nanoseconds UTC at which the session's times are 0; not above 0 when not recorded
-	names     map[int64]string // StringIds
-	domains   map[domain]string
-	gpus      map[device]int64
-	processes map[processID]*process
-	known     map[string]stagemap.Class      // of texts of NVTX ranges
-	shapes    map[int64]profiler.LaunchShape // of API calls, by the string id of their names
-	warnings  []string                       // of the capture, different ones
-	skipped   int                            // rows whose times cannot be
-	open      int                            // steps and stages that had not ended
+	file       *export.File
+	path       string
+	o          Options
+	host       string           // "" when not recorded
+	epoch      int64            // nanoseconds UTC at which the session's times are 0; not above 0 when not recorded
+	names      map[int64]string // StringIds
+	domains    map[domain]string
+	gpus       map[device]int64
+	processes  map[processID]*process
+	known      map[string]*meaning            // of texts of NVTX ranges
+	registered map[int64]*meaning             // of those that are in StringIds
+	undecided  []event                        // whose domain has no name yet
+	shapes     map[int64]profiler.LaunchShape // of API calls, by the string id of their names
+	warnings   []string                       // of the capture, different ones
+	skipped    int                            // rows whose times cannot be
+	open       int                            // steps and stages that had not ended
+	comm       *communication                 // nil: nothing of NCCL is kept
+}
+
+// content is what one file holds.
+type content struct {
+	ranks []*process // in the order of their GPUs; their numbers are those that the process gave itself, −1 where it did not
+	// comm is the calls and kernels of NCCL, nil where there are none or where nothing is attached to calls and kernels alone
+	// are not wanted; commErr says why it could not be read, which leaves the ranks alone.
+	comm    *comms.Record
+	commErr error
 }
 
 type domain struct {
@@ -64,52 +78,62 @@ type domain struct {
 
 type device struct{ pid, cuda int64 }
 
-// read reads one file. The ranks are in the order of their GPUs; their numbers
-// are those that the process gave itself, −1 where it did not.
-func read(path string, o Options) (ranks []*process, err error) {
+// read reads one file, in one walk: a second one, which SQLite sorts, where rows turn out to be in no order.
+func read(path string, o Options) (c content, err error) {
 	if o.Stages == nil {
 		o.Stages = stagemap.Default()
 	}
-	ranks, err = readBy(path, o, (*export.File).Merge)
-	if errors.Is(err, export.ErrUnordered) {
-		return readBy(path, o, (*export.File).Timeline)
+	f, err := export.Open(path)
+	if err != nil {
+		return c, err
 	}
-	return ranks, err
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if c, err = readBy(f, path, o, (*export.File).Merge); errors.Is(err, export.ErrUnordered) {
+		return readBy(f, path, o, (*export.File).Timeline)
+	}
+	return c, err
 }
 
 // inOrder hands on the rows of tables by their start.
 type inOrder func(f *export.File, tables []string, row export.Row, each func(table int) error) error
 
-func readBy(path string, o Options, order inOrder) (ranks []*process, err error) {
-	f, err := export.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+func readBy(f *export.File, path string, o Options, order inOrder) (c content, err error) {
 	r := newRecording(f, path, o)
 	defer r.discard()
 	if err := r.tables(); err != nil {
-		return nil, err
+		return c, err
 	}
+	c.commErr = r.keepCommunication()
 	if err := r.events(r.event); err != nil {
-		return nil, err
+		return c, err
+	}
+	r.decide()
+	if r.comm != nil && !o.Kernels && !r.comm.attached {
+		r.comm = nil
 	}
 	if err := r.timeline(order, r.took); err != nil {
-		return nil, err
+		return c, err
 	}
-	if ranks, err = r.ranks(); err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
+	if r.comm != nil {
+		c.comm, c.commErr = r.comm.finish()
 	}
-	if len(ranks) == 0 {
-		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty,
+	if c.ranks, err = r.ranks(); err != nil {
+		return c, input.At(input.Pos{File: path}, err)
+	}
+	if c.commErr != nil && len(c.ranks) > 0 {
+		first := c.ranks[0].rank
+		first.Notes = append(first.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf("calls and kernels of NCCL cannot be read: %v", c.commErr)})
+	}
+	if len(c.ranks) == 0 {
+		return c, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty,
 			"no process in it ran work on a GPU or marked steps: record with nsys profile --trace=cuda,nvtx"))
 	}
-	return ranks, nil
+	return c, nil
 }
 
 func newRecording(f *export.File, path string, o Options) *recording {
 	return &recording{file: f, path: path, o: o, names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64),
-		processes: make(map[processID]*process), known: make(map[string]stagemap.Class), shapes: make(map[int64]profiler.LaunchShape)}
+		processes: make(map[processID]*process), known: make(map[string]*meaning), registered: make(map[int64]*meaning), shapes: make(map[int64]profiler.LaunchShape)}
 }
 
 // discard ends the profiles that are not finished.
@@ -141,19 +165,11 @@ func (r *recording) tables() (err error) {
 	}
 	var d device
 	var gpu int64
-	err = r.file.Scan("TARGET_INFO_CUDA_DEVICE", export.Row{"pid": &d.pid, "cudaId": &d.cuda, "gpuId": &gpu}, func() error {
+	return r.file.Scan("TARGET_INFO_CUDA_DEVICE", export.Row{"pid": &d.pid, "cudaId": &d.cuda, "gpuId": &gpu}, func() error {
 		if d.pid != export.Absent && d.cuda != export.Absent && gpu != export.Absent {
 			r.gpus[d] = gpu
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return r.events(func(e *event) {
-		if e.kind == domainCreate {
-			r.domains[domain{e.thread.process(), e.domain}] = r.textOf(e)
-		}
 	})
 }
 
@@ -199,8 +215,15 @@ const latest = 1 << 61
 // times are a start and an end on the common axis; ok is false when they
 // cannot be.
 func (r *recording) times(start, end int64) (from, to int64, ok bool) {
-	if start < 0 || end < start || end > latest {
+	if from, to, ok = r.axis(start, end); !ok {
 		r.skipped++
+	}
+	return from, to, ok
+}
+
+// axis does what times does, and counts nothing.
+func (r *recording) axis(start, end int64) (from, to int64, ok bool) {
+	if start < 0 || end < start || end > latest {
 		return 0, 0, false
 	}
 	if e := r.epoch; e > 0 && e < latest {
@@ -214,24 +237,65 @@ const ncclDomain = "NCCL"
 
 // event takes an NVTX event.
 func (r *recording) event(e *event) {
+	if e.kind == domainCreate {
+		r.domains[domain{e.thread.process(), e.domain}] = r.textOf(e)
+	}
 	if e.kind != pushPop && e.kind != startEnd && e.kind != mark {
 		return
 	}
-	p := r.process(e.thread.process())
-	text := r.textOf(e)
-	if n, ok := rankIn(text); ok {
-		claim(&p.claimed, n)
+	p, m := r.process(e.thread.process()), r.meaning(e)
+	if m.mayBeNCCL() && r.domainUnknown(e) && len(r.undecided) < maxUndecided {
+		later := *e
+		later.binary = slices.Clone(e.binary)
+		r.undecided = append(r.undecided, later)
+		return
+	}
+	r.decided(p, e, m)
+}
+
+// maxUndecided bounds the events that wait for the name of their domain. Programs register domains before they use them, and
+// exports have events in the order of time, or nearly so.
+const maxUndecided = 1 << 18
+
+// domainUnknown reports whether the name of the event's domain may still come. The domain 0, where programs have none of their own, has no name.
+func (r *recording) domainUnknown(e *event) bool {
+	_, known := r.domains[domain{e.thread.process(), e.domain}]
+	return !known && e.domain != 0 && e.domain != export.Absent
+}
+
+// decide takes the events that waited for the names of their domains.
+func (r *recording) decide() {
+	for i := range r.undecided {
+		e := &r.undecided[i]
+		r.decided(r.process(e.thread.process()), e, r.meaning(e))
+	}
+	r.undecided = nil
+}
+
+// ncclRange reports whether a range with such a text is of NCCL's making: in its domain, or, where the file
+// does not name that, by the name of a function. Those of other programs read "nccl:all_reduce".
+func (r *recording) ncclRange(e *event, text string) bool {
+	name, known := r.domains[domain{e.thread.process(), e.domain}]
+	return known && name == ncclDomain || !known && text != "" && !strings.Contains(text, ":")
+}
+
+// decided takes an event whose domain has been named if it will be.
+func (r *recording) decided(p *process, e *event, m *meaning) {
+	if r.comm != nil {
+		r.comm.event(e, m)
+	}
+	if m.rank >= 0 {
+		claim(&p.claimed, m.rank)
 	}
 	if e.kind == mark {
 		return
 	}
-	called := strings.HasPrefix(text, "nccl") && (r.domains[domain{p.id, e.domain}] == ncclDomain || !strings.Contains(text, ":"))
-	class := r.classify(text)
-	if !called && class.Role == stagemap.Unmapped && !strings.Contains(text, ":") {
+	called := m.nccl && (!m.colon || r.ncclRange(e, m.text))
+	if !called && m.class.Role == stagemap.Unmapped && !m.colon {
 		return
 	}
 	if e.end == export.Absent {
-		if class.Role != stagemap.Unmapped {
+		if m.class.Role != stagemap.Unmapped {
 			r.open++
 		}
 		return
@@ -240,33 +304,64 @@ func (r *recording) event(e *event) {
 	switch {
 	case !ok:
 	case called:
-		if nccl.OpIn(text) != nccl.UnknownOp {
-			p.b.Call(profiler.Call{Name: text, Thread: int64(e.thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+		if nccl.OpIn(m.text) != nccl.UnknownOp {
+			p.b.Call(profiler.Call{Name: m.text, Thread: int64(e.thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:
-		if class.Role == stagemap.Step {
+		if m.class.Role == stagemap.Step {
 			p.marks++
 		}
-		if id := p.b.Name([]byte(text)); p.b.Matters(id) {
+		if id := p.b.Name([]byte(m.text)); p.b.Matters(id) {
 			p.b.Range(id, int64(e.thread), start, end)
 		}
 	}
 }
 
-// maxKnown is how many texts are remembered with their class. Programs may
+// meaning is what the text of an NVTX event says.
+type meaning struct {
+	text       string
+	class      stagemap.Class
+	rank       int // that it names, −1: none
+	nccl       bool
+	colon      bool
+	microbatch bool
+}
+
+// mayBeNCCL reports whether the text may be that of a range of NCCL's own, which an export may lack.
+func (m *meaning) mayBeNCCL() bool { return m.nccl || m.text == "" }
+
+// maxKnown is how many texts are remembered with what they mean. Programs may
 // number their ranges.
 const maxKnown = 1 << 14
 
-func (r *recording) classify(text string) stagemap.Class {
-	class, ok := r.known[text]
-	if !ok {
+// meaning returns what the text of an event says.
+func (r *recording) meaning(e *event) *meaning {
+	if e.text == "" && e.textID != export.Absent {
+		m := r.registered[e.textID]
+		if m == nil {
+			m = r.meaningOf(r.names[e.textID])
+			r.registered[e.textID] = m
+		}
+		return m
+	}
+	m := r.known[e.text]
+	if m == nil {
 		if len(r.known) >= maxKnown {
 			clear(r.known)
 		}
-		class = r.o.Stages.Classify(text)
-		r.known[text] = class
+		m = r.meaningOf(e.text)
+		r.known[e.text] = m
 	}
-	return class
+	return m
+}
+
+func (r *recording) meaningOf(text string) *meaning {
+	m := &meaning{text: text, class: r.o.Stages.Classify(text), rank: -1, nccl: strings.HasPrefix(text, "nccl"), colon: strings.Contains(text, ":"),
+		microbatch: microbatch.MatchString(text)}
+	if n, ok := rankIn(text); ok {
+		m.rank = n
+	}
+	return m
 }
 
 // process is the process with this id, made if there is none.
@@ -280,12 +375,12 @@ func (r *recording) process(id processID) *process {
 }
 
 // took takes an API call or a piece of work on a GPU.
-func (r *recording) took(table string, w *work) {
+func (r *recording) took(table string, w *work) error {
 	if table == runtimeTable {
 		r.call(w)
-	} else {
-		r.activity(table, w)
+		return nil
 	}
+	return r.activity(table, w)
 }
 
 func (r *recording) call(w *work) {
@@ -301,13 +396,16 @@ func (r *recording) call(w *work) {
 	}
 	if at, _, ok := r.times(w.start, w.start); ok {
 		r.process(w.owner.process()).b.Launch(w.correlation, at, shape)
+		if r.comm != nil {
+			r.comm.launch(w, at)
+		}
 	}
 }
 
-func (r *recording) activity(table string, w *work) {
+func (r *recording) activity(table string, w *work) error {
 	start, end, ok := r.times(w.start, w.end)
 	if !ok {
-		return
+		return nil
 	}
 	p := r.process(w.owner.process())
 	p.devices[w.device]++
@@ -317,6 +415,11 @@ func (r *recording) activity(table string, w *work) {
 	case kernelTable:
 		out.Name = p.kernel(r, w.name)
 		out.Kind = p.b.KindOf(out.Name)
+		if r.comm != nil {
+			if err := r.comm.kernel(w, start, end); err != nil {
+				return err
+			}
+		}
 	case memcpyTable:
 		out.Name = p.b.Name([]byte("memcpy"))
 	case memsetTable:
@@ -326,6 +429,7 @@ func (r *recording) activity(table string, w *work) {
 		p.graphs++
 	}
 	p.b.Work(out)
+	return nil
 }
 
 // kernel is the name of a kernel, by its string id.

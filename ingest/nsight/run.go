@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -24,9 +25,16 @@ type Problem struct {
 	Err  error
 }
 
-// Read reads the exports of one run, several at a time, and numbers the ranks
-// in them. Files that are refused are listed; the ranks of the others are
-// returned, ascending.
+// Run is what the exports of one run hold.
+type Run struct {
+	Ranks []*profile.Rank // ascending
+	// Comm is the calls and kernels of NCCL, by the path of each export that has such; with what NCCL attached to its ranges,
+	// unless Options.Kernels asks for kernels without.
+	Comm map[string]*comms.Record
+}
+
+// Read reads the exports of one run, several at a time and each once, and numbers the ranks
+// in them. Files that are refused are listed, and the others returned.
 //
 // Ranks are numbered by the first of these that gives every rank a number of
 // its own: what an NVTX range or mark of the process says ("rank 3"), where all
@@ -36,18 +44,22 @@ type Problem struct {
 // says which it was, for it is a guess but for the first. The order of hosts says nothing where a file is refused,
 // here or before (Options.Refused): then files are counted by their names, as if those that are refused held as many
 // ranks as the others; where these differ, they are refused, too.
-func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
+func Read(paths []string, o Options) (Run, []Problem) {
 	errs := make([]error, len(paths))
-	all := make([][]*process, len(paths))
+	read := make([]content, len(paths))
 	parallel.Do(len(paths), 0, func(i int) {
 		defer bug.Contain(paths[i], &errs[i])
-		all[i], errs[i] = readFile(paths[i], o)
+		read[i], errs[i] = readFile(paths[i], o)
 	})
 	var problems []Problem
+	all, run := make([][]*process, len(paths)), Run{Comm: make(map[string]*comms.Record)}
 	for i, err := range errs {
 		if err != nil {
 			problems = append(problems, Problem{paths[i], err})
-			all[i] = nil
+			continue
+		}
+		if all[i] = read[i].ranks; read[i].comm != nil {
+			run.Comm[paths[i]] = read[i].comm
 		}
 	}
 	refused := slices.Clone(o.Refused)
@@ -55,10 +67,11 @@ func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 		refused = append(refused, p.Path)
 	}
 	if len(refused) == 0 || !byOrder(all) {
-		return number(all), problems
+		run.Ranks = number(all)
+		return run, problems
 	}
-	if ranks := numberAround(paths, all, refused); ranks != nil {
-		return ranks, problems
+	if run.Ranks = numberAround(paths, all, refused); run.Ranks != nil {
+		return run, problems
 	}
 	for i, path := range paths {
 		if errs[i] == nil {
@@ -66,7 +79,7 @@ func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 				"nothing but the order of hosts tells its ranks, and an export beside it is refused: export that again, or take it away"))})
 		}
 	}
-	return nil, problems
+	return Run{}, problems
 }
 
 // numberAround numbers the ranks of files in the order of their names, as if those that are refused held as many; nil

@@ -58,12 +58,14 @@ type event struct {
 	binary     []byte // valid until the next event
 }
 
-// events calls each with every NVTX event; the value is reused.
+// events calls each with every NVTX event; the value is reused. What programs attached is there where communication is kept.
 func (r *recording) events(each func(*event)) error {
 	var e event
-	return r.file.Scan(nvtxTable, export.Row{"start": &e.start, "end": &e.end, "eventType": &e.kind, "globalTid": (*int64)(&e.thread),
-		"domainId": &e.domain, "text": &e.text, "textId": &e.textID, "rowid": &e.row, "eventId": &e.id,
-		"jsonText": &e.json, "jsonTextId": &e.jsonID, "binaryData": &e.binary}, func() error {
+	row := export.Row{"start": &e.start, "end": &e.end, "eventType": &e.kind, "globalTid": (*int64)(&e.thread), "domainId": &e.domain, "text": &e.text, "textId": &e.textID}
+	if r.comm != nil {
+		row["rowid"], row["eventId"], row["jsonText"], row["jsonTextId"], row["binaryData"] = &e.row, &e.id, &e.json, &e.jsonID, &e.binary
+	}
+	return r.file.Scan(nvtxTable, row, func() error {
 		if e.id == export.Absent {
 			e.id = e.row
 		}
@@ -81,6 +83,7 @@ type work struct {
 	stream      int64
 	correlation int64 // of the launch, in its process
 	name        int64 // of a call or kernel, in StringIds
+	row         int64 // of the table
 }
 
 // timeline is the tables with work, in the order in which what happens at once
@@ -89,11 +92,14 @@ var timeline = []string{runtimeTable, kernelTable, memcpyTable, memsetTable, gra
 
 // timeline calls each with all API calls and everything that GPUs did, by
 // start; the value is reused.
-func (r *recording) timeline(order inOrder, each func(table string, w *work)) error {
+func (r *recording) timeline(order inOrder, each func(table string, w *work) error) error {
 	var w work
-	return order(r.file, timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
-		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId|demangledName|shortName": &w.name}, func(table int) error {
-		each(timeline[table], &w)
-		return nil
+	row := export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
+		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId|demangledName|shortName": &w.name}
+	if r.comm != nil {
+		row["rowid"] = &w.row
+	}
+	return order(r.file, timeline, row, func(table int) error {
+		return each(timeline[table], &w)
 	})
 }

@@ -127,8 +127,11 @@ func (s *statement) close() { sqlite3.Xsqlite3_finalize(s.c.tls, s.handle) }
 // number returns an integer of the row that the statement is at, Absent where the column holds none.
 func (s *statement) number(column int) int64 {
 	v := sqlite3.Xsqlite3_column_value(s.c.tls, s.handle, int32(column))
-	if sqlite3.Xsqlite3_value_type(s.c.tls, v) == sqlite3.SQLITE_INTEGER {
+	switch sqlite3.Xsqlite3_value_type(s.c.tls, v) {
+	case sqlite3.SQLITE_INTEGER:
 		return sqlite3.Xsqlite3_value_int64(s.c.tls, v)
+	case sqlite3.SQLITE_NULL:
+		return Absent
 	}
 	var n int64
 	s.put(column, &n)

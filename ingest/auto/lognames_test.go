@@ -14,7 +14,10 @@ func TestNumbersInLogNames(t *testing.T) {
 		{[]string{"job/train_v2.log"}, []int{-1}},
 		{[]string{"job/rank3.log"}, []int{3}},
 		{[]string{"job/workerlog.3"}, []int{3}},
-		{[]string{"job/3/stdout.log"}, []int{3}},
+		{[]string{"job/3/stdout.log"}, []int{-1}},
+		{[]string{"001/train.log"}, []int{-1}},
+		{[]string{"rank_3/train.log"}, []int{3}},
+		{[]string{"job/0/stdout.log", "job/1/stdout.log"}, []int{0, 1}},
 		{[]string{"job/log_0.txt", "job/log_1.txt", "job/log_3.txt"}, []int{0, 1, 3}},
 		{[]string{"job/slurm-33812.out", "job/slurm-33813.out"}, []int{-1, -1}},
 	} {

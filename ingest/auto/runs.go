@@ -283,11 +283,17 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	}
 	ranks := make(map[string]map[int]bool)
 	var folders []string
-	for _, in := range r.inputs {
+	stacks := map[string]string{} // by the folders of their jobs, those that they lie in
+	for i := range r.inputs {
+		in := &r.inputs[i]
 		if in.Skipped != "" || in.Format.row().gives != entries {
 			continue
 		}
 		folder := dirOf(in.Path)
+		if in.Format == StackDump {
+			stacks[folder] = stackFolder(r, in)
+			continue
+		}
 		if ranks[folder] == nil {
 			folders, ranks[folder] = append(folders, folder), make(map[int]bool)
 		}
@@ -306,11 +312,24 @@ func (r *Reader) jobsOfEntries() map[string]string {
 		jobs[i].folders = append(jobs[i].folders, folder)
 		maps.Copy(jobs[i].ranks, ranks[folder])
 	}
+	jobOf := func(folder string) int { // that has a folder in this one
+		return slices.IndexFunc(jobs, func(j *job) bool {
+			return slices.ContainsFunc(j.folders, func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/") })
+		})
+	}
+	for _, of := range slices.Compact(slices.Sorted(maps.Values(stacks))) {
+		if jobOf(of) < 0 {
+			jobs = append(jobs, &job{folders: []string{of}})
+		}
+	}
 	out := make(map[string]string)
 	for _, j := range jobs {
 		for _, folder := range j.folders {
 			out[folder] = r.runs.nameless(j.folders[0], len(jobs))
 		}
+	}
+	for folder, of := range stacks {
+		out[folder] = r.runs.nameless(jobs[jobOf(of)].folders[0], len(jobs))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
@@ -24,8 +25,32 @@ type stackFile struct {
 	alone bool   // it has one process
 }
 
-// stackFolder returns the folder of dumps of one job.
-func stackFolder(r *Reader, in *Input) string { return dirOf(in.Path) }
+// stackFolder returns the folder of dumps of one job: that above the folders of its ranks, and above those of its nodes.
+func stackFolder(r *Reader, in *Input) string {
+	folder, _, _ := stackPlace(in.Path, r.o.Rank)
+	return folder
+}
+
+// stackPlace returns the folder of the dumps of a job that a dump is of, and the rank and node that the folders in it tell; −1, "".
+func stackPlace(path string, pattern *regexp.Regexp) (folder string, rank int, node string) {
+	if folder, rank = dirOf(path), -1; pattern != nil {
+		return folder, rank, ""
+	}
+	if m := rankFolder.FindStringSubmatch(filepath.Base(folder)); m != nil {
+		rank, _ = strconv.Atoi(m[1])
+		folder = filepath.Dir(folder)
+	}
+	if name := filepath.Base(folder); nodeFolder.MatchString(name) {
+		folder, node = filepath.Dir(folder), name
+	}
+	return folder, rank, node
+}
+
+// rankFolder is the name of a folder that has what was recorded of one rank.
+var rankFolder = regexp.MustCompile(`(?i)^rank[-_.]?(\d{1,7})$`)
+
+// nodeFolder is the name of a folder that has what was recorded on one node: "node3", "gpu-node-07", "ip-10-0-0-7".
+var nodeFolder = regexp.MustCompile(`(?i)^(?:[a-z0-9.-]*[-_.])?(?:node|host|nid|server|worker|vm|machine)[-_.]?\d+(?:\.[a-z0-9.-]+)?$|^(?:ip[-_.])?\d{1,3}([-_.]\d{1,3}){3}$`)
 
 // stacks hands on the dumps of py-spy in a folder, whose ranks are told or numbered.
 func (u *unit) stacks(give func(Item) bool) error {
@@ -67,10 +92,15 @@ func (u *unit) readStack(in *Input) (f *stackFile, err error) {
 		return nil, err
 	}
 	f = &stackFile{path: in.Path, c: c, alone: len(c.Processes) == 1}
+	_, rank, node := stackPlace(in.Path, u.r.o.Rank)
 	f.rank, f.node = flightrecorder.RankOf(in.Path, u.r.o.Rank)
 	if u.r.o.Rank == nil && (!f.alone || ofNode.MatchString(stem(in.Path))) {
 		f.rank, f.node = -1, nodeIn(in.Path)
 	}
+	if rank >= 0 {
+		f.rank = rank
+	}
+	f.node = cmp.Or(node, f.node)
 	return f, nil
 }
 

@@ -53,7 +53,7 @@ func (u *unit) rankOf(l *Input) (rank int, host string) {
 		return rank, ""
 	}
 	_, rank, host = placeOf(l.Path, u.r.o.Rank)
-	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !ofRank.MatchString(filepath.Base(dirOf(l.Path))) &&
+	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !saysRank.MatchString(filepath.Base(dirOf(l.Path))) &&
 		(len(u.inputs) == 1 || rank >= mostApart*len(u.inputs)) {
 		return -1, host
 	}

@@ -119,6 +119,10 @@ func claimOf(subject, value string) (string, error) {
 		return worded(arrivals.Result{}, value, func(r arrivals.Result) string {
 			return pageOf(func(o Output) error { return o.Hang([]Arrivals{{"job", &r}}) })
 		})
+	case "aside":
+		return worded([]string(nil), value, func(said []string) string {
+			return pageOf(func(o Output) error { return o.Aside(said) })
+		})
 	case "fit":
 		return worded(frontier.Fit{Why: frontier.FitReason(name)}, value, fitReason)
 	case "cut":

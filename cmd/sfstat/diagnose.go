@@ -33,6 +33,9 @@ func (p *program) diagnose(c *cli.Context) error {
 	if errors.Is(err, auto.ErrStandstill) && c.String("format") == "text" {
 		return p.hang(c)
 	}
+	if aside := (*auto.AsideError)(nil); errors.As(err, &aside) && c.String("format") == "text" {
+		return p.publish(c, nil, func(to report.Output) error { return to.Aside(aside.Said) })
+	}
 	if err == nil {
 		err = p.draw(c, &drawn)
 	}

@@ -406,7 +406,11 @@ func (r *Reader) Next() (Item, error) {
 			}
 			if item.explains(r.o.Want) {
 				r.monitored++
-				r.said = append(r.said, item.concludes()...)
+				for _, text := range item.concludes() {
+					if !slices.Contains(r.said, text) {
+						r.said = append(r.said, text)
+					}
+				}
 			} else {
 				r.emitted++
 			}
@@ -476,18 +480,6 @@ func (r *Reader) refuse(u *unit, err error) {
 	}
 }
 
-// mostSaid is how many conclusions of other tools are said where there is nothing else.
-const mostSaid = 8
-
-// someOf returns texts as one, with how many more there are.
-func someOf(texts []string) string {
-	some := strings.Join(texts[:min(mostSaid, len(texts))], "; ")
-	if n := len(texts) - mostSaid; n > 0 {
-		some += fmt.Sprintf("; and %d more", n)
-	}
-	return some
-}
-
 // end is the error after the last window.
 func (r *Reader) end() error {
 	r.meter.say()
@@ -505,7 +497,7 @@ func (r *Reader) end() error {
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case len(r.said) > 0:
-		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what other tools conclude and kernels report, without times of steps: %s. Whether it slowed the job is not shown: give it beside a recording of the job (packets, traces, logs with data_time, …)", someOf(r.said)))
+		return input.At(input.Pos{File: what}, &AsideError{r.said})
 	case slices.ContainsFunc(r.inputs, func(in Input) bool {
 		return in.Skipped == "" && (in.Format == StackDump || in.Format == RASReport || in.Format == RASText || in.Format == HangText)
 	}):

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/bug"
@@ -113,9 +112,15 @@ func (r *Reader) runOfCalls(j callJob, of int) string {
 	return r.runs.nameless(dirOf(j[0].Path), of)
 }
 
-// passOver refuses inputs that turned out to be of no use, if they were named, and
-// skips them in folders.
+// passOver refuses inputs that turned out to be of no use, if they were named, and skips them in folders. Where nothing else was read, what
+// logs of NCCL show by themselves is kept.
 func (r *Reader) passOver(list callJob) {
+	if r.emitted == 0 {
+		if shows := r.wiring(list); len(shows) > 0 {
+			r.said = append(r.said, shows...)
+			return
+		}
+	}
 	for _, in := range list {
 		if in.named {
 			r.problems = append(r.problems, Problem{in.Path, input.At(input.Pos{File: in.Path}, r.callsAlone(in))})
@@ -126,22 +131,34 @@ func (r *Reader) passOver(list callJob) {
 	}
 }
 
-// callsAlone returns the refusal of a log of NCCL without a recording of the job: what it shows by itself, and what it lacks.
+// wiring returns what logs of NCCL show without a recording of the job: over what ranks reach each other.
+func (r *Reader) wiring(list callJob) []string {
+	b := nccllog.NewBuilder(r.o.Limits)
+	for _, in := range list {
+		if in.Format != NCCLLog {
+			continue
+		}
+		src, err := r.source(in.Path)
+		if err != nil {
+			return nil
+		}
+		err = b.Read(src, in.name)
+		if src.Close(); err != nil {
+			return nil
+		}
+	}
+	shows := b.Concludes()
+	if len(shows) > 0 {
+		shows = append(shows, "its calls sfstat comm reads, where they are logged (NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent")
+	}
+	return shows
+}
+
+// callsAlone returns the refusal of calls of NCCL without a recording of the job.
 func (r *Reader) callsAlone(in *Input) error {
 	if in.Format != NCCLLog {
 		return in.Format.refusal(r.o.Want)
 	}
-	shows := ""
-	if src, err := r.source(in.Path); err == nil {
-		b := nccllog.NewBuilder(r.o.Limits)
-		if err := b.Read(src, in.name); err == nil {
-			shows = strings.Join(b.Concludes(), "; ")
-		}
-		src.Close()
-	}
-	if shows != "" {
-		shows = ", which shows: " + shows
-	}
-	return input.Bad(input.ErrMissing, "a debug log of NCCL%s. It has no times of steps, so whether anything slows the job is not shown: give it beside a recording of the job. "+
-		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", shows, instead)
+	return input.Bad(input.ErrMissing, "a debug log of NCCL. It has no times of steps, so whether anything slows the job is not shown: give it beside a recording of the job. "+
+		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", instead)
 }

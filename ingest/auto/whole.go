@@ -88,11 +88,12 @@ func (i Item) explains(want Wanted) bool {
 	return kind == comms.SourcePySpy || kind == comms.SourceRAS || kind == comms.SourceHangText && len(i.Comm.Groups) == 0
 }
 
-// concludes is what another tool says in an item, nothing in others.
+// concludes is what another tool says in an item, what a kernel reported, and in what GPUs differ; nothing in others.
 func (i Item) concludes() (all []string) {
 	if i.Telemetry == nil {
 		return nil
 	}
+	all = detectors.Monitored(i.Telemetry)
 	for _, e := range i.Telemetry.Events {
 		switch e.Kind {
 		case health.ToolReport:

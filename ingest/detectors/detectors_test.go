@@ -97,3 +97,34 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// In what GPUs differ over the readings of a monitor: one that idles while most work, and one with a lower clock; else nothing is said to differ.
+func TestMonitored(t *testing.T) {
+	type gpu struct{ percent, clock float64 }
+	for name, c := range map[string]struct {
+		gpus []gpu
+		want string
+	}{
+		"alike":         {[]gpu{{99, 1410}, {98, 1400}, {100, 1405}}, "3 GPUs do much the same (98 to 100 % of the time)"},
+		"one idles":     {[]gpu{{99, 1410}, {98, 1410}, {2, 1410}}, "GPU 2 computes 2 % of the time, 2 others 90 % or more"},
+		"a lower clock": {[]gpu{{99, 1410}, {98, 705}, {100, 1410}}, "GPU 1 runs at 705 MHz, the others that compute at 1410 MHz"},
+		"an idle one's": {[]gpu{{99, 1410}, {98, 1410}, {50, 210}}, "3 GPUs do much the same"},
+		"two of two":    {[]gpu{{5, 0}, {99, 0}}, "2 GPUs do much the same"},
+		"a clock alone": {[]gpu{{-1, 1410}}, ""},
+	} {
+		r := &health.Record{}
+		for i, g := range c.gpus {
+			busy, clock := health.Series{Device: i, Quantity: health.Utilization}, health.Series{Device: i, Quantity: health.SMClock}
+			for n := range 5 {
+				if g.percent >= 0 {
+					busy.Readings = append(busy.Readings, health.Reading{Value: (g.percent + float64(n%2)/4) / 100})
+				}
+				clock.Readings = append(clock.Readings, health.Reading{Value: g.clock})
+			}
+			r.Series = append(r.Series, busy, clock)
+		}
+		if got := strings.Join(Monitored(r), "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

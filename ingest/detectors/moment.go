@@ -3,6 +3,7 @@ package detectors
 import (
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,8 +27,11 @@ var (
 	lostRow = regexp.MustCompile(`^\|\s+(\d{1,3})\s.*(?:ERR!|GPU is lost|Unknown Error)`)
 )
 
-// used is what a GPU does at a moment.
-type used struct{ gpu, celsius, watts, mebibytes, percent int }
+// used is what a GPU does at a moment, or in the middle of what was recorded of it.
+type used struct{ gpu, celsius, watts, mebibytes, percent, megahertz int }
+
+// notTold is a number that a screen or a table does not have.
+const notTold = -1
 
 // screen reads the screen of nvidia-smi, of several the last.
 func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, error) {
@@ -57,7 +61,7 @@ func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, erro
 			for i := range m {
 				n[i], _ = strconv.Atoi(m[i])
 			}
-			all = append(all, used{gpu, n[1], n[2], n[4], n[5]})
+			all = append(all, used{gpu: gpu, celsius: n[1], watts: n[2], mebibytes: n[4], percent: n[5]})
 			gpu = -1
 		}
 	}
@@ -71,7 +75,60 @@ const (
 	idle, working = 10, 90 // percent of the time
 	// usesMemory is how much a GPU holds at least that is of a job, MiB.
 	usesMemory = 1024
+	// slowClock is which part of the others' clock is a lower one.
+	slowClock = 0.9
 )
+
+// Monitored says in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
+func Monitored(t *health.Record) (texts []string) {
+	hosts := map[string]map[int]*used{}
+	for i := range t.Series {
+		s := &t.Series[i]
+		if s.Device < 0 || len(s.Readings) == 0 {
+			continue
+		}
+		if hosts[s.Host] == nil {
+			hosts[s.Host] = map[int]*used{}
+		}
+		u := hosts[s.Host][s.Device]
+		if u == nil {
+			u = &used{gpu: s.Device, celsius: notTold, watts: notTold, mebibytes: notTold, percent: notTold}
+			hosts[s.Host][s.Device] = u
+		}
+		values := make([]float64, len(s.Readings))
+		for i, r := range s.Readings {
+			values[i] = r.Value
+		}
+		middle := median(values)
+		switch s.Quantity {
+		case health.Utilization:
+			u.percent = int(100*middle + 0.5)
+		case health.Power:
+			u.watts = int(middle + 0.5)
+		case health.Temperature:
+			u.celsius = int(middle + 0.5)
+		case health.SMClock:
+			u.megahertz = int(middle + 0.5)
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		var all []used
+		for _, gpu := range slices.Sorted(maps.Keys(hosts[host])) {
+			if u := hosts[host][gpu]; u.percent != notTold {
+				all = append(all, *u)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		text := "in the middle of the readings " + atMoment(all, nil)
+		if host != "" {
+			text = host + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
 
 // atMoment says in what GPUs of a host differ.
 func atMoment(all []used, lost []string) string {
@@ -82,21 +139,50 @@ func atMoment(all []used, lost []string) string {
 	var idles, works []used
 	for _, u := range all {
 		switch {
-		case u.mebibytes < usesMemory:
+		case u.mebibytes != notTold && u.mebibytes < usesMemory:
 		case u.percent <= idle:
 			idles = append(idles, u)
 		case u.percent >= working:
 			works = append(works, u)
 		}
 	}
-	hottest := slices.MaxFunc(append(all, used{}), func(x, y used) int { return x.celsius - y.celsius })
+	if slow, usual := slower(works); len(slow) > 0 {
+		text = append(text, fmt.Sprintf("GPU %s runs at %d MHz, the others that compute at %d MHz", gpus(slow), slow[0].megahertz, usual))
+	}
+	hottest := slices.MaxFunc(append(all, used{gpu: notTold}), func(x, y used) int { return x.celsius - y.celsius })
 	switch {
 	case len(idles) > 0 && len(works) > len(idles):
-		text = append(text, fmt.Sprintf("GPU %s computes %d %% of the time at %d W, %d others %d %% or more: they may wait in a collective for its process", gpus(idles), idles[0].percent, idles[0].watts, len(works), working))
-	case len(lost) == 0:
+		at, or := "", ""
+		if idles[0].watts != notTold {
+			at = fmt.Sprintf(" at %d W", idles[0].watts)
+		}
+		if idles[0].mebibytes == notTold {
+			or = ", unless no process of the job runs on it"
+		}
+		text = append(text, fmt.Sprintf("GPU %s computes %d %% of the time%s, %d others %d %% or more: they may wait in a collective for its process%s", gpus(idles), idles[0].percent, at, len(works), working, or))
+	case len(text) > 0:
+	case hottest.celsius > 0:
 		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time; GPU %d is the hottest, at %d °C)", len(all), least(all), largest(all), hottest.gpu, hottest.celsius))
+	default:
+		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time)", len(all), least(all), largest(all)))
 	}
 	return strings.Join(text, "; ")
+}
+
+// slower returns GPUs whose clock is lower than that of most which work as much, and that of those, MHz.
+func slower(works []used) (slow []used, usual int) {
+	works = slices.DeleteFunc(slices.Clone(works), func(u used) bool { return u.megahertz == 0 })
+	if len(works) < 2 {
+		return nil, 0
+	}
+	slices.SortStableFunc(works, func(x, y used) int { return x.megahertz - y.megahertz })
+	usual = works[len(works)/2].megahertz
+	for _, u := range works {
+		if float64(u.megahertz) < slowClock*float64(usual) {
+			slow = append(slow, u)
+		}
+	}
+	return slow, usual
 }
 
 // gpus lists the numbers of GPUs.

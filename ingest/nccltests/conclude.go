@@ -49,10 +49,21 @@ func Conclude(rows []nccl.Benchmark) (out []health.Event) {
 				from = min(from, r.Bytes)
 			}
 		}
-		out = append(out, health.Event{Kind: health.ToolReport, Device: -1, Text: fmt.Sprintf("nccl-tests: %s of %d ranks on %d hosts reaches a bus bandwidth of %.1f GB/s, %.0f %% of that from %d bytes on; sfstat comm --limit FILE compares a job's calls with it",
-			k.op, k.ranks, k.hosts, best[k].Bus, 100*plateau, from)})
+		out = append(out, health.Event{Kind: health.ToolReport, Device: -1, Text: fmt.Sprintf("nccl-tests: %s of %d ranks on %s reaches a bus bandwidth of %.1f GB/s, %.0f %% of that from %d bytes on",
+			k.op, k.ranks, hostsOf(k.hosts), best[k].Bus, 100*plateau, from)})
+	}
+	if len(out) > 0 {
+		out = append(out, health.Event{Kind: health.ToolReport, Device: -1, Text: "with --limit FILE sfstat comm compares the calls of a job with what nccl-tests reaches"})
 	}
 	return out
+}
+
+// hostsOf returns a number of hosts in words.
+func hostsOf(n int) string {
+	if n == 1 {
+		return "1 host"
+	}
+	return fmt.Sprintf("%d hosts", n)
 }
 
 // pair is a line of what was measured between two nodes: "n1,n4  49.4".

@@ -38,7 +38,7 @@ func TestConclude(t *testing.T) {
 		return nccl.Benchmark{Op: nccl.AllReduce, Ranks: 16, Hosts: 2, Bytes: bytes, Bus: bus}
 	}
 	got := Conclude([]nccl.Benchmark{row(1<<20, 10), row(1<<26, 45), row(1<<28, 50), row(1<<30, 49)})
-	if len(got) != 1 || !strings.Contains(got[0].Text, "AllReduce of 16 ranks on 2 hosts reaches a bus bandwidth of 50.0 GB/s, 90 % of that from 67108864 bytes on") {
+	if len(got) != 2 || !strings.Contains(got[1].Text, "--limit") || !strings.Contains(got[0].Text, "AllReduce of 16 ranks on 2 hosts reaches a bus bandwidth of 50.0 GB/s, 90 % of that from 67108864 bytes on") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -2,8 +2,11 @@ package telemetry
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -103,7 +106,13 @@ func readKernelLog(f *file) error {
 				e.Host = host
 			}
 			if k.mark == lostGPU {
+				if m := lostAt.FindSubmatch(line); m != nil {
+					address, bus = string(m[1]), nccl.ParseBus(string(m[1]))
+				}
 				e.Code, e.Bus, e.Text = 79, bus, strings.TrimSpace("NVRM: GPU "+address)+" has "+e.Text
+				if said(f.t.Events, &e) {
+					break
+				}
 			} else if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
 				return false
 			}
@@ -111,6 +120,16 @@ func readKernelLog(f *file) error {
 			break
 		}
 		return true
+	})
+}
+
+// lostAt is where a GPU's address stands in the line of its loss.
+var lostAt = regexp.MustCompile(`NVRM: GPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?):`)
+
+// said reports whether the loss of a GPU was reported just before, with its Xid.
+func said(before []health.Event, e *health.Event) bool {
+	return slices.ContainsFunc(before, func(b health.Event) bool {
+		return b.Kind == e.Kind && b.Code == e.Code && b.Host == e.Host && b.Bus == e.Bus && max(b.At-e.At, e.At-b.At) < int64(time.Minute)
 	})
 }
 

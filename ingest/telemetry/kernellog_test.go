@@ -100,3 +100,16 @@ func TestLostGPU(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// A GPU whose Xid 79 is followed by a line of its loss was lost once; another one is another loss.
+func TestLostOnce(t *testing.T) {
+	text := ""
+	for _, bus := range []string{"3b", "b3"} {
+		text += "[Fri Nov 27 10:00:00 2026] NVRM: Xid (PCI:0000:" + bus + ":00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n" +
+			"[Fri Nov 27 10:00:01 2026] NVRM: GPU 0000:" + bus + ":00.0: GPU has fallen off the bus.\n"
+	}
+	got, err := Read(strings.NewReader(text), "dmesg", KernelLog, Options{})
+	if err != nil || len(got.Events) != 2 || got.Events[0].Bus == got.Events[1].Bus {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -2,9 +2,11 @@ package telemetry
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // The lines that dcgmi dmon and nvidia-smi dmon print:
@@ -14,7 +16,7 @@ import (
 //	GPU 0     1755    61      402.1                0    402     61     58    99
 //
 // The header comes again every screen. Neither prints a time by itself, but for
-// nvidia-smi dmon -o DT; where one stands before the line, as ts, date or a logger puts
+// nvidia-smi dmon -o DT, and -o T without a date, which is none; where one stands before the line, as ts, date or a logger puts
 // it there, it is read, and else the readings have none. Entities other than GPUs, and
 // columns that are not known, are passed over.
 
@@ -25,11 +27,16 @@ func isLines(text []byte) bool {
 		if n++; n > 20 {
 			break
 		}
-		if _, ok := headerOf(strings.Fields(string(line))); ok {
+		if _, ok := headerOf(wordsOf(line)); ok {
 			return true
 		}
 	}
 	return false
+}
+
+// wordsOf returns the words of a line, between blanks or, under --format csv, commas.
+func wordsOf(line []byte) []string {
+	return strings.FieldsFunc(string(line), func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
 }
 
 // column is one behind the entity; known is false for what is passed over.
@@ -41,6 +48,7 @@ type column struct {
 // lineTable is how the lines are to be read.
 type lineTable struct {
 	dcgm    bool
+	commas  bool // nvidia-smi dmon --format csv
 	columns []column
 }
 
@@ -54,8 +62,8 @@ func headerOf(words []string) (t lineTable, ok bool) {
 	if words[0] = words[0][1:]; words[0] == "" {
 		words = words[1:]
 	}
-	if len(words) > 2 && strings.EqualFold(words[0], "date") && strings.EqualFold(words[1], "time") {
-		words = words[2:] // of the stamp
+	for len(words) > 1 && (strings.EqualFold(words[0], "date") || strings.EqualFold(words[0], "time")) {
+		words = words[1:] // of the stamp
 	}
 	if len(words) < 2 || !strings.EqualFold(words[0], "entity") && words[0] != "gpu" {
 		return t, false
@@ -68,16 +76,23 @@ func headerOf(words []string) (t lineTable, ok bool) {
 	return t, true
 }
 
+// clock is a time of day.
+var clock = regexp.MustCompile(`^\d{2}:\d{2}:\d{2}$`)
+
 func readLines(f *file) error {
 	var t lineTable
 	return f.lines(func(line []byte) bool {
-		words := strings.Fields(string(line))
+		words := wordsOf(line)
 		if len(words) == 0 {
 			return true
 		}
 		if h, ok := headerOf(words); ok {
 			t = h
+			t.commas = bytes.IndexByte(line, ',') >= 0
 			return true
+		}
+		if t.commas {
+			line = bytes.ReplaceAll(line, []byte(","), []byte(" "))
 		}
 		return len(t.columns) == 0 || t.line(f, line) || passed(words)
 	})
@@ -98,7 +113,10 @@ func (t *lineTable) line(f *file, line []byte) bool {
 	if !stamped {
 		rest = line
 	}
-	words := strings.Fields(string(rest))
+	words := wordsOf(rest)
+	if len(words) > 0 && clock.MatchString(words[0]) {
+		words = words[1:] // nvidia-smi dmon -o T
+	}
 	if t.dcgm {
 		if len(words) == 0 || words[0] != "GPU" {
 			return false

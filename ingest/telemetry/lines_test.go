@@ -41,6 +41,8 @@ func TestLines(t *testing.T) {
 		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgmLines), "\n", "\n1795351500 "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
 		{"nvidia-smi", smiLines, 1, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
 		{"nvidia-smi, none", smiLines, 1, health.MemoryTemperature, nil},
+		{"nvidia-smi, a time of day", "#Time        gpu    pwr     sm   pclk\n#HH:MM:SS    Idx      W      %    MHz\n 10:00:01      0    301    100   1410\n 10:00:01      1    305    100    600\n", 1, health.SMClock, []health.Reading{{Value: 600}}},
+		{"nvidia-smi, commas", "#Date, Time, gpu, pwr, mtemp, sm, pclk\n#YYYYMMDD, HH:MM:SS, Idx, W, C, %, MHz\n20261122, 12:45:00, 0, 301, -, 100, 1410\n20261122, 12:45:00, 1, 80, -, 3, 600\n", 1, health.Power, []health.Reading{{At: at, Value: 80}}},
 		{"nvidia-smi busy", smiLines, 0, health.Utilization, []health.Reading{{At: at, Value: 0.99}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -140,7 +140,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{hosts: j.hosts, locals: j.locals, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
+		hosts := &Job{Program: Program{hosts: j.hosts, locals: j.locals}, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
 		hosts.prepare()
 		for _, c := range j.profiled {
 			hosts.add(c)
@@ -152,13 +152,13 @@ func (j *Job) Analyze(o Options) *Result {
 	}
 	m := j.match()
 	t := m.align()
-	s := t.strikes()
+	s := j.strikes(t)
 	for i := range s.places {
 		if !o.HangOnly {
 			s.tally(i)
 		}
 	}
-	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
+	r := &Result{Clocks: t.clocks, Mismatches: s.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
 		r.Calls += len(j.ranks[i].calls)
@@ -225,12 +225,6 @@ func (s *strikes) each(f func(Call), lines []fitted, steps []int64) {
 				Step: step, Stage: stage})
 		}
 	}
-}
-
-// repeats reports whether a place is part of what the job repeats, and not of
-// its beginning.
-func (s *strikes) repeats(at int) bool {
-	return len(s.places[at].cohorts) >= max(enough, s.most/20)
 }
 
 // table makes the places of a result.
@@ -331,12 +325,6 @@ func (r *Result) locate(lines []fitted) {
 	}
 }
 
-// divided reports whether a place is a send or receive. Its two ends are different parts
-// of the program: the work before them counts at the collective after it, if there is one.
-func (s *strikes) divided(at int) bool {
-	return s.blocks != nil && s.isMessage(s.call(s.places[at].cohorts[0][0]))
-}
-
 // unconnected puts late ranks together that no recorded call connects with each other, as those of the
 // stages of a pipeline whose messages nobody recorded: each may be late because another is.
 func (s *strikes) unconnected(r *Result, of []int) {
@@ -391,31 +379,6 @@ func (s *strikes) connected() []int {
 		t[r] = t.first(r)
 	}
 	return t
-}
-
-// together are sets of ranks: of each a lower one that is in its set, the first of them itself.
-type together []int
-
-func newTogether(ranks int) together {
-	t := make(together, ranks)
-	for r := range t {
-		t[r] = r
-	}
-	return t
-}
-
-// first of the set of a rank.
-func (t together) first(r int) int {
-	for t[r] != r {
-		r = t[r]
-	}
-	return r
-}
-
-// join makes the sets of two ranks one.
-func (t together) join(a, b int) {
-	a, b = t.first(a), t.first(b)
-	t[max(a, b)] = min(a, b)
 }
 
 // set finds ranks that are late together where messages are not recorded. What

@@ -37,6 +37,9 @@ func (m *matching) aligned() *timed {
 		t.shift(r, 0)
 	}
 	t.places = m.places()
+	for i := range t.places {
+		t.most = max(t.most, len(t.places[i].cohorts))
+	}
 	t.divide(m.hostOf)
 	if t.apartWithinHosts() {
 		t.divide(t.machineOf)
@@ -80,7 +83,7 @@ func (m *matching) machineOf(r int) string {
 }
 
 // numbered returns the hosts on which every rank has a number of its own.
-func (j *Job) numbered() map[string]bool {
+func (j *Program) numbered() map[string]bool {
 	type place struct {
 		host  string
 		local int

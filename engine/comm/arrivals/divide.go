@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/ordered"
 )
@@ -17,9 +16,11 @@ import (
 // are its points.
 type division struct {
 	points.Division
-	run delay.Run
-	cut *cutting
-	at  []int // [point] its place
+	cut     *cutting
+	at      []int // [point] its place
+	peers   []int // [rank] of those who do the same work; nil: all do
+	hosts   []int // [rank] −1: not known
+	meeting bool  // ranks meet in messages to their neighbours alone, and a step is one piece
 }
 
 // fewest is in how many steps a call must be made for its ranks to be judged by it.
@@ -29,49 +30,48 @@ const fewest = 4
 // be different.
 const differs = 0.05
 
-// divide divides the repeating calls of a job; nil where no call is made once a step. recorded is the
+// division divides the repeating calls of a job; nil where no call is made once a step. recorded is the
 // length of a step, ns, as a recorder has it; 0: not known. Time is
 // O(calls · log calls), memory 40 bytes for each place, step and rank.
-func (s *strikes) divide(recorded int64) *division {
-	if d := s.neighbours(s.repeating()); d != nil {
-		s.meeting = d.cut
+func (t *timed) division(recorded int64) *division {
+	if d := t.neighbours(t.repeating()); d != nil {
 		return d
 	}
-	places := slices.DeleteFunc(s.repeating(), s.divided)
-	waited := s.waitedFor(places)
-	at, ok := s.stepEnd(places, waited, recorded)
+	places := slices.DeleteFunc(t.repeating(), t.divided)
+	waited := t.waitedFor(places)
+	at, ok := t.stepEnd(places, waited, recorded)
 	if !ok {
 		return nil
 	}
-	d := &division{cut: s.steps(at, places)}
-	d.Ranks = len(s.ranks)
+	d := &division{cut: t.steps(at, places)}
+	d.Ranks = len(t.ranks)
 	places = slices.DeleteFunc(places, func(i int) bool {
 		in := make(map[int]bool) // the steps in which its calls are entered
-		for _, c := range s.places[i].cohorts {
-			in[d.cut.step(c[0], s.at(c[0]))] = true
+		for _, c := range t.places[i].cohorts {
+			in[d.cut.step(c[0], t.at(c[0]))] = true
 		}
 		return len(in) < fewest
 	})
-	d.layOut(s, places, waited)
-	d.fill(s)
-	d.compare(s)
+	d.layOut(t, places, waited)
+	d.fill(t)
+	d.compare(t)
 	return d
 }
 
 // waitedFor are the places whose calls are waited for before later ones, and by how many ranks.
-func (s *strikes) waitedFor(places []int) map[int]int {
-	at, out := s.placesOf(places), map[int]int{}
+func (t *timed) waitedFor(places []int) map[int]int {
+	at, out := t.placesOf(places), map[int]int{}
 	for _, i := range places {
-		sample, votes := s.sample(s.places[i].cohorts), map[int32]int{}
+		sample, votes := t.sample(t.places[i].cohorts), map[int32]int{}
 		for _, c := range sample {
 			e := c[0]
-			if lag := s.lagOf(e, s.places[i].lag); lag > 0 && int32(lag) <= e.Call {
-				votes[at[s.of[e.Process][e.Call-int32(lag)]]]++
+			if lag := t.lagOf(e, t.places[i].lag); lag > 0 && int32(lag) <= e.Call {
+				votes[at[t.of[e.Process][e.Call-int32(lag)]]]++
 			}
 		}
 		for q, n := range votes {
 			if q >= 0 && 2*n > len(sample) {
-				out[int(q)] = len(s.places[q].cohorts[0])
+				out[int(q)] = len(t.places[q].cohorts[0])
 			}
 		}
 	}
@@ -80,9 +80,9 @@ func (s *strikes) waitedFor(places []int) map[int]int {
 
 // stepEnd is the place whose calls end the steps: one that is entered once a step, waited for if there
 // is such a one. Where ranks synchronise in some steps only, these are longer than those recorded.
-func (s *strikes) stepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
-	v := s.visiting(places)
-	list := v.steady(func(t turns) bool { return t.every*4 < recorded*5 })
+func (t *timed) stepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
+	v := t.visiting(places)
+	list := v.steady(func(one turns) bool { return one.every*4 < recorded*5 })
 	if len(list) == 0 {
 		list = v.steady(func(turns) bool { return true })
 	}
@@ -90,9 +90,9 @@ func (s *strikes) stepEnd(places []int, waited map[int]int, recorded int64) (pla
 		return 0, false
 	}
 	best := list[0]
-	for _, t := range list[1:] { // of those that hardly a step lacks, one that is waited for
-		if n, than := len(t.ends), len(best.ends); n*20 >= than*21 || n*20 >= than*19 && waited[t.place] > waited[best.place] {
-			best = t
+	for _, one := range list[1:] { // of those that hardly a step lacks, one that is waited for
+		if n, than := len(one.ends), len(best.ends); n*20 >= than*21 || n*20 >= than*19 && waited[one.place] > waited[best.place] {
+			best = one
 		}
 	}
 	return best.place, true
@@ -109,43 +109,43 @@ type stepEnd struct{ call, step int32 }
 
 // steps cuts the calls of all ranks at those of a place, and of ranks that make none at those
 // collectives of the places that they make once a step next to its end.
-func (s *strikes) steps(place int, places []int) *cutting {
-	c := &cutting{place: place, of: make([][]stepEnd, len(s.ranks))}
+func (t *timed) steps(place int, places []int) *cutting {
+	c := &cutting{place: place, of: make([][]stepEnd, len(t.ranks))}
 	by := map[int32][]int64{}
-	for _, k := range s.places[place].cohorts {
-		g := s.call(k[0]).group
-		by[g] = append(by[g], s.middle(k))
+	for _, k := range t.places[place].cohorts {
+		g := t.call(k[0]).group
+		by[g] = append(by[g], t.middle(k))
 	}
 	for _, times := range by {
 		if slices.Sort(times); len(times) > len(c.ends) || len(times) == len(c.ends) && times[0] < c.ends[0] {
 			c.ends = times
 		}
 	}
-	for _, k := range s.places[place].cohorts {
-		step := nearestOf(c.ends, s.middle(k))
+	for _, k := range t.places[place].cohorts {
+		step := nearestOf(c.ends, t.middle(k))
 		for _, e := range k {
 			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
 	}
-	s.cutOthers(c, places)
+	t.cutOthers(c, places)
 	for _, of := range c.of {
 		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
 	}
 	return c
 }
 
-func (s *strikes) cutOthers(c *cutting, places []int) {
+func (t *timed) cutOthers(c *cutting, places []int) {
 	off := map[int]int64{} // of the calls of a place from the nearest end, median
 	for _, i := range places {
-		all := s.places[i].cohorts
-		if i == c.place || s.isMessage(s.call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
+		all := t.places[i].cohorts
+		if i == c.place || t.isMessage(t.call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
 			continue
 		}
 		n, x := 0, []int64(nil)
 		for _, k := range all {
-			at := s.middle(k)
+			at := t.middle(k)
 			x = append(x, abs(at-c.ends[nearestOf(c.ends, at)]))
-			if s.call(k[0]).group == s.call(all[0][0]).group {
+			if t.call(k[0]).group == t.call(all[0][0]).group {
 				n++
 			}
 		}
@@ -160,8 +160,8 @@ func (s *strikes) cutOthers(c *cutting, places []int) {
 		for r, of := range c.of {
 			cut[r] = len(of) > 0
 		}
-		for _, k := range s.places[i].cohorts {
-			step := nearestOf(c.ends, s.middle(k))
+		for _, k := range t.places[i].cohorts {
+			step := nearestOf(c.ends, t.middle(k))
 			for _, e := range k {
 				if !cut[e.Process] {
 					c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
@@ -211,7 +211,7 @@ func nearestOf(sorted []int64, x int64) int {
 
 // layOut puts the pieces and points of a step in the order in which the calls are made. Pieces behind
 // the last point lead to the first one of the next step.
-func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
+func (d *division) layOut(s *timed, places []int, waited map[int]int) {
 	into := make(map[int]int64, len(places)) // how long before the end of its step a call is, median
 	for _, i := range places {
 		var x []int64
@@ -268,9 +268,9 @@ func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
 }
 
 // setsAt are the ranks that enter calls of a place together.
-func (s *strikes) setsAt(place int) [][]int {
-	of, takes := newTogether(len(s.ranks)), make([]bool, len(s.ranks))
-	for _, c := range s.places[place].cohorts {
+func (t *timed) setsAt(place int) [][]int {
+	of, takes := newTogether(len(t.ranks)), make([]bool, len(t.ranks))
+	for _, c := range t.places[place].cohorts {
 		for _, e := range c {
 			takes[e.Process] = true
 			of.join(int(c[0].Process), int(e.Process))
@@ -288,7 +288,7 @@ func (s *strikes) setsAt(place int) [][]int {
 
 // fill takes the works of all ranks. Where some of those who make a call lack it in a step, which is at
 // the edges of what rings hold, they have the median of the others.
-func (d *division) fill(s *strikes) {
+func (d *division) fill(s *timed) {
 	T, R := len(d.cut.ends), d.Ranks
 	tails := slices.ContainsFunc(d.Pieces, func(p points.Piece) bool { return p.Tail })
 	for t := range T {
@@ -374,7 +374,7 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 
 // compare says which ranks do the same work: all that make a call, but for sets that enter it
 // together and differ in the work before it.
-func (d *division) compare(s *strikes) {
+func (d *division) compare(s *timed) {
 	of := make([][]byte, d.Ranks)
 	step := float64(period(d.cut.ends))
 	for k, piece := range d.Pieces {
@@ -413,9 +413,9 @@ func (d *division) compare(s *strikes) {
 		if h := s.hostOf(r); h != "" {
 			host, _ = hosts.Of(h)
 		}
-		d.run.Peers, d.run.Hosts = append(d.run.Peers, set), append(d.run.Hosts, host)
+		d.peers, d.hosts = append(d.peers, set), append(d.hosts, host)
 	}
 	if len(index) == 1 {
-		d.run.Peers = nil
+		d.peers = nil
 	}
 }

@@ -231,7 +231,7 @@ type tailEnd struct {
 
 // blocked finds the call at the end of a group in which some ranks wait and which
 // others have not entered, or may not have.
-func (t *timed) blocked(g int32) (b Blocked, ok bool) {
+func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
 	if t.byOrder[g] {
 		return b, false
 	}
@@ -278,7 +278,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 }
 
 // undate takes the times off a call that ranks gave up, but for how long they waited.
-func (t *timed) undate(b *Blocked, waiting []tailEnd) {
+func (t *strikes) undate(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
 		if r := &t.ranks[e.rank]; e.call >= 0 {
 			b.Lasted = max(b.Lasted, r.written-r.calls[e.call].enter)
@@ -291,14 +291,14 @@ func (t *timed) undate(b *Blocked, waiting []tailEnd) {
 }
 
 // gaveUp reports whether a rank that waits in a group says that it did so for too long.
-func (t *timed) gaveUp(waiting []tailEnd, g int32) bool {
+func (t *strikes) gaveUp(waiting []tailEnd, g int32) bool {
 	return slices.ContainsFunc(waiting, func(e tailEnd) bool { return t.ranks[e.rank].status[int(g)].timedOut })
 }
 
 // divideEnds tells the members that wait in the last call of a group from those that are missing and those of
 // which their records do not tell; ok is false where nobody can be missing. recorded is the last call that has an
 // entry. A rank is not missing if others completed a call after its last one: its dump is older than theirs.
-func (t *timed) divideEnds(ends []tailEnd, most, recorded int64) (waiting, missing, open []tailEnd, ok bool) {
+func (t *strikes) divideEnds(ends []tailEnd, most, recorded int64) (waiting, missing, open []tailEnd, ok bool) {
 	completed := int64(-1)
 	for i := range ends {
 		completed = max(completed, ends[i].completed)
@@ -339,7 +339,7 @@ func (t *timed) divideEnds(ends []tailEnd, most, recorded int64) (waiting, missi
 }
 
 // untold returns the ranks whose records do not show how far they got in some group, ascending.
-func (t *timed) untold() (ranks []int) {
+func (t *strikes) untold() (ranks []int) {
 	for i := range t.ranks {
 		r := &t.ranks[i]
 		if r.extent == comms.Whole {
@@ -361,7 +361,7 @@ func (t *timed) untold() (ranks []int) {
 }
 
 // wait says who waits in a call, since when and where.
-func (t *timed) wait(b *Blocked, waiting []tailEnd) {
+func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
 		b.Waiting = append(b.Waiting, t.ranks[e.rank].id)
 		if e.call < 0 {
@@ -387,7 +387,7 @@ func (t *timed) wait(b *Blocked, waiting []tailEnd) {
 }
 
 // missing is a rank that did not enter a call.
-func (t *timed) missing(b *Blocked, e tailEnd) Absent {
+func (t *strikes) missing(b *Blocked, e tailEnd) Absent {
 	r := &t.ranks[e.rank]
 	a := Absent{Rank: r.id, Host: t.hostOf(e.rank), Seq: e.seq, AtMost: -1}
 	if b.Since != 0 && r.written > newest(r) {
@@ -402,7 +402,7 @@ func (t *timed) missing(b *Blocked, e tailEnd) Absent {
 
 // unrecordedIn are the members of a group without a record, for which all others wait:
 // for as long as they had when the first of their records was written.
-func (t *timed) unrecordedIn(b *Blocked) (out []Absent) {
+func (t *strikes) unrecordedIn(b *Blocked) (out []Absent) {
 	for _, id := range b.Unknown {
 		out = append(out, Absent{Rank: id, Host: t.hosts[id], Seq: -1, AtMost: b.waited, May: true, Dump: NoDump})
 	}
@@ -410,7 +410,7 @@ func (t *timed) unrecordedIn(b *Blocked) (out []Absent) {
 }
 
 // lineAt is where a kind is called.
-func (j *Job) lineAt(k *kind) Line {
+func (j *strikes) lineAt(k *kind) Line {
 	if k.stack < 0 {
 		return Line{}
 	}
@@ -419,7 +419,7 @@ func (j *Job) lineAt(k *kind) Line {
 
 // end is the last collective of a rank in a group. The status counts calls that
 // the ring may have dropped, or that a cut or damaged record lacks.
-func (t *timed) end(r int, g int32) tailEnd {
+func (t *strikes) end(r int, g int32) tailEnd {
 	of := &t.ranks[r]
 	e := tailEnd{rank: r, call: -1, seq: -1, completed: -1}
 	for i := len(of.calls) - 1; i >= 0 && e.completed < 0; i-- {

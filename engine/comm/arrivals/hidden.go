@@ -77,18 +77,6 @@ func (s *strikes) goOn() []int {
 	return slices.DeleteFunc(s.repeating(), func(i int) bool { return s.places[i].lag == 0 || s.places[i].carried })
 }
 
-// carries reports whether the ranks enter the calls of a place without having waited
-// since the call before: what a rank was late by there it still is here, whatever the
-// clocks. Where they have waited, what varies there and what varies here add up.
-func (t *timed) carries(p *place) bool {
-	if len(p.cohorts) < enough {
-		return false
-	}
-	sample := t.sample(p.cohorts)
-	work := t.distances(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) })
-	return work.within < t.distances(sample, t.at).within
-}
-
 // What even takes for a clock's offset: own delays whose largest is little larger than
 // the least, at places before which there is much more work at one than at another. A
 // slower rank would lose more where there is more work.

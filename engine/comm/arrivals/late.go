@@ -82,11 +82,14 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	if len(lines) > 0 {
 		recorded = r.Step
 	}
-	d := s.divide(recorded)
+	d := s.division(recorded)
 	if d == nil {
 		return
 	}
-	out := delay.Divided(&d.Division, &d.run, delay.Options{MinGain: o.MinGain})
+	if d.meeting {
+		s.meeting = d.cut
+	}
+	out := delay.Divided(&d.Division, &delay.Run{Peers: d.peers, Hosts: d.hosts}, delay.Options{MinGain: o.MinGain})
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {
 			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported)
@@ -114,7 +117,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			to = &r.Doubted
 		}
 		f.Saves.Scale(whole)
-		struck := d.struck(s, f)
+		struck := s.struck(d, f)
 		for _, rank := range f.Ranks {
 			*to = append(*to, s.lateRank(d, f, rank, struck))
 			l := &(*to)[len(*to)-1]
@@ -150,7 +153,7 @@ func (p *Place) charge(l *claim.Claim, cost int64) {
 }
 
 // struck are the entries of late ranks in the steps that a finding struck.
-func (d *division) struck(s *strikes, f *claim.Claim) map[entry]bool {
+func (s *strikes) struck(d *division, f *claim.Claim) map[entry]bool {
 	out := map[entry]bool{}
 	for _, p := range f.Parts {
 		for _, e := range slices.Concat(s.places[p.Stage].cohorts...) {
@@ -188,7 +191,7 @@ func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[ent
 		place = at
 	}
 	t := s.cells[cell{place, rank}]
-	l := &claim.Entered{Place: place, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
+	l := &claim.Entered{Place: place, First: beginOf(d, f.Steps.First), End: d.cut.ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
 	out.Entered = l
 	l.Delay = t.excess / int64(max(1, t.strikes))
 	hits := 0
@@ -216,7 +219,7 @@ func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[ent
 }
 
 // begin is when a step began.
-func (d *division) begin(step int) int64 {
+func beginOf(d *division, step int) int64 {
 	if step > 0 {
 		return d.cut.ends[step-1]
 	}

@@ -144,13 +144,13 @@ func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted
 // lineOf fits the timeline of a rank to its entries; nil where there is none, or it
 // does not fit.
 func (s *strikes) lineOf(rank int) *fitted {
-	i := slices.IndexFunc(s.timelines, func(l timeline) bool { return s.ranks[rank].id == l.rank })
-	if i < 0 || len(s.timelines[i].stages) == 0 || len(s.timelines[i].steps) < enough {
+	i := slices.IndexFunc(s.job.timelines, func(l timeline) bool { return s.ranks[rank].id == l.rank })
+	if i < 0 || len(s.job.timelines[i].stages) == 0 || len(s.job.timelines[i].steps) < enough {
 		return nil
 	}
-	f, ok := s.timelines[i].recorded(s.offset[rank])
+	f, ok := s.job.timelines[i].recorded(s.offset[rank])
 	if !ok {
-		if f, ok = s.timelines[i].fit(s.anchor, s.visits(rank)); !ok {
+		if f, ok = s.job.timelines[i].fit(s.anchor, s.visits(rank)); !ok {
 			return nil
 		}
 	}

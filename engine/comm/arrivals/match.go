@@ -26,7 +26,7 @@ func back(e entry, calls int32) entry { return entry{Process: e.Process, Call: e
 
 // matching is a job whose calls are matched across ranks.
 type matching struct {
-	*Job
+	*Program
 	points   []point
 	of       [][]int32       // [rank][call] → point
 	members  [][]int         // [group] ranks, as indices of Job.ranks, that have entries or should
@@ -39,14 +39,14 @@ type matching struct {
 }
 
 // match matches the calls of all ranks.
-func (j *Job) match() *matching {
+func (j *Program) match() *matching {
 	slices.SortFunc(j.ranks, func(a, b rank) int { return cmp.Compare(a.id, b.id) })
 	o := points.MatchOptions{Restarts: true, Lost: make([]bool, len(j.ranks))}
 	for i := range j.ranks {
 		j.byRank[j.ranks[i].id] = i
 		o.Lost[i] = j.ranks[i].lost > 0
 	}
-	m := &matching{Job: j, of: make([][]int32, len(j.ranks)), silent: make([]bool, len(j.groups))}
+	m := &matching{Program: j, of: make([][]int32, len(j.ranks)), silent: make([]bool, len(j.groups))}
 	m.join()
 	m.uncounted()
 	o.Unsure = m.silent
@@ -238,7 +238,7 @@ func (m *matching) call(e entry) *call   { return &m.ranks[e.Process].calls[e.Ca
 func (m *matching) kindOf(e entry) *kind { return &m.kinds[m.call(e).kind] }
 func (m *matching) siteOf(e entry) int32 { return m.site[m.call(e).kind] }
 func (m *matching) enter(e entry) int64  { return m.call(e).enter }
-func (j *Job) isMessage(c *call) bool {
+func (j *Program) isMessage(c *call) bool {
 	op := j.kinds[c.kind].op
 	return op == nccl.Send || op == nccl.Recv
 }

@@ -53,7 +53,7 @@ type Side struct {
 
 // mismatches compares the members of each point; of a group, the first that
 // disagrees, as all after it may be shifted by it. States that differ are compared after all else.
-func (m *matching) mismatches() (out []Mismatch) {
+func (m *strikes) mismatches() (out []Mismatch) {
 	type fault struct {
 		*point
 		Difference
@@ -87,7 +87,7 @@ func (m *matching) mismatches() (out []Mismatch) {
 }
 
 // wrong is the first thing that is wrong with a point.
-func (m *matching) wrong(p *point) (Difference, bool) {
+func (m *strikes) wrong(p *point) (Difference, bool) {
 	if p.Message {
 		return DifferentSizes, m.cut(p)
 	}
@@ -102,9 +102,9 @@ func (m *matching) wrong(p *point) (Difference, bool) {
 		}
 		seen = m.call(e).kind
 		switch k := &m.kinds[seen]; {
-		case k.unfit(size):
+		case unfit(k, size):
 			return UnfitSizes, true
-		case k.ownTypes():
+		case ownTypes(k):
 			return DifferentTypes, true
 		}
 	}
@@ -121,7 +121,7 @@ func (m *matching) wrong(p *point) (Difference, bool) {
 // differ is the first way in which members of a point disagree. Sizes of a
 // scatter's inputs and a gather's outputs differ by design, and so do those of
 // an all-to-all and of collectives of several lengths.
-func (m *matching) differ(p *point) (Difference, bool) {
+func (m *strikes) differ(p *point) (Difference, bool) {
 	a := m.kindOf(p.Entries[0])
 	for _, e := range p.Entries[1:] {
 		if m.call(e).kind == m.call(p.Entries[0]).kind {
@@ -144,7 +144,7 @@ func (m *matching) differ(p *point) (Difference, bool) {
 }
 
 // cut reports whether a send gives another size than its receive takes.
-func (m *matching) cut(p *point) bool {
+func (m *strikes) cut(p *point) bool {
 	if len(p.Entries) != 2 {
 		return false
 	}
@@ -152,24 +152,9 @@ func (m *matching) cut(p *point) bool {
 	return from != nil && to != nil && from.InSizes != nil && to.OutSizes != nil && !sameSizes(from.InSizes, to.OutSizes)
 }
 
-// divided is what a call has whole and what it has in part: an all-gather gives so many times as much as it
-// takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not known.
-func (k *kind) divided() (whole, part [][]int64, ok bool) {
-	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || k.uneven() {
-		return nil, nil, false
-	}
-	switch k.op {
-	case nccl.AllGather:
-		return k.tensors.OutSizes, k.tensors.InSizes, true
-	case nccl.ReduceScatter:
-		return k.tensors.InSizes, k.tensors.OutSizes, true
-	}
-	return nil, nil, false
-}
-
 // unfit reports whether a call's output does not fit its input, in the first tensor or in all: an all-reduce
 // gives what it takes.
-func (k *kind) unfit(size int64) bool {
+func unfit(k *kind, size int64) bool {
 	if t := k.tensors; k.op == nccl.AllReduce && t != nil && len(t.InSizes) > 0 && len(t.OutSizes) > 0 && !k.uneven() {
 		return size > 0 && !sameSizes(t.InSizes, t.OutSizes)
 	}
@@ -177,18 +162,8 @@ func (k *kind) unfit(size int64) bool {
 	return ok && size > 0 && comms.Elements(whole[:1]) != size*comms.Elements(part[:1]) && comms.Elements(whole) != size*comms.Elements(part)
 }
 
-// ratio is of how many parts the whole of an all-gather or a reduce-scatter is; 0 where
-// that is not known.
-func (k *kind) ratio() int64 {
-	whole, part, ok := k.divided()
-	if n := comms.Elements(part); ok && n > 0 && comms.Elements(whole)%n == 0 {
-		return comms.Elements(whole) / n
-	}
-	return 0
-}
-
 // ownTypes reports whether a call gives another type than it takes.
-func (k *kind) ownTypes() bool {
+func ownTypes(k *kind) bool {
 	t := k.tensors
 	if t == nil || len(t.InTypes) == 0 || len(t.OutTypes) == 0 || comms.Elements(t.InSizes) <= 0 || comms.Elements(t.OutSizes) <= 0 {
 		return false
@@ -199,7 +174,7 @@ func (k *kind) ownTypes() bool {
 
 // lost reports whether the members of an all-to-all do not receive in all what
 // they send in all.
-func (m *matching) lost(p *point) bool {
+func (m *strikes) lost(p *point) bool {
 	more := int64(0)
 	for _, e := range p.Entries {
 		k := m.kindOf(e)
@@ -215,17 +190,12 @@ func (m *matching) lost(p *point) bool {
 	return more != 0
 }
 
-// uneven reports whether members may give and take different sizes.
-func (k *kind) uneven() bool {
-	return k.op == nccl.AlltoAll || strings.HasSuffix(k.name, "_v") || strings.Contains(k.name, "all_to_all") || strings.Contains(k.name, "alltoall")
-}
-
 func sameSizes(a, b [][]int64) bool {
 	return slices.EqualFunc(a, b, func(x, y []int64) bool { return slices.Equal(x, y) })
 }
 
 // sides divides the members of a point by what they entered.
-func (m *matching) sides(p *point, d Difference) []Side {
+func (m *strikes) sides(p *point, d Difference) []Side {
 	var out ordered.List[string, Side]
 	for _, e := range p.Entries {
 		k := m.kindOf(e)
@@ -238,7 +208,7 @@ func (m *matching) sides(p *point, d Difference) []Side {
 			if d == UnfitSizes || d == UnfitTotals {
 				s.Sizes += " into " + fmt.Sprint(k.tensors.OutSizes)
 			}
-			if to := strings.Join(k.tensors.OutTypes, ", "); d == DifferentTypes && k.ownTypes() {
+			if to := strings.Join(k.tensors.OutTypes, ", "); d == DifferentTypes && ownTypes(k) {
 				s.Types += " into " + to
 			}
 		}
@@ -254,12 +224,4 @@ func (m *matching) sides(p *point, d Difference) []Side {
 	}
 	slices.SortStableFunc(out.All, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
 	return out.All
-}
-
-// shapeOf is sizes and types as text, to compare.
-func shapeOf(k *kind) string {
-	if k.tensors == nil {
-		return ""
-	}
-	return fmt.Sprint(*k.tensors)
 }

@@ -14,49 +14,49 @@ const leastNeighbours = 3
 // of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
 // and these theirs, all wait for it in the end: the step is one that ends where all meet. Nil where ranks differ, or steps
 // are not recorded; places are those that repeat.
-func (s *strikes) neighbours(places []int) *division {
-	if s.blocks == nil || len(s.ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !s.divided(i) }) || !s.exchangeAlike() {
+func (t *timed) neighbours(places []int) *division {
+	if t.blocks == nil || len(t.ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !t.divided(i) }) || !t.exchangeAlike() {
 		return nil
 	}
-	place := slices.IndexFunc(places, func(i int) bool { return s.entersAll(i) })
+	place := slices.IndexFunc(places, func(i int) bool { return t.entersAll(i) })
 	if place < 0 {
 		return nil
 	}
-	d := &division{cut: s.recordedSteps(places[place])}
-	T, R := len(d.cut.ends), len(s.ranks)
+	d := &division{meeting: true, cut: t.recordedSteps(places[place])}
+	T, R := len(d.cut.ends), len(t.ranks)
 	if T < fewest {
 		return nil
 	}
 	d.Ranks, d.Intervals, d.at = R, T, []int{places[place]}
-	for i := range s.places {
-		d.Stages = append(d.Stages, points.Stage{Name: s.kinds[s.places[i].kind].name})
+	for i := range t.places {
+		d.Stages = append(d.Stages, points.Stage{Name: t.kinds[t.places[i].kind].name})
 	}
 	d.Pieces = []points.Piece{{Stage: places[place]}}
 	d.Points = []points.Point{{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}
 	d.Stages = append(d.Stages, points.Stage{Name: d.Stages[places[place]].Name, Role: points.Wait})
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
-	for r := range s.ranks {
-		for i := 1; i < len(s.ranks[r].calls); i++ {
+	for r := range t.ranks {
+		for i := 1; i < len(t.ranks[r].calls); i++ {
 			e := nth(r, i)
-			t := d.cut.step(e, s.at(e))
-			if t < 0 {
+			step := d.cut.step(e, t.at(e))
+			if step < 0 {
 				continue
 			}
-			w := s.work(e, s.lagOf(e, 0))
-			work[t*R+r] += w
-			spent[t*R+r] += s.at(e) - s.at(back(e, 1)) - w
-			seen[t*R+r] = true
+			w := t.work(e, t.lagOf(e, 0))
+			work[step*R+r] += w
+			spent[step*R+r] += t.at(e) - t.at(back(e, 1)) - w
+			seen[step*R+r] = true
 		}
 	}
 	d.Work, d.Spent, d.After = [][]int64{work}, [][]int64{spent}, [][]int64{make([]int64, T)}
 	d.Absent = [][]bool{complete(work, seen, R)}
-	for t := range T {
-		d.Head, d.Tail = append(d.Head, t), append(d.Tail, -1)
+	for step := range T {
+		d.Head, d.Tail = append(d.Head, step), append(d.Tail, -1)
 	}
 	d.Arrive()
 	for r := range R {
-		host := slices.Index(s.hostNames(), s.hostOf(r))
-		d.run.Hosts = append(d.run.Hosts, host)
+		host := slices.Index(t.hostNames(), t.hostOf(r))
+		d.hosts = append(d.hosts, host)
 	}
 	return d
 }
@@ -72,14 +72,14 @@ func (t *timed) hostNames() (names []string) {
 }
 
 // exchangeAlike reports whether every rank makes as many sends, and as many receives, as any other, within a tenth.
-func (s *strikes) exchangeAlike() bool {
+func (t *timed) exchangeAlike() bool {
 	var least, most [2]int
-	for r := range s.ranks {
+	for r := range t.ranks {
 		var n [2]int
-		for i := range s.ranks[r].calls {
-			if e := nth(r, i); s.isReceive(e) {
+		for i := range t.ranks[r].calls {
+			if e := nth(r, i); t.isReceive(e) {
 				n[0]++
-			} else if s.isSend(e) {
+			} else if t.isSend(e) {
 				n[1]++
 			}
 		}
@@ -93,9 +93,9 @@ func (s *strikes) exchangeAlike() bool {
 }
 
 // entersAll reports whether all ranks come to a place.
-func (s *strikes) entersAll(place int) bool {
-	in := make([]bool, len(s.ranks))
-	for _, c := range s.places[place].cohorts {
+func (t *timed) entersAll(place int) bool {
+	in := make([]bool, len(t.ranks))
+	for _, c := range t.places[place].cohorts {
 		for _, e := range c {
 			in[e.Process] = true
 		}
@@ -105,11 +105,11 @@ func (s *strikes) entersAll(place int) bool {
 
 // recordedSteps cuts the calls of all ranks where their recorder did; ranks number their last step alike. It has no
 // steps where these are not recorded, or a rank makes no call in some.
-func (s *strikes) recordedSteps(place int) *cutting {
-	c := &cutting{place: place, of: make([][]stepEnd, len(s.ranks))}
+func (t *timed) recordedSteps(place int) *cutting {
+	c := &cutting{place: place, of: make([][]stepEnd, len(t.ranks))}
 	fewest := -1
-	for r := range s.ranks {
-		calls, began := s.ranks[r].calls, false
+	for r := range t.ranks {
+		calls, began := t.ranks[r].calls, false
 		for i := range calls {
 			if calls[i].first && began {
 				c.of[r] = append(c.of[r], stepEnd{call: int32(i - 1)})
@@ -121,17 +121,17 @@ func (s *strikes) recordedSteps(place int) *cutting {
 		}
 	}
 	var at []int64
-	for t := range fewest {
+	for step := range fewest {
 		at = at[:0]
 		for r := range c.of {
-			at = append(at, s.at(entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+t].call}))
+			at = append(at, t.at(entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+step].call}))
 		}
 		c.ends = append(c.ends, median(at))
 	}
 	for r := range c.of {
 		c.of[r] = c.of[r][len(c.of[r])-fewest:]
-		for t := range c.of[r] {
-			c.of[r][t].step = int32(t)
+		for step := range c.of[r] {
+			c.of[r][step].step = int32(step)
 		}
 	}
 	return c

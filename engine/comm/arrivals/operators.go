@@ -21,7 +21,7 @@ func (j *Job) Operators(run string) (*operator.Trace, error) {
 	if len(j.ranks) < 2 {
 		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.ranks))
 	}
-	s := j.match().align().strikes()
+	s := j.strikes(j.match().align())
 	if s.blocks != nil || slices.Contains(s.silent, true) {
 		return nil, input.Bad(input.ErrMissing, "entries of sends and receives, between which ranks wait for each other in one direction: sfstat diagnose replays them")
 	}

@@ -227,3 +227,15 @@ func abs(x int64) int64 {
 
 // isSend reports whether an entry gives and does not wait for others by nature.
 func (m *matching) isSend(e entry) bool { return m.kindOf(e).op == nccl.Send }
+
+// repeats reports whether a place is part of what the job repeats, and not of
+// its beginning.
+func (t *timed) repeats(at int) bool {
+	return len(t.places[at].cohorts) >= max(enough, t.most/20)
+}
+
+// divided reports whether a place is a send or receive. Its two ends are different parts
+// of the program: the work before them counts at the collective after it, if there is one.
+func (t *timed) divided(at int) bool {
+	return t.blocks != nil && t.isMessage(t.call(t.places[at].cohorts[0][0]))
+}

@@ -18,7 +18,7 @@ type Point struct {
 
 // eachPoint hands out all synchronisation points, those of each group in the
 // order of their first entries.
-func (t *timed) eachPoint(f func(Point)) {
+func (t *strikes) eachPoint(f func(Point)) {
 	type begun struct {
 		*point
 		at int64
@@ -34,7 +34,7 @@ func (t *timed) eachPoint(f func(Point)) {
 	}
 }
 
-func (t *timed) pointOf(group int, p *point) Point {
+func (t *strikes) pointOf(group int, p *point) Point {
 	out := Point{Group: group, Name: t.groups[group].name, Desc: t.groups[group].desc}
 	entered := make(map[int]bool, len(p.Entries))
 	for _, e := range p.Entries {

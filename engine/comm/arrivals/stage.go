@@ -176,8 +176,8 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 	var loose []*timeline
 	var of [][][]visit
-	for i := range s.timelines[:min(timelineRanks, len(s.timelines))] {
-		l := &s.timelines[i]
+	for i := range s.job.timelines[:min(timelineRanks, len(s.job.timelines))] {
+		l := &s.job.timelines[i]
 		r, ok := s.byRank[l.rank]
 		if !ok || len(l.stages) == 0 || len(l.steps) < enough {
 			continue
@@ -201,11 +201,11 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 // name.
 func (s *strikes) byFrames(stages []string, at int) {
 	phase := s.lineAt(s.kindOf(s.places[at].cohorts[0][0])).Phase
-	if phase == PhaseUnknown || len(s.timelines) == 0 {
+	if phase == PhaseUnknown || len(s.job.timelines) == 0 {
 		return
 	}
 	only := ""
-	for _, name := range s.timelines[0].stages {
+	for _, name := range s.job.timelines[0].stages {
 		if phaseOfStage(name) != phase {
 			continue
 		}

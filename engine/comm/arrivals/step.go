@@ -12,34 +12,10 @@ import (
 // steps.
 const rare = 8
 
-// extent finds from when to when the job repeats itself, and the ends of its steps: where the
-// recorder ends them, or else where a place is entered that is visited all the time
-// and as seldom as any such.
-func (s *strikes) extent(r *Result, lines []fitted) (steps []int64) {
-	v := s.visiting(s.repeating())
-	if len(v.of) == 0 {
-		return nil
-	}
-	r.Begin, r.End = v.begin, v.end
-	for i := range lines {
-		begin := slices.DeleteFunc(slices.Clone(lines[i].begin), func(at int64) bool { return at <= r.Begin || at >= r.End })
-		if len(begin) >= enough {
-			r.Step = period(begin)
-			return begin
-		}
-	}
-	for i, at := range v.steady(func(turns) bool { return true }) {
-		if r.Step = max(r.Step, at.every); i == 0 {
-			steps = at.ends
-		}
-	}
-	return steps
-}
-
 // repeating are the places that repeat.
-func (s *strikes) repeating() (places []int) {
-	for i := range s.places {
-		if s.repeats(i) {
+func (t *timed) repeating() (places []int) {
+	for i := range t.places {
+		if t.repeats(i) {
 			places = append(places, i)
 		}
 	}
@@ -60,17 +36,17 @@ type visited struct {
 	most       int
 }
 
-func (s *strikes) visiting(places []int) visited {
+func (t *timed) visiting(places []int) visited {
 	v := visited{begin: math.MaxInt64, end: math.MinInt64}
 	for _, i := range places {
 		by := map[int32][]int64{}
-		for _, c := range s.places[i].cohorts {
-			now := s.lastOf(c)
+		for _, c := range t.places[i].cohorts {
+			now := t.lastOf(c)
 			for _, e := range c {
-				v.begin = min(v.begin, s.at(back(e, 1)))
+				v.begin = min(v.begin, t.at(back(e, 1)))
 			}
 			v.end = max(v.end, now)
-			by[s.call(c[0]).group] = append(by[s.call(c[0]).group], now)
+			by[t.call(c[0]).group] = append(by[t.call(c[0]).group], now)
 		}
 		ends := slices.MaxFunc(slices.Collect(maps.Values(by)), func(a, b []int64) int {
 			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
@@ -100,23 +76,4 @@ func period(at []int64) int64 {
 		every = append(every, at[i]-at[i-1])
 	}
 	return median(every)
-}
-
-// whereAt is the step and the stage that a rank is in at a time: of its recorder, or of
-// another's, or else of the job; −1: before and after all of them.
-func whereAt(lines []fitted, steps []int64, rank int, at int64) (step int64, stage string) {
-	if len(lines) > 0 {
-		l := &lines[max(0, slices.IndexFunc(lines, func(l fitted) bool { return l.rank == rank }))]
-		i := l.step(at)
-		if i < 0 {
-			return -1, ""
-		}
-		stage, _, _ = l.span(at)
-		return l.steps[i], stage
-	}
-	if len(steps) == 0 {
-		return -1, ""
-	}
-	i, _ := slices.BinarySearch(steps, at)
-	return int64(i), ""
 }

@@ -11,9 +11,9 @@ import (
 // strikes are own delays of ranks at places.
 type strikes struct {
 	*timed
+	job   *Job
 	sigma []float64 // [place] robust standard deviation of own delays
 	cells map[cell]*tally
-	most  int // cohorts of the place that has most
 	// anchor of timelines that do not say when their steps began; nil: none
 	anchor *anchor
 	// meeting are the steps of ranks that meet in messages to their neighbours alone; nil: they do not.
@@ -30,21 +30,11 @@ type tally struct {
 	excess  int64   // their sum
 }
 
-// enough is the number of cohorts that a place needs to be looked at.
-const enough = 3
-
 // beyond is the own delay, in robust standard deviations, that counts as a strike.
 const beyond = 3
 
-// leastLimit is the own delay, ns, that no clock resolves.
-const leastLimit = 1000
-
-func (t *timed) strikes() *strikes {
-	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), cells: map[cell]*tally{}}
-	for i := range t.places {
-		s.most = max(s.most, len(t.places[i].cohorts))
-	}
-	return s
+func (j *Job) strikes(t *timed) *strikes {
+	return &strikes{timed: t, job: j, sigma: make([]float64, len(t.places)), cells: map[cell]*tally{}}
 }
 
 // tally compares all entries of a place.

@@ -21,8 +21,15 @@ type timed struct {
 	blocks []bool
 	held   map[way]bool        // whose senders wait for the receiver
 	roots  map[rooted]rootWait // how members of rooted operations wait that do not wait for all
+	most   int                 // cohorts of the place that has most
 	waits  [][]int8            // as lags has it, where members of points come to them from different calls; else nil
 }
+
+// enough is the number of cohorts that a place needs to be looked at.
+const enough = 3
+
+// leastLimit is the own delay, ns, that no clock resolves.
+const leastLimit = 1000
 
 // maxLag is how many calls back the blocking call may be: prefetching frameworks
 // enqueue two or three ahead.
@@ -563,4 +570,16 @@ func (t *timed) lags() [][]int8 {
 		}
 	}
 	return lag
+}
+
+// carries reports whether the ranks enter the calls of a place without having waited
+// since the call before: what a rank was late by there it still is here, whatever the
+// clocks. Where they have waited, what varies there and what varies here add up.
+func (t *timed) carries(p *place) bool {
+	if len(p.cohorts) < enough {
+		return false
+	}
+	sample := t.sample(p.cohorts)
+	work := t.distances(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) })
+	return work.within < t.distances(sample, t.at).within
 }

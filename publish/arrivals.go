@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -123,7 +124,7 @@ type RankAt struct {
 // ArrivalJobOf returns who arrives last in one job.
 func ArrivalJobOf(run string, r *arrivals.Result) ArrivalJob {
 	out := ArrivalJob{Run: run, Hang: r.Hang != nil, Ranks: list(r.Ranks), Missing: list(r.Missing), Calls: r.Calls, Lost: r.Lost, Begin: r.Begin, End: r.End, Step: r.Step,
-		ByOrder: list(r.ByOrder), Silent: list(r.Silent), Clocks: each(r.Clocks, func(c arrivals.Clock) ArrivalsClock {
+		ByOrder: list(r.ByOrder), Silent: list(r.Silent), Clocks: each(r.Clocks, func(c sync.Clock) ArrivalsClock {
 			return ArrivalsClock{nonZero(c.Host), list(c.Ranks), c.Offset, nonNegative(c.HalfWidth)}
 		}), Late: each(r.Late, func(c claim.Claim) LateRank { return lateRankOf(r, &c) }), Places: each(r.Places, placeOf)}
 	if s := r.Set; s != nil {

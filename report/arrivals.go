@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/publish"
 )
@@ -126,7 +127,7 @@ func (j Arrivals) notes() bullets {
 			name = ranksWord(c.Ranks)
 		}
 		out = append(out, say("clock of", struct {
-			arrivals.Clock
+			sync.Clock
 			Name string
 		}{c, path.Base(name)}))
 	}

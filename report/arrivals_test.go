@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/publish"
 )
 
@@ -15,7 +16,7 @@ import (
 func everyArrival() []Arrivals {
 	line := arrivals.Line{File: "/job/train.py", Line: 66, Function: "work", Call: "backward", Phase: arrivals.PhaseBackward}
 	r := &arrivals.Result{Ranks: []int{0, 1, 2}, Missing: []int{3}, Calls: 90, Lost: 7, Begin: 5, End: 2e9 + 5, Step: 1e8,
-		Clocks: []arrivals.Clock{{Host: "a", Ranks: []int{0, 1}, HalfWidth: 2e6}, {Ranks: []int{2}, Offset: -3e6, HalfWidth: -1}},
+		Clocks: []sync.Clock{{Host: "a", Ranks: []int{0, 1}, HalfWidth: 2e6}, {Ranks: []int{2}, Offset: -3e6, HalfWidth: -1}},
 		Places: []arrivals.Place{{Op: "nccl:all_reduce", Bytes: 4, Group: "0", Desc: "dp", Line: line, Phase: line.Phase, Stage: "model.backward", After: "nccl:barrier", Waits: 1, Points: 20,
 			Members: 3, Skew: 4e7, Noise: 1e6, Strikes: 20, Repeats: true, Ranks: []arrivals.RankAt{{Rank: 2, Arrival: 4e7, Delay: 4e7, Points: 20, Last: 20, Strikes: 20, Charge: 8e8, P: math.Exp(-30)}}}},
 		Late: []claim.Claim{{Source: claim.Entries, Ranks: []int{2}, Hosts: []string{"b"}, Group: "0", Parts: []claim.Part{{Charged: 8e8}}, P: math.Exp(-30), Saves: claim.Saving{Alone: 0.4, AtMost: 0.4},

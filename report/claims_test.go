@@ -29,6 +29,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -260,7 +261,7 @@ var accounts = map[string]func(value string) (string, error){
 	"aligned": toldOf(func(offset int64) string { return say("clocks aligned", offset) }),
 	"late":    toldOf(func(l lateAt) string { return say("arrives late", l) }),
 	"clock": toldOf(func(c struct {
-		arrivals.Clock
+		sync.Clock
 		Name string
 	}) string {
 		return say("clock of", c)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -84,17 +85,17 @@ func TestApart(t *testing.T) {
 // TestApartBehindFirstCalls: calls that all ranks make when a job begins connect nobody in its steps.
 func TestApartBehindFirstCalls(t *testing.T) {
 	j := pipeline(1, true)
-	for r := range j.ranks {
-		var first []call
+	for r := range j.Ranks {
+		var first []sync.Call
 		for k := range int64(2) {
-			c := j.ranks[r].calls[0]
-			c.group, c.kind, c.seq, c.enter = 2, int32(len(j.kinds)), k+1, c.enter-(100-10*k)*ms
+			c := j.Ranks[r].Calls[0]
+			c.Group, c.Kind, c.Seq, c.Enter = 2, int32(len(j.Kinds)), k+1, c.Enter-(100-10*k)*ms
 			first = append(first, c)
 		}
-		j.ranks[r].calls = append(first, j.ranks[r].calls...)
+		j.Ranks[r].Calls = append(first, j.Ranks[r].Calls...)
 	}
-	j.groups = append(j.groups, group{name: "0", members: []int{0, 1, 2, 3}})
-	j.kinds = append(j.kinds, kind{name: "gloo:broadcast", op: nccl.Broadcast, stack: -1, size: 4})
+	j.Groups = append(j.Groups, sync.Group{Name: "0", Members: []int{0, 1, 2, 3}})
+	j.Kinds = append(j.Kinds, sync.Kind{Name: "gloo:broadcast", Op: nccl.Broadcast, Stack: -1, Size: 4})
 	r := j.Analyze(Options{MinGain: 0.1})
 	if !r.Apart || len(r.Late) != 1 || r.Late[0].Rank() != 1 || r.Late[0].Saves.Alone != 0 || r.Late[0].Saves.AtMost < 0.3 {
 		t.Errorf("apart %v, late %+v, want rank 1 by at most half of the steps", r.Apart, r.Late)

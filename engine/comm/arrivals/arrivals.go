@@ -6,6 +6,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -40,19 +42,19 @@ type Call struct {
 
 // Result is who arrives late, who is missing, and what does not match.
 type Result struct {
-	Ranks   []int    // ranks that left a dump; ascending, as the next
-	Missing []int    // members of groups that left no dump
-	Calls   int      // calls that were read
-	Lost    int64    // calls that had left the rings before the dump
-	Begin   int64    // begin of the steps that repeat, on the first clock, since 1970; the first entry of what repeats
-	End     int64    // end of the steps that repeat, likewise
-	Step    int64    // length of a step; 0: nothing repeats
-	ByOrder []string // groups whose sequence numbers differ between ranks
-	Silent  []string // groups whose sends and receives are counted and not recorded
-	Clocks  []Clock  // clocks of the hosts
-	Set     *Set     // ranks that are late together, the cause among them not known; nil: none; because of messages
-	Places  []Place  // places of the program from which ranks enter calls
-	Latest  Latest   // who enters last most often
+	Ranks   []int        // ranks that left a dump; ascending, as the next
+	Missing []int        // members of groups that left no dump
+	Calls   int          // calls that were read
+	Lost    int64        // calls that had left the rings before the dump
+	Begin   int64        // begin of the steps that repeat, on the first clock, since 1970; the first entry of what repeats
+	End     int64        // end of the steps that repeat, likewise
+	Step    int64        // length of a step; 0: nothing repeats
+	ByOrder []string     // groups whose sequence numbers differ between ranks
+	Silent  []string     // groups whose sends and receives are counted and not recorded
+	Clocks  []sync.Clock // clocks of the hosts
+	Set     *Set         // ranks that are late together, the cause among them not known; nil: none; because of messages
+	Places  []Place      // places of the program from which ranks enter calls
+	Latest  Latest       // who enters last most often
 	// Late are claims about one rank each, by what they save; Doubted those about ranks that are late more often
 	// than is likely where Late is empty, which may be chance. Their parts and [claim.Entered] count in Places.
 	Late, Doubted []claim.Claim
@@ -139,38 +141,38 @@ type Set struct {
 
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
-	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{Program: Program{hosts: j.hosts, locals: j.locals}, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
-		hosts.prepare()
+	if len(j.Ranks) == 0 && len(j.profiled) > 0 {
+		hosts := &Job{Program: sync.Program{Hosts: j.Hosts, Locals: j.Locals}, timelines: j.timelines, stood: j.stood, notes: j.notes, recovered: j.recovered, ended: j.ended, asked: j.asked}
+		hosts.Prepare()
 		for _, c := range j.profiled {
-			hosts.add(c)
+			hosts.Program.Add(c)
 		}
 		return hosts.Analyze(o)
 	}
-	if j.byRank == nil {
+	if j.ByRank == nil {
 		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	}
-	m := j.match()
-	t := m.align()
+	m := j.Match()
+	t := m.Align()
 	s := j.strikes(t)
-	for i := range s.places {
+	for i := range s.Places {
 		if !o.HangOnly {
 			s.tally(i)
 		}
 	}
-	r := &Result{Clocks: t.clocks, Mismatches: s.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
-	for i := range j.ranks {
-		r.Ranks = append(r.Ranks, j.ranks[i].id)
-		r.Calls += len(j.ranks[i].calls)
-		r.Lost += max(0, j.ranks[i].lost)
+	r := &Result{Clocks: t.Clocks, Mismatches: s.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
+	for i := range j.Ranks {
+		r.Ranks = append(r.Ranks, j.Ranks[i].ID)
+		r.Calls += len(j.Ranks[i].Calls)
+		r.Lost += max(0, j.Ranks[i].Lost)
 	}
-	r.Missing = m.unrecorded()
-	for g := range m.groups {
-		if m.byOrder[g] {
-			r.ByOrder = append(r.ByOrder, m.groups[g].name)
+	r.Missing = m.Unrecorded()
+	for g := range m.Groups {
+		if m.ByOrder[g] {
+			r.ByOrder = append(r.ByOrder, m.Groups[g].Name)
 		}
-		if m.silent[g] {
-			r.Silent = append(r.Silent, m.groups[g].name)
+		if m.Silent[g] {
+			r.Silent = append(r.Silent, m.Groups[g].Name)
 		}
 	}
 	stages, lines := s.placed()
@@ -185,7 +187,7 @@ func (j *Job) Analyze(o Options) *Result {
 	for i := range r.Places {
 		r.Places[i].Unlike = r.Places[i].Unlike && !gathers
 	}
-	if slices.Contains(s.silent, true) {
+	if slices.Contains(s.Silent, true) {
 		s.set(r)
 	} else {
 		s.late(r, o, lines, steps)
@@ -199,7 +201,7 @@ func (j *Job) Analyze(o Options) *Result {
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
 	r.Late, r.Doubted = slices.DeleteFunc(r.Late, s.eitherClock), slices.DeleteFunc(r.Doubted, s.eitherClock)
-	r.Messages = s.blocks != nil && len(r.Silent) == 0 && gathers
+	r.Messages = s.Blocks != nil && len(r.Silent) == 0 && gathers
 	if o.Each != nil {
 		s.each(o.Each, lines, steps)
 	}
@@ -211,17 +213,17 @@ func (j *Job) Analyze(o Options) *Result {
 
 // each hands out all calls.
 func (s *strikes) each(f func(Call), lines []fitted, steps []int64) {
-	own := map[entry]int64{}
-	for i := range s.places {
-		s.eachWork(&s.places[i], func(e entry, _, x int64) { own[e] = x })
+	own := map[sync.Entry]int64{}
+	for i := range s.Places {
+		s.EachWork(&s.Places[i], func(e sync.Entry, _, x int64) { own[e] = x })
 	}
-	for r := range s.ranks {
-		for i := range s.ranks[r].calls {
-			e := nth(r, i)
-			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
-			step, stage := whereAt(lines, steps, s.ranks[r].id, s.at(e))
-			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.lineAt(k), Enter: s.at(e),
-				Release: max(s.at(e), s.releaseFor(e)), Whole: s.whole(&s.points[p]), Delay: own[e],
+	for r := range s.Ranks {
+		for i := range s.Ranks[r].Calls {
+			e := sync.Nth(r, i)
+			c, k, p := s.Call(e), s.KindOf(e), s.Matching.Of[r][i]
+			step, stage := whereAt(lines, steps, s.Ranks[r].ID, s.At(e))
+			f(Call{Rank: s.Ranks[r].ID, Op: k.Name, Group: s.Groups[c.Group].Name, Seq: c.Seq, Line: s.lineAt(k), Enter: s.At(e),
+				Release: max(s.At(e), s.ReleaseFor(e)), Whole: s.Whole(&s.Points[p]), Delay: own[e],
 				Step: step, Stage: stage})
 		}
 	}
@@ -229,31 +231,31 @@ func (s *strikes) each(f func(Call), lines []fitted, steps []int64) {
 
 // table makes the places of a result.
 func (s *strikes) table(r *Result, stages []string) {
-	for i := range s.places {
-		p := &s.places[i]
-		e := p.cohorts[0][0]
-		k, c := s.kindOf(e), s.call(e)
+	for i := range s.Places {
+		p := &s.Places[i]
+		e := p.Cohorts[0][0]
+		k, c := s.KindOf(e), s.Call(e)
 		line := s.lineAt(k)
-		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: line, Phase: line.Phase,
-			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.lineAt(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
-			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
-		if k.tensors != nil && !s.varies[p.kind] {
-			out.Bytes = comms.Elements(k.tensors.InSizes)
+		out := Place{Op: k.Name, Kind: k.Op, Bytes: -1, Group: s.Groups[c.Group].Name, Desc: s.Groups[c.Group].Desc, Line: line, Phase: line.Phase,
+			Stage: stages[i], After: s.Kinds[p.Before].Name, AfterAt: s.lineAt(&s.Kinds[p.Before]), Waits: int(p.Lag), Points: len(p.Cohorts),
+			Noise: int64(s.sigma[i]), Repeats: s.Repeats(i), Unlike: s.IsMessageAt(i)}
+		if k.Tensors != nil && !s.Varies[p.Kind] {
+			out.Bytes = comms.Elements(k.Tensors.InSizes)
 		}
-		arrivals, _ := s.apart(p.cohorts, s.at)
+		arrivals, _ := s.Apart(p.Cohorts, s.At)
 		var skews []int64
-		for _, c := range p.cohorts {
-			skews = append(skews, spanOf(c, s.at))
+		for _, c := range p.Cohorts {
+			skews = append(skews, sync.Span(c, s.At))
 			out.Members = max(out.Members, len(c))
 		}
-		out.Skew = median(skews)
-		for rank := range s.ranks {
+		out.Skew = robust.Lower(skews)
+		for rank := range s.Ranks {
 			t := s.cells[cell{i, rank}]
 			if t == nil {
 				continue
 			}
 			out.Strikes += t.strikes
-			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[rank]), Delay: median(slices.Clone(t.own)),
+			out.Ranks = append(out.Ranks, RankAt{Rank: s.Ranks[rank].ID, Arrival: robust.Lower(arrivals[rank]), Delay: robust.Lower(slices.Clone(t.own)),
 				Points: len(t.own), Last: t.last, Strikes: t.strikes, P: 1})
 		}
 		r.Places = append(r.Places, out)
@@ -270,10 +272,10 @@ func (s *strikes) latest(places []Place) Latest {
 			continue
 		}
 		last := delay.LastArrivals{Ranks: places[i].Members}
-		for _, c := range s.places[i].cohorts {
+		for _, c := range s.Places[i].Cohorts {
 			at = at[:0]
 			for _, e := range c {
-				at = append(at, s.at(e))
+				at = append(at, s.At(e))
 			}
 			last.Add(at, func(k int) int { return int(c[k].Process) })
 		}
@@ -286,14 +288,14 @@ func (s *strikes) latest(places []Place) Latest {
 		}
 	}
 	if out.Rank >= 0 {
-		out.Rank, out.P = s.ranks[out.Rank].id, min(1, out.P*float64(tested))
+		out.Rank, out.P = s.Ranks[out.Rank].ID, min(1, out.P*float64(tested))
 	}
 	return out
 }
 
 // clocksWithin reports whether the clocks of the hosts are known to less than a time in ns.
 func (s *strikes) clocksWithin(least int64) bool {
-	return len(s.clocks) < 2 || !slices.ContainsFunc(s.clocks, func(c Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= least })
+	return len(s.Clocks) < 2 || !slices.ContainsFunc(s.Clocks, func(c sync.Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= least })
 }
 
 // suspected are the ranks that are late, for certain or not.
@@ -328,7 +330,7 @@ func (r *Result) locate(lines []fitted) {
 // unconnected puts late ranks together that no recorded call connects with each other, as those of the
 // stages of a pipeline whose messages nobody recorded: each may be late because another is.
 func (s *strikes) unconnected(r *Result, of []int) {
-	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return of[s.byRank[l.Rank()]] != of[s.byRank[r.Late[0].Rank()]] }) {
+	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return of[s.ByRank[l.Rank()]] != of[s.ByRank[r.Late[0].Rank()]] }) {
 		return
 	}
 	r.Set = &Set{Place: r.Late[0].Entered.Place}
@@ -342,13 +344,13 @@ func (s *strikes) unconnected(r *Result, of []int) {
 
 // within is what ranks of a set entered: of each place the cohorts that are theirs.
 func (s *strikes) within(of []int, set int) *strikes {
-	t := *s.timed
-	t.places = slices.Clone(t.places)
-	for i := range t.places {
-		t.places[i].cohorts = slices.DeleteFunc(slices.Clone(t.places[i].cohorts), func(c cohort) bool { return of[c[0].Process] != set })
+	t := *s.Waits
+	t.Places = slices.Clone(t.Places)
+	for i := range t.Places {
+		t.Places[i].Cohorts = slices.DeleteFunc(slices.Clone(t.Places[i].Cohorts), func(c sync.Cohort) bool { return of[c[0].Process] != set })
 	}
 	out := *s
-	out.timed = &t
+	out.Waits = &t
 	return &out
 }
 
@@ -356,27 +358,27 @@ func (s *strikes) within(of []int, set int) *strikes {
 // repeats calls, those that it does not repeat, as at the beginning of a job, connect nobody: ranks wait for each
 // other in what was recorded of the steps, or in what was not.
 func (s *strikes) connected() []int {
-	t := newTogether(len(s.ranks))
-	connect := func(entries []entry) {
+	t := sync.NewSets(len(s.Ranks))
+	connect := func(entries []sync.Entry) {
 		for _, e := range entries[min(1, len(entries)):] {
-			t.join(int(entries[0].Process), int(e.Process))
+			t.Join(int(entries[0].Process), int(e.Process))
 		}
 	}
-	repeating := s.repeating()
+	repeating := s.Repeating()
 	for _, i := range repeating {
-		for _, c := range s.places[i].cohorts {
-			if len(s.points[s.of[c[0].Process][c[0].Call]].Entries) == len(c) { // and no step of a chain of messages
+		for _, c := range s.Places[i].Cohorts {
+			if len(s.Points[s.Of[c[0].Process][c[0].Call]].Entries) == len(c) { // and no step of a chain of messages
 				connect(c)
 			}
 		}
 	}
-	for i := range s.points {
-		if len(repeating) == 0 || s.points[i].Message {
-			connect(s.points[i].Entries)
+	for i := range s.Points {
+		if len(repeating) == 0 || s.Points[i].Message {
+			connect(s.Points[i].Entries)
 		}
 	}
 	for r := range t {
-		t[r] = t.first(r)
+		t[r] = t.First(r)
 	}
 	return t
 }
@@ -386,8 +388,8 @@ func (s *strikes) connected() []int {
 // before it in a chain take. One step between neighbours that is twice as long as
 // any other is a delay of the first behind it, or of a message to it.
 func (s *strikes) set(r *Result) {
-	for i := range s.places {
-		if g := s.call(s.places[i].cohorts[0][0]).group; !s.silent[g] || !s.repeats(i) || len(s.places[i].cohorts[0]) < 3 {
+	for i := range s.Places {
+		if g := s.Call(s.Places[i].Cohorts[0][0]).Group; !s.Silent[g] || !s.Repeats(i) || len(s.Places[i].Cohorts[0]) < 3 {
 			continue
 		}
 		ranks := slices.Clone(r.Places[i].Ranks)

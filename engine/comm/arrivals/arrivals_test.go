@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/draws"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -68,7 +69,7 @@ func TestLatestRank(t *testing.T) {
 	apart := base
 	apart.perHost, apart.skew = 1, 500
 	r = apart.job().Analyze(Options{})
-	unknown := slices.ContainsFunc(r.Clocks, func(c Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= 50*ms })
+	unknown := slices.ContainsFunc(r.Clocks, func(c sync.Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= 50*ms })
 	if l := r.Latest; unknown != (l.Rank < 0) {
 		t.Errorf("%+v with clocks %+v", l, r.Clocks)
 	}
@@ -199,13 +200,13 @@ func TestClockOrDelay(t *testing.T) {
 func TestHang(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 4, steps: 6, buckets: 1, jitter: 1, perHost: 4, frames: true}
 	j := s.job()
-	for r := range j.ranks {
-		calls := j.ranks[r].calls
+	for r := range j.Ranks {
+		calls := j.Ranks[r].Calls
 		if r == 2 {
-			j.ranks[r].calls = calls[:5]
+			j.Ranks[r].Calls = calls[:5]
 			continue
 		}
-		calls[5].state = comms.Started
+		calls[5].State = comms.Started
 	}
 	h := j.Analyze(Options{}).Hang
 	if h == nil || len(h.Groups) != 1 {
@@ -224,27 +225,27 @@ func TestDumpedInMidStep(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
 	job := func() *Job { // rank 2 has not entered the last call
 		j := s.job()
-		for r := range j.ranks {
-			calls := j.ranks[r].calls
-			if calls[19].state = comms.Started; r == 2 {
-				j.ranks[r].calls = calls[:19]
+		for r := range j.Ranks {
+			calls := j.Ranks[r].Calls
+			if calls[19].State = comms.Started; r == 2 {
+				j.Ranks[r].Calls = calls[:19]
 			}
 		}
 		return j
 	}
-	last := newest(&job().ranks[0])
+	last := sync.Newest(&job().Ranks[0])
 	for name, c := range map[string]struct {
 		edit func(*Job)
 		hang bool
 	}{
 		"nothing is known":         {func(*Job) {}, true},
-		"written a minute later":   {func(j *Job) { j.ranks[2].written = last + 60_000*ms }, true},
-		"written 50 ms later":      {func(j *Job) { j.ranks[2].written = last + 50*ms }, false},
-		"others 50 ms later":       {func(j *Job) { j.ranks[0].written = last + 50*ms }, true},
-		"written before its calls": {func(j *Job) { j.ranks[2].written = last - 60_000*ms }, true},
+		"written a minute later":   {func(j *Job) { j.Ranks[2].Written = last + 60_000*ms }, true},
+		"written 50 ms later":      {func(j *Job) { j.Ranks[2].Written = last + 50*ms }, false},
+		"others 50 ms later":       {func(j *Job) { j.Ranks[0].Written = last + 50*ms }, true},
+		"written before its calls": {func(j *Job) { j.Ranks[2].Written = last - 60_000*ms }, true},
 		"dumped two steps earlier": {func(j *Job) {
-			j.ranks[2].calls = j.ranks[2].calls[:17]
-			j.ranks[0].written = last + 50*ms
+			j.Ranks[2].Calls = j.Ranks[2].Calls[:17]
+			j.Ranks[0].Written = last + 50*ms
 		}, false},
 		"steps after that": {func(j *Job) {
 			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"work"}}, Ranks: []trace.Rank{{ID: 2}},
@@ -277,12 +278,12 @@ func TestDumpedTwice(t *testing.T) {
 	j := s.job()
 	s.ring = 12
 	again := s.job()
-	for _, r := range again.ranks {
-		j.merge(r)
+	for _, r := range again.Ranks {
+		j.Merge(r)
 	}
-	for _, r := range j.ranks {
-		if len(r.calls) != 40 || r.lost != 0 {
-			t.Errorf("rank %d: %d calls, %d lost", r.id, len(r.calls), r.lost)
+	for _, r := range j.Ranks {
+		if len(r.Calls) != 40 || r.Lost != 0 {
+			t.Errorf("rank %d: %d calls, %d lost", r.ID, len(r.Calls), r.Lost)
 		}
 	}
 }
@@ -290,10 +291,10 @@ func TestDumpedTwice(t *testing.T) {
 func TestMismatch(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 3, steps: 6, buckets: 2, jitter: 1, perHost: 4}
 	j := s.job()
-	k := j.kinds[j.ranks[1].calls[7].kind]
-	k.tensors = &comms.Tensors{InSizes: [][]int64{{7}}}
-	j.kinds = append(j.kinds, k)
-	j.ranks[1].calls[7].kind = int32(len(j.kinds) - 1)
+	k := j.Kinds[j.Ranks[1].Calls[7].Kind]
+	k.Tensors = &comms.Tensors{InSizes: [][]int64{{7}}}
+	j.Kinds = append(j.Kinds, k)
+	j.Ranks[1].Calls[7].Kind = int32(len(j.Kinds) - 1)
 	m := j.Analyze(Options{}).Mismatches
 	if len(m) != 1 || m[0].Difference != DifferentSizes || m[0].Seq != 8 || !slices.Equal(m[0].Sides[1].Ranks, []int{1}) {
 		t.Errorf("%+v", m)
@@ -374,11 +375,11 @@ func TestOneClockOfAHost(t *testing.T) {
 	} {
 		s := synthetic{seed: 3, ranks: 3, steps: 40, buckets: 1, jitter: 1, perHost: 3}
 		j := s.job()
-		j.hosts, j.locals = map[int]string{}, map[int]int{}
-		for r := range j.ranks {
-			j.hosts[r], j.locals[r] = "node0", c.local(r)
-			for i := range j.ranks[r].calls { // each is 3 s further off than the one before
-				j.ranks[r].calls[i].enter += int64(r) * 3000 * ms
+		j.Hosts, j.Locals = map[int]string{}, map[int]int{}
+		for r := range j.Ranks {
+			j.Hosts[r], j.Locals[r] = "node0", c.local(r)
+			for i := range j.Ranks[r].Calls { // each is 3 s further off than the one before
+				j.Ranks[r].Calls[i].Enter += int64(r) * 3000 * ms
 			}
 		}
 		if r := j.Analyze(Options{}); len(r.Clocks) != c.clocks {
@@ -393,13 +394,13 @@ func TestLastAndNotWaitedFor(t *testing.T) {
 	job := func(late int) *Job { // ranks keep their distance, waiting for one another somewhere between the calls
 		rng := rand.New(rand.NewPCG(9, 9))
 		j := synthetic{seed: 3, ranks: 3, steps: 30, buckets: 1, jitter: 1, perHost: 3}.job()
-		for i := range j.ranks[0].calls {
-			for r := range j.ranks {
+		for i := range j.Ranks[0].Calls {
+			for r := range j.Ranks {
 				at := float64(100*i) + 2*rng.NormFloat64()
 				if r == late {
 					at += 40
 				}
-				j.ranks[r].calls[i].enter = int64(at * ms)
+				j.Ranks[r].Calls[i].Enter = int64(at * ms)
 			}
 		}
 		return j
@@ -449,13 +450,13 @@ func TestLateForAWhile(t *testing.T) {
 	j := first.job()
 	first.delay, first.seed = 0, 4
 	later := first.job()
-	from := newest(&j.ranks[0]) + 100*ms
-	for r := range j.ranks {
-		seq := j.ranks[r].calls[len(j.ranks[r].calls)-1].seq
-		for _, c := range later.ranks[r].calls {
-			c.enter += from
-			c.seq += seq
-			j.ranks[r].calls = append(j.ranks[r].calls, c)
+	from := sync.Newest(&j.Ranks[0]) + 100*ms
+	for r := range j.Ranks {
+		seq := j.Ranks[r].Calls[len(j.Ranks[r].Calls)-1].Seq
+		for _, c := range later.Ranks[r].Calls {
+			c.Enter += from
+			c.Seq += seq
+			j.Ranks[r].Calls = append(j.Ranks[r].Calls, c)
 		}
 	}
 	late := j.Analyze(Options{}).Late
@@ -469,10 +470,10 @@ func TestLateForAWhile(t *testing.T) {
 func TestUnrecorded(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 6, steps: 20, buckets: 2, barrier: true, jitter: 1, perHost: 6}
 	j := s.job()
-	j.ranks = slices.Delete(j.ranks, 3, 4)
-	delete(j.byRank, 3)
-	for g := range j.groups {
-		j.groups[g].members = nil
+	j.Ranks = slices.Delete(j.Ranks, 3, 4)
+	delete(j.ByRank, 3)
+	for g := range j.Groups {
+		j.Groups[g].Members = nil
 	}
 	if got := j.Analyze(Options{}).Missing; !slices.Equal(got, []int{3}) {
 		t.Errorf("missing %v, expected rank 3", got)
@@ -484,11 +485,11 @@ func TestUnrecorded(t *testing.T) {
 func TestUnrecordedLast(t *testing.T) {
 	s := synthetic{seed: 1, ranks: 6, steps: 20, buckets: 2, barrier: true, jitter: 1, perHost: 6}
 	j := s.job()
-	for g := range j.groups {
-		j.groups[g].members, j.groups[g].desc = nil, "default_pg"
+	for g := range j.Groups {
+		j.Groups[g].Members, j.Groups[g].Desc = nil, "default_pg"
 	}
-	for k := range j.kinds {
-		j.kinds[k].op, j.kinds[k].tensors = nccl.AllGather, &comms.Tensors{InSizes: [][]int64{{2}}, OutSizes: [][]int64{{8, 2}}}
+	for k := range j.Kinds {
+		j.Kinds[k].Op, j.Kinds[k].Tensors = nccl.AllGather, &comms.Tensors{InSizes: [][]int64{{2}}, OutSizes: [][]int64{{8, 2}}}
 	}
 	r := j.Analyze(Options{})
 	if !slices.Equal(r.Missing, []int{6, 7}) || len(r.Mismatches) > 0 {
@@ -502,14 +503,14 @@ func TestHangOfUnrecorded(t *testing.T) {
 	for written, hang := range map[int64]bool{0: true, 50 * ms: false, 60_000 * ms: true} {
 		s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
 		j := s.job()
-		for r := range j.ranks {
-			calls := j.ranks[r].calls
-			if calls[len(calls)-1].state = comms.Started; written > 0 {
-				j.ranks[r].written = newest(&j.ranks[r]) + written
+		for r := range j.Ranks {
+			calls := j.Ranks[r].Calls
+			if calls[len(calls)-1].State = comms.Started; written > 0 {
+				j.Ranks[r].Written = sync.Newest(&j.Ranks[r]) + written
 			}
 		}
-		j.ranks = slices.Delete(j.ranks, 2, 3)
-		delete(j.byRank, 2)
+		j.Ranks = slices.Delete(j.Ranks, 2, 3)
+		delete(j.ByRank, 2)
 		r := j.Analyze(Options{})
 		if (r.Hang != nil) != hang || r.MidStep == hang {
 			t.Fatalf("written %d ns later: hang %+v, in the middle of a step %v", written, r.Hang, r.MidStep)
@@ -523,19 +524,19 @@ func TestHangOfUnrecorded(t *testing.T) {
 // Ranks that wait for long are a hang, whatever the record of the last member shows: one that leaves open how far
 // it got names the rank as one that may be missing, and two such records name nobody.
 func TestHangWithoutProof(t *testing.T) {
-	of := func(e comms.Extent) func(r *rank) {
-		return func(r *rank) { r.calls, r.extent = r.calls[:len(r.calls)-5], e }
+	of := func(e comms.Extent) func(r *sync.Rank) {
+		return func(r *sync.Rank) { r.Calls, r.Extent = r.Calls[:len(r.Calls)-5], e }
 	}
-	for dump, change := range map[Dump]func(r *rank){OlderDump: of(comms.Whole), CutDump: of(comms.CutOff), DamagedDump: of(comms.Damaged),
-		EmptyDump: func(r *rank) { r.calls, r.extent = nil, comms.NoEntries },
-		LostDump:  func(r *rank) { r.calls, r.lost = nil, 20 }} {
+	for dump, change := range map[Dump]func(r *sync.Rank){OlderDump: of(comms.Whole), CutDump: of(comms.CutOff), DamagedDump: of(comms.Damaged),
+		EmptyDump: func(r *sync.Rank) { r.Calls, r.Extent = nil, comms.NoEntries },
+		LostDump:  func(r *sync.Rank) { r.Calls, r.Lost = nil, 20 }} {
 		for _, changed := range [][]int{{2}, {1, 2}} {
 			s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
 			j := s.job()
-			for i := range j.ranks {
-				r := &j.ranks[i]
-				r.calls[len(r.calls)-1].state, r.written = comms.Started, newest(r)+60_000*ms
-				if slices.Contains(changed, r.id) {
+			for i := range j.Ranks {
+				r := &j.Ranks[i]
+				r.Calls[len(r.Calls)-1].State, r.Written = comms.Started, sync.Newest(r)+60_000*ms
+				if slices.Contains(changed, r.ID) {
 					change(r)
 				}
 			}
@@ -557,11 +558,11 @@ func TestHangByStatus(t *testing.T) {
 	for enqueued, roots := range map[int64]int{19: 1, 20: 0} {
 		s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
 		j := s.job()
-		for i := range j.ranks {
-			r := &j.ranks[i]
-			r.calls[19].state, r.written = comms.Started, newest(r)+60_000*ms
+		for i := range j.Ranks {
+			r := &j.Ranks[i]
+			r.Calls[19].State, r.Written = comms.Started, sync.Newest(r)+60_000*ms
 			if i == 2 {
-				r.calls, r.extent, r.status[int(r.calls[0].group)] = r.calls[:5], comms.CutOff, status{enqueued: enqueued, completed: 19}
+				r.Calls, r.Extent, r.Progress[int(r.Calls[0].Group)] = r.Calls[:5], comms.CutOff, sync.Progress{Enqueued: enqueued, Completed: 19}
 			}
 		}
 		h := j.Analyze(Options{}).Hang
@@ -578,8 +579,8 @@ func TestClocksWithinHost(t *testing.T) {
 		for seed := range uint64(5) {
 			s := synthetic{seed: seed, ranks: 8, steps: 40, buckets: 3, barrier: true, jitter: 2, perHost: 8, delay: 50, late: []int{5}, frames: true}
 			j := s.job()
-			for i := range j.ranks[7].calls {
-				j.ranks[7].calls[i].enter += off
+			for i := range j.Ranks[7].Calls {
+				j.Ranks[7].Calls[i].Enter += off
 			}
 			if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank() != 5 {
 				t.Errorf("seed %d, off by %d: late %+v, hidden %+v", seed, off, r.Late, r.MayHide)

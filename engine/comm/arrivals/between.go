@@ -1,6 +1,10 @@
 package arrivals
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/sync"
+)
 
 // Between is the rank whose own work before calls between the steps, such as those of an evaluation, is
 // longest, and by how much in all; Delay is 0 where no calls are entered there.
@@ -15,23 +19,23 @@ func (s *strikes) between(lines []fitted) (out Between) {
 	of := map[int]*fitted{}
 	for i := range lines {
 		if l := &lines[i]; l.exact && l.wall != nil {
-			of[s.byRank[l.rank]] = l
+			of[s.ByRank[l.rank]] = l
 		}
 	}
 	if len(of) == 0 {
 		return out
 	}
-	sums := make([]int64, len(s.ranks))
-	for i := range s.places {
-		s.eachWork(&s.places[i], func(e entry, _, own int64) {
-			if l := of[int(e.Process)]; l != nil && own > 0 && l.pausesAt(s.at(e)) {
+	sums := make([]int64, len(s.Ranks))
+	for i := range s.Places {
+		s.EachWork(&s.Places[i], func(e sync.Entry, _, own int64) {
+			if l := of[int(e.Process)]; l != nil && own > 0 && l.pausesAt(s.At(e)) {
 				sums[e.Process] += own
 			}
 		})
 	}
 	for r, sum := range sums {
 		if sum > out.Delay {
-			out = Between{s.ranks[r].id, sum}
+			out = Between{s.Ranks[r].ID, sum}
 		}
 	}
 	sums = slices.DeleteFunc(sums, func(x int64) bool { return x == out.Delay })

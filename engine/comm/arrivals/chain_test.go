@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -122,8 +123,8 @@ func TestChainNotRecorded(t *testing.T) {
 func TestChainWithoutCollective(t *testing.T) {
 	for slow := -1; slow < 4; slow++ {
 		j := chain(1, 4, slow, true)
-		for r := range j.ranks {
-			j.ranks[r].calls = slices.DeleteFunc(j.ranks[r].calls, func(c call) bool { return j.kinds[c.kind].op == nccl.AllReduce })
+		for r := range j.Ranks {
+			j.Ranks[r].Calls = slices.DeleteFunc(j.Ranks[r].Calls, func(c sync.Call) bool { return j.Kinds[c.Kind].Op == nccl.AllReduce })
 		}
 		r := j.Analyze(Options{})
 		if len(r.Late) > 0 || r.Messages || len(r.Places) == 0 {
@@ -224,15 +225,15 @@ func TestStageBehindMessages(t *testing.T) {
 	for slow := range 3 {
 		j := chain(1, 4, slow, true)
 		ends := make([]int64, 40)
-		for r := range j.ranks {
-			calls := j.ranks[r].calls
+		for r := range j.Ranks {
+			calls := j.Ranks[r].Calls
 			for step := range ends {
-				ends[step] = max(ends[step], calls[(step+1)*len(calls)/40-1].enter)
+				ends[step] = max(ends[step], calls[(step+1)*len(calls)/40-1].Enter)
 			}
 		}
-		for r := range j.ranks {
+		for r := range j.Ranks {
 			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"data", "forward"}}, Ranks: []trace.Rank{{ID: r}}, Epochs: []int64{1}}
-			calls := j.ranks[r].calls
+			calls := j.Ranks[r].Calls
 			perStep := len(calls) / 40
 			begin := int64(0)
 			for step := range 40 {
@@ -242,8 +243,8 @@ func TestStageBehindMessages(t *testing.T) {
 				if r == slow {
 					forward = 50 * ms
 				}
-				at := min(int64(forward), of[len(of)-2].enter-begin)
-				w.Durations = append(w.Durations, of[len(of)-2].enter-at-begin, at)
+				at := min(int64(forward), of[len(of)-2].Enter-begin)
+				w.Durations = append(w.Durations, of[len(of)-2].Enter-at-begin, at)
 				w.Wall = append(w.Wall, end-begin)
 				begin = end
 			}

@@ -1,26 +1,30 @@
 package arrivals
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/sync"
+)
 
 // extent finds from when to when the job repeats itself, and the ends of its steps: where the
 // recorder ends them, or else where a place is entered that is visited all the time
 // and as seldom as any such.
 func (s *strikes) extent(r *Result, lines []fitted) (steps []int64) {
-	v := s.visiting(s.repeating())
-	if len(v.of) == 0 {
+	v := s.Visits(s.Repeating())
+	if len(v.Of) == 0 {
 		return nil
 	}
-	r.Begin, r.End = v.begin, v.end
+	r.Begin, r.End = v.Begin, v.End
 	for i := range lines {
 		begin := slices.DeleteFunc(slices.Clone(lines[i].begin), func(at int64) bool { return at <= r.Begin || at >= r.End })
-		if len(begin) >= enough {
-			r.Step = period(begin)
+		if len(begin) >= sync.Enough {
+			r.Step = sync.Period(begin)
 			return begin
 		}
 	}
-	for i, at := range v.steady(func(turns) bool { return true }) {
-		if r.Step = max(r.Step, at.every); i == 0 {
-			steps = at.ends
+	for i, at := range v.Steady(func(sync.Turns) bool { return true }) {
+		if r.Step = max(r.Step, at.Every); i == 0 {
+			steps = at.Ends
 		}
 	}
 	return steps

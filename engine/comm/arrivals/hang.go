@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -194,12 +195,12 @@ func (b *Blocked) midStep(step int64, lines []fitted) bool {
 func (s *strikes) hang(r *Result, lines []fitted) {
 	h := &Hang{}
 	r.Untold = s.untold()
-	for i := range s.ranks {
-		for k := range s.ranks[i].calls {
-			h.Dumped = max(h.Dumped, s.at(nth(i, k)))
+	for i := range s.Ranks {
+		for k := range s.Ranks[i].Calls {
+			h.Dumped = max(h.Dumped, s.At(sync.Nth(i, k)))
 		}
 	}
-	for g := range s.groups {
+	for g := range s.Groups {
 		if b, ok := s.blocked(int32(g)); ok {
 			if !b.GaveUp {
 				b.doubtOlder(r.Step)
@@ -232,13 +233,13 @@ type tailEnd struct {
 // blocked finds the call at the end of a group in which some ranks wait and which
 // others have not entered, or may not have.
 func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
-	if t.byOrder[g] {
+	if t.ByOrder[g] {
 		return b, false
 	}
 	var ends []tailEnd
 	most, recorded := int64(-1), int64(-1)
-	for _, r := range t.members[g] {
-		if t.ranks[r].windows {
+	for _, r := range t.Members[g] {
+		if t.Ranks[r].FromWindows {
 			return b, false
 		}
 		e := t.end(r, g)
@@ -246,13 +247,13 @@ func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
 			recorded = max(recorded, e.seq)
 		}
 	}
-	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: slices.Clone(t.absent[g]), WaitsFor: -1}
+	b = Blocked{Group: t.Groups[g].Name, Desc: t.Groups[g].Desc, Seq: most, Unknown: slices.Clone(t.Absent[g]), WaitsFor: -1}
 	waiting, missing, open, ok := t.divideEnds(ends, most, recorded)
 	if !ok || len(waiting) == 0 || most < 0 {
 		return b, false
 	}
 	for _, e := range open {
-		b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
+		b.Unknown = append(b.Unknown, t.Ranks[e.rank].ID)
 	}
 	slices.Sort(b.Unknown)
 	if len(missing) == 0 && len(b.Unknown) == 0 && !t.gaveUp(waiting, g) {
@@ -280,8 +281,8 @@ func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
 // undate takes the times off a call that ranks gave up, but for how long they waited.
 func (t *strikes) undate(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
-		if r := &t.ranks[e.rank]; e.call >= 0 {
-			b.Lasted = max(b.Lasted, r.written-r.calls[e.call].enter)
+		if r := &t.Ranks[e.rank]; e.call >= 0 {
+			b.Lasted = max(b.Lasted, r.Written-r.Calls[e.call].Enter)
 		}
 	}
 	if b.Lasted < int64(time.Millisecond) {
@@ -292,7 +293,7 @@ func (t *strikes) undate(b *Blocked, waiting []tailEnd) {
 
 // gaveUp reports whether a rank that waits in a group says that it did so for too long.
 func (t *strikes) gaveUp(waiting []tailEnd, g int32) bool {
-	return slices.ContainsFunc(waiting, func(e tailEnd) bool { return t.ranks[e.rank].status[int(g)].timedOut })
+	return slices.ContainsFunc(waiting, func(e tailEnd) bool { return t.Ranks[e.rank].Progress[int(g)].TimedOut })
 }
 
 // divideEnds tells the members that wait in the last call of a group from those that are missing and those of
@@ -304,7 +305,7 @@ func (t *strikes) divideEnds(ends []tailEnd, most, recorded int64) (waiting, mis
 		completed = max(completed, ends[i].completed)
 	}
 	for _, e := range ends {
-		counted := e.call < 0 && most > recorded && t.ranks[e.rank].extent == comms.Whole // perhaps of sends and receives
+		counted := e.call < 0 && most > recorded && t.Ranks[e.rank].Extent == comms.Whole // perhaps of sends and receives
 		switch {
 		case e.seq == most && (e.done || counted): // nobody can be missing from what is done
 			return nil, nil, nil, false
@@ -340,21 +341,21 @@ func (t *strikes) divideEnds(ends []tailEnd, most, recorded int64) (waiting, mis
 
 // untold returns the ranks whose records do not show how far they got in some group, ascending.
 func (t *strikes) untold() (ranks []int) {
-	for i := range t.ranks {
-		r := &t.ranks[i]
-		if r.extent == comms.Whole {
+	for i := range t.Ranks {
+		r := &t.Ranks[i]
+		if r.Extent == comms.Whole {
 			continue
 		}
 		in, told := 0, 0
-		for g := range t.groups {
-			if slices.Contains(t.members[g], i) {
+		for g := range t.Groups {
+			if slices.Contains(t.Members[g], i) {
 				if in++; t.end(i, int32(g)).dump == WholeDump {
 					told++
 				}
 			}
 		}
 		if in == 0 || told < in {
-			ranks = append(ranks, r.id)
+			ranks = append(ranks, r.ID)
 		}
 	}
 	return ranks
@@ -363,23 +364,23 @@ func (t *strikes) untold() (ranks []int) {
 // wait says who waits in a call, since when and where.
 func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
-		b.Waiting = append(b.Waiting, t.ranks[e.rank].id)
+		b.Waiting = append(b.Waiting, t.Ranks[e.rank].ID)
 		if e.call < 0 {
 			continue
 		}
-		x := nth(e.rank, e.call)
-		if k := t.kindOf(x); b.Op == "" {
-			b.Op, b.Line = k.name, t.lineAt(k)
+		x := sync.Nth(e.rank, e.call)
+		if k := t.KindOf(x); b.Op == "" {
+			b.Op, b.Line = k.Name, t.lineAt(k)
 		}
-		if at := t.at(x); b.Since == 0 || at < b.Since {
+		if at := t.At(x); b.Since == 0 || at < b.Since {
 			b.Since = at
 		}
-		b.Last = max(b.Last, t.at(x))
+		b.Last = max(b.Last, t.At(x))
 	}
 	b.waited = -1
 	for _, e := range waiting {
-		if r := &t.ranks[e.rank]; r.written > newest(r) && b.Last != 0 {
-			if w := r.written + t.offset[e.rank] - b.Last; b.waited < 0 || w < b.waited {
+		if r := &t.Ranks[e.rank]; r.Written > sync.Newest(r) && b.Last != 0 {
+			if w := r.Written + t.Offset[e.rank] - b.Last; b.waited < 0 || w < b.waited {
 				b.waited = max(0, w)
 			}
 		}
@@ -388,14 +389,14 @@ func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 
 // missing is a rank that did not enter a call.
 func (t *strikes) missing(b *Blocked, e tailEnd) Absent {
-	r := &t.ranks[e.rank]
-	a := Absent{Rank: r.id, Host: t.hostOf(e.rank), Seq: e.seq, AtMost: -1}
-	if b.Since != 0 && r.written > newest(r) {
-		a.AtMost = max(0, r.written+t.offset[e.rank]-b.Since)
+	r := &t.Ranks[e.rank]
+	a := Absent{Rank: r.ID, Host: t.HostOf(e.rank), Seq: e.seq, AtMost: -1}
+	if b.Since != 0 && r.Written > sync.Newest(r) {
+		a.AtMost = max(0, r.Written+t.Offset[e.rank]-b.Since)
 	}
 	if e.call >= 0 {
-		x := nth(e.rank, e.call)
-		a.Op, a.Line, a.Enter = t.kindOf(x).name, t.lineAt(t.kindOf(x)), t.at(x)
+		x := sync.Nth(e.rank, e.call)
+		a.Op, a.Line, a.Enter = t.KindOf(x).Name, t.lineAt(t.KindOf(x)), t.At(x)
 	}
 	return a
 }
@@ -404,52 +405,52 @@ func (t *strikes) missing(b *Blocked, e tailEnd) Absent {
 // for as long as they had when the first of their records was written.
 func (t *strikes) unrecordedIn(b *Blocked) (out []Absent) {
 	for _, id := range b.Unknown {
-		out = append(out, Absent{Rank: id, Host: t.hosts[id], Seq: -1, AtMost: b.waited, May: true, Dump: NoDump})
+		out = append(out, Absent{Rank: id, Host: t.Hosts[id], Seq: -1, AtMost: b.waited, May: true, Dump: NoDump})
 	}
 	return out
 }
 
 // lineAt is where a kind is called.
-func (j *strikes) lineAt(k *kind) Line {
-	if k.stack < 0 {
+func (j *strikes) lineAt(k *sync.Kind) Line {
+	if k.Stack < 0 {
 		return Line{}
 	}
-	return lineOf(j.stacks[k.stack])
+	return lineOf(j.Stacks[k.Stack])
 }
 
 // end is the last collective of a rank in a group. The status counts calls that
 // the ring may have dropped, or that a cut or damaged record lacks.
 func (t *strikes) end(r int, g int32) tailEnd {
-	of := &t.ranks[r]
+	of := &t.Ranks[r]
 	e := tailEnd{rank: r, call: -1, seq: -1, completed: -1}
-	for i := len(of.calls) - 1; i >= 0 && e.completed < 0; i-- {
-		c := &of.calls[i]
-		if c.group != g || t.isMessage(c) {
+	for i := len(of.Calls) - 1; i >= 0 && e.completed < 0; i-- {
+		c := &of.Calls[i]
+		if c.Group != g || t.IsMessage(c) {
 			continue
 		}
 		if e.call < 0 {
-			e.call, e.seq, e.done = i, c.seq, c.done()
+			e.call, e.seq, e.done = i, c.Seq, c.Done()
 		}
-		if c.done() {
-			e.completed = c.seq
+		if c.Done() {
+			e.completed = c.Seq
 		}
 	}
-	s, ok := of.status[int(g)]
-	ok = ok && !t.silent[g] // else it counts messages too
+	s, ok := of.Progress[int(g)]
+	ok = ok && !t.Silent[g] // else it counts messages too
 	if ok {
-		e.completed = max(e.completed, s.completed)
+		e.completed = max(e.completed, s.Completed)
 	}
-	if ok && s.completed >= 0 && e.seq >= 0 && s.completed >= e.seq {
+	if ok && s.Completed >= 0 && e.seq >= 0 && s.Completed >= e.seq {
 		e.done = true
 	}
-	if beyond := s.enqueued - e.seq; ok && (e.call < 0 && s.enqueued > 0 || e.call >= 0 && (beyond > mostBehind || beyond > 0 && of.extent != comms.Whole)) {
-		e.call, e.seq, e.done = -1, s.enqueued, s.completed >= s.enqueued
+	if beyond := s.Enqueued - e.seq; ok && (e.call < 0 && s.Enqueued > 0 || e.call >= 0 && (beyond > sync.MostBehind || beyond > 0 && of.Extent != comms.Whole)) {
+		e.call, e.seq, e.done = -1, s.Enqueued, s.Completed >= s.Enqueued
 	}
-	switch tells := ok && s.enqueued >= 0; {
+	switch tells := ok && s.Enqueued >= 0; {
 	case tells:
-	case of.extent != comms.Whole:
-		e.dump = dumpOf(of.extent)
-	case e.call < 0 && of.lost != 0:
+	case of.Extent != comms.Whole:
+		e.dump = dumpOf(of.Extent)
+	case e.call < 0 && of.Lost != 0:
 		e.dump = LostDump
 	}
 	return e

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // Hidden is a delay in every step that may be the offset of a clock.
@@ -22,7 +23,7 @@ func (h *Hidden) add(delay int64, ranks ...int) {
 // wrong: one rank may be late at a place, or the other at all others.
 func (s *strikes) eitherClock(c claim.Claim) bool {
 	l := c.Entered
-	return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
+	return l.Clock && len(s.Clocks) == 2 && !s.Agree && 2*l.Strikes > l.Points
 }
 
 // mayHide is the delay that may have been taken for the offset of a clock: where the
@@ -34,23 +35,23 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	for _, l := range r.Late {
 		// Where clocks were moved, those of a whole group may have been moved by what
 		// its late member costs the others.
-		if l.Entered.Clock || len(s.clocks) > 1 && !s.agree && l.Saves.Most()*float64(r.Step) < float64(l.Size)/2 {
+		if l.Entered.Clock || len(s.Clocks) > 1 && !s.Agree && l.Saves.Most()*float64(r.Step) < float64(l.Size)/2 {
 			h.add(min(l.Size, r.Step), l.Ranks...)
 		}
 	}
-	if len(s.clocks) < 2 || len(s.clocks) > 2 && len(s.goOn()) > 1 {
+	if len(s.Clocks) < 2 || len(s.Clocks) > 2 && len(s.goOn()) > 1 {
 		return h
 	}
-	hides, visits := make([]int64, len(s.clocks)), s.visitsPerStep(r)
-	for d, c := range s.clocks {
-		each := abs(c.Offset)
+	hides, visits := make([]int64, len(s.Clocks)), s.visitsPerStep(r)
+	for d, c := range s.Clocks {
+		each := absolute(c.Offset)
 		if c.HalfWidth >= 0 {
 			each = min(each, 2*c.HalfWidth)
 		}
 		hides[d] = min(int64(visits*float64(each)), r.Step)
 	}
 	most := slices.Max(hides)
-	for d, c := range s.clocks {
+	for d, c := range s.Clocks {
 		if hides[d] > most/2 {
 			h.add(hides[d], c.Ranks...)
 		}
@@ -65,16 +66,16 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 // it comes most often, at least 1: a rank that is late there is so each time.
 func (s *strikes) visitsPerStep(r *Result) float64 {
 	most := 1.0
-	v := s.visiting(s.goOn())
-	for _, t := range v.of {
-		most = max(most, float64(len(t.ends))*float64(r.Step)/float64(max(1, r.End-r.Begin)))
+	v := s.Visits(s.goOn())
+	for _, t := range v.Of {
+		most = max(most, float64(len(t.Ends))*float64(r.Step)/float64(max(1, r.End-r.Begin)))
 	}
 	return most
 }
 
 // goOn are the places at which the ranks go on together, from one to the next.
 func (s *strikes) goOn() []int {
-	return slices.DeleteFunc(s.repeating(), func(i int) bool { return s.places[i].lag == 0 || s.places[i].carried })
+	return slices.DeleteFunc(s.Repeating(), func(i int) bool { return s.Places[i].Lag == 0 || s.Places[i].Carried })
 }
 
 // What even takes for a clock's offset: own delays whose largest is little larger than
@@ -91,18 +92,18 @@ const (
 // the rank, whatever host it is on.
 func (s *strikes) even(rank int, delay int64) bool {
 	low, high := [2]int64{math.MaxInt64, math.MaxInt64}, [2]int64{}
-	for i := range s.places {
-		p, t := &s.places[i], s.cells[cell{i, rank}]
-		if t == nil || p.lag == 0 || !s.repeats(i) || s.carries(p) {
+	for i := range s.Places {
+		p, t := &s.Places[i], s.cells[cell{i, rank}]
+		if t == nil || p.Lag == 0 || !s.Repeats(i) || s.Carries(p) {
 			continue
 		}
 		var work []int64
-		for _, c := range s.sample(p.cohorts) {
+		for _, c := range s.Sample(p.Cohorts) {
 			for _, e := range c {
-				work = append(work, s.since(e, p.lag))
+				work = append(work, s.Since(e, p.Lag))
 			}
 		}
-		for k, x := range [2]int64{median(slices.Clone(t.own)), median(work)} {
+		for k, x := range [2]int64{robust.Lower(slices.Clone(t.own)), robust.Lower(work)} {
 			low[k], high[k] = min(low[k], x), max(high[k], x)
 		}
 	}

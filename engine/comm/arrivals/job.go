@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Job is what all processes of a job recorded. The zero Job is empty.
 type Job struct {
-	Program
+	sync.Program
 	timelines  []timeline
 	timelineOf map[int]int // index of timelines, by rank
 	timed      int         // values of all of them
@@ -40,14 +41,14 @@ func (j *Job) Add(c *comms.Record) error {
 	case j.stands(c):
 		return nil
 	}
-	j.prepare()
+	j.Prepare()
 	if slices.ContainsFunc(c.Sources, func(s comms.Source) bool { return s.Kind == comms.SourceKineto }) {
 		j.profiled = append(j.profiled, c)
 		return nil
 	}
-	j.add(c)
+	j.Program.Add(c)
 	return nil
 }
 
 // Empty reports whether no entries were added.
-func (j *Job) Empty() bool { return len(j.ranks)+len(j.profiled) == 0 }
+func (j *Job) Empty() bool { return len(j.Ranks)+len(j.profiled) == 0 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/sync"
 )
 
 // mostSets bounds how many sets of ranks are judged apart, each of which costs what all together do.
@@ -47,31 +48,31 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 // the others wait for it and yet the ranks stay together: what holds them is not recorded, and it may be that rank.
 func (s *strikes) lastUnawaited(r *Result, o Options) {
 	l := r.Latest
-	if l.Rank < 0 || !l.Significant() || s.blocks != nil || s.places[l.Place].lag > 0 || s.places[l.Place].mixed {
+	if l.Rank < 0 || !l.Significant() || s.Blocks != nil || s.Places[l.Place].Lag > 0 || s.Places[l.Place].Mixed {
 		return
 	}
-	all, at := s.places[l.Place].cohorts, &r.Places[l.Place]
-	begin, end := s.middle(all[0]), s.middle(all[len(all)-1])
+	all, at := s.Places[l.Place].Cohorts, &r.Places[l.Place]
+	begin, end := s.Middle(all[0]), s.Middle(all[len(all)-1])
 	every := (end - begin) / int64(max(1, len(all)-1))
 	least := cmp.Or(o.MinGain, 0.10)
-	if float64(l.Behind) < least*float64(every) || !s.staysClose(all) {
+	if float64(l.Behind) < least*float64(every) || !s.StayClose(all) {
 		return
 	}
-	rank := s.byRank[l.Rank]
-	g := s.groups[s.call(all[0][0]).group]
+	rank := s.ByRank[l.Rank]
+	g := s.Groups[s.Call(all[0][0]).Group]
 	struck := claim.Struck{Count: l.N, Of: l.Of, Last: l.Of - 1, Pattern: claim.Constant, Incidents: 1}
 	if r.Step > 0 && 2*every > 3*r.Step { // it is entered in some steps only
 		struck.Of, struck.Pattern = int((end-begin)/r.Step)+1, claim.Irregular
 		struck.Last = struck.Of - 1
 	}
-	c := claim.Claim{Source: claim.Entries, Kind: claim.Rank, Cause: claim.Late, Ranks: []int{l.Rank}, Together: []int{l.Rank}, Host: -1, Group: g.name,
+	c := claim.Claim{Source: claim.Entries, Kind: claim.Rank, Cause: claim.Late, Ranks: []int{l.Rank}, Together: []int{l.Rank}, Host: -1, Group: g.Name,
 		Parts: []claim.Part{{Stage: l.Place, Size: l.Behind, Charged: l.Behind * int64(l.N)}},
 		Steps: struck, Size: l.Behind, Length: every,
 		Saves: claim.Saving{AtMost: float64(l.Behind) / float64(every)}, P: l.P, Certainty: claim.Strong}
-	if h := s.hostOf(rank); h != "" {
+	if h := s.HostOf(rank); h != "" {
 		c.Hosts = []string{h}
 	}
-	c.Entered = &claim.Entered{Place: l.Place, Desc: g.desc, Stage: at.Stage, Delay: l.Behind, Last: l.N, Points: l.Of,
+	c.Entered = &claim.Entered{Place: l.Place, Desc: g.Desc, Stage: at.Stage, Delay: l.Behind, Last: l.N, Points: l.Of,
 		First: begin, End: end}
 	r.Unawaited = &c
 }
@@ -82,14 +83,14 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	if len(lines) > 0 {
 		recorded = r.Step
 	}
-	d := s.division(recorded)
+	d := s.Division(recorded)
 	if d == nil {
 		return
 	}
-	if d.meeting {
-		s.meeting = d.cut
+	if d.Neighbours {
+		s.meeting = d.Cut
 	}
-	out := delay.Divided(&d.Division, &delay.Run{Peers: d.peers, Hosts: d.hosts}, delay.Options{MinGain: o.MinGain})
+	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {
 			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported)
@@ -124,13 +125,13 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			switch {
 			case s.meeting != nil: // its entries at one place are those of some steps
 			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
-				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e entry) int {
-					i, _ := slices.BinarySearch(steps, s.at(e)-l.Size/2)
+				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e sync.Entry) int {
+					i, _ := slices.BinarySearch(steps, s.At(e)-l.Size/2)
 					return i
 				})
-			case f.Steps.Of < len(d.cut.ends):
+			case f.Steps.Of < len(d.Cut.Ends):
 				// A call that a step may lack: equal distances mean nothing.
-				l.Steps = stepsStruck(struck, rank, len(d.cut.ends), func(e entry) int { return d.cut.step(e, s.at(e)) })
+				l.Steps = stepsStruck(struck, rank, len(d.Cut.Ends), func(e sync.Entry) int { return d.Cut.Step(e, s.At(e)) })
 				if l.Steps.Pattern == claim.Periodic {
 					l.Steps.Pattern, l.Steps.Period = claim.Irregular, 0
 				}
@@ -153,11 +154,11 @@ func (p *Place) charge(l *claim.Claim, cost int64) {
 }
 
 // struck are the entries of late ranks in the steps that a finding struck.
-func (s *strikes) struck(d *division, f *claim.Claim) map[entry]bool {
-	out := map[entry]bool{}
+func (s *strikes) struck(d *sync.Division, f *claim.Claim) map[sync.Entry]bool {
+	out := map[sync.Entry]bool{}
 	for _, p := range f.Parts {
-		for _, e := range slices.Concat(s.places[p.Stage].cohorts...) {
-			if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
+		for _, e := range slices.Concat(s.Places[p.Stage].Cohorts...) {
+			if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.Cut.Step(e, s.At(e))) {
 				out[e] = true
 			}
 		}
@@ -166,7 +167,7 @@ func (s *strikes) struck(d *division, f *claim.Claim) map[entry]bool {
 }
 
 // stepsStruck are the steps, of so many, in which a rank delayed entries.
-func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) claim.Struck {
+func stepsStruck(struck map[sync.Entry]bool, rank, steps int, step func(sync.Entry) int) claim.Struck {
 	hit := make([]bool, steps)
 	for e := range struck {
 		if int(e.Process) == rank {
@@ -177,11 +178,11 @@ func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) c
 }
 
 // lateRank returns the claim about one of the ranks of f, with its part of the cost and how it enters the place where it costs most.
-func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[entry]bool) claim.Claim {
+func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck map[sync.Entry]bool) claim.Claim {
 	out, place := *f, f.Parts[0].Stage
-	out.Source, out.Kind, out.Ranks, out.Host = claim.Entries, claim.Rank, []int{s.ranks[rank].id}, -1
+	out.Source, out.Kind, out.Ranks, out.Host = claim.Entries, claim.Rank, []int{s.Ranks[rank].ID}, -1
 	for _, r := range f.Ranks {
-		out.Together = append(out.Together, s.ranks[r].id)
+		out.Together = append(out.Together, s.Ranks[r].ID)
 	}
 	out.Parts = slices.Clone(f.Parts)
 	for i := range out.Parts {
@@ -191,45 +192,45 @@ func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[ent
 		place = at
 	}
 	t := s.cells[cell{place, rank}]
-	l := &claim.Entered{Place: place, First: beginOf(d, f.Steps.First), End: d.cut.ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
+	l := &claim.Entered{Place: place, First: beginOf(d, f.Steps.First), End: d.Cut.Ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
 	out.Entered = l
 	l.Delay = t.excess / int64(max(1, t.strikes))
 	hits := 0
-	for _, e := range slices.Concat(s.places[place].cohorts...) {
+	for _, e := range slices.Concat(s.Places[place].Cohorts...) {
 		if int(e.Process) != rank {
 			continue
 		}
-		g := s.groups[s.call(e).group]
-		if out.Group, l.Desc = g.name, g.desc; struck[e] {
+		g := s.Groups[s.Call(e).Group]
+		if out.Group, l.Desc = g.Name, g.Desc; struck[e] {
 			hits++
 		}
 	}
 	if hits > 0 {
 		l.Delay = f.Parts[0].Size * int64(f.Steps.Count) / int64(hits)
 	}
-	c := s.clocks[s.domain[rank]]
+	c := s.Clocks[s.Domain[rank]]
 	if c.Host != "" {
 		out.Hosts = []string{c.Host}
 	}
 	// Two clocks that were left as they are may be apart by as much: then the other
 	// rank is late elsewhere.
-	bounded := c.HalfWidth >= 0 && l.Delay >= c.HalfWidth && !(len(s.clocks) == 2 && s.agree && 2*l.Strikes > l.Points)
-	l.Clock = s.even(rank, l.Delay) || len(s.clocks) > 1 && s.places[place].lag > 0 && len(c.Ranks) < 2 && !bounded
+	bounded := c.HalfWidth >= 0 && l.Delay >= c.HalfWidth && !(len(s.Clocks) == 2 && s.Agree && 2*l.Strikes > l.Points)
+	l.Clock = s.even(rank, l.Delay) || len(s.Clocks) > 1 && s.Places[place].Lag > 0 && len(c.Ranks) < 2 && !bounded
 	return out
 }
 
 // begin is when a step began.
-func beginOf(d *division, step int) int64 {
+func beginOf(d *sync.Division, step int) int64 {
 	if step > 0 {
-		return d.cut.ends[step-1]
+		return d.Cut.Ends[step-1]
 	}
-	return d.cut.ends[0]
+	return d.Cut.Ends[0]
 }
 
 // message is the send or receive, before a collective, at which a rank has more than most of own delay.
 func (s *strikes) message(rank int, most int64) (place int, ok bool) {
 	for at, t := range s.cells {
-		if at.rank == rank && s.repeats(at.place) && s.divided(at.place) && (t.excess > most || ok && t.excess == most && at.place < place) {
+		if at.rank == rank && s.Repeats(at.place) && s.IsMessageAt(at.place) && (t.excess > most || ok && t.excess == most && at.place < place) {
 			place, most, ok = at.place, t.excess, true
 		}
 	}

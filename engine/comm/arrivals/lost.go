@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -11,7 +13,7 @@ import (
 // rankStruck is a late rank, and the entries that it and those late with it delayed.
 type rankStruck struct {
 	rank   int
-	struck map[entry]bool
+	struck map[sync.Entry]bool
 }
 
 // lostIn is the stage in which a late rank loses more than half of its time, "" if it
@@ -24,7 +26,7 @@ type rankStruck struct {
 func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
 	for i := range lines {
-		peers[s.byRank[lines[i].rank]] = &lines[i]
+		peers[s.ByRank[lines[i].rank]] = &lines[i]
 	}
 	own := peers[of.rank]
 	if delete(peers, of.rank); own == nil {
@@ -41,10 +43,10 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 	more, longer := make([]int64, len(names)+1), make([]int64, len(names)+1)
 	names, group = append(names, stagename.Residual), append(group, len(names))
 	for _, part := range parts {
-		p := &s.places[part.Stage]
-		work := func(e entry) [][2]int64 { return s.workBefore(e, p.lag) }
-		for _, c := range p.cohorts {
-			if !slices.ContainsFunc(c, func(e entry) bool { return int(e.Process) == of.rank && of.struck[e] }) {
+		p := &s.Places[part.Stage]
+		work := func(e sync.Entry) [][2]int64 { return s.workBefore(e, p.Lag) }
+		for _, c := range p.Cohorts {
+			if !slices.ContainsFunc(c, func(e sync.Entry) bool { return int(e.Process) == of.rank && of.struck[e] }) {
 				continue
 			}
 			in, all := s.beyondPeers(c, work, own, peers)
@@ -77,25 +79,25 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 
 // workBefore returns when a rank works before an entry, as since has it: also before the messages since the collective before it.
 // Of ranks that meet in messages alone it returns all of a step.
-func (s *strikes) workBefore(e entry, lag int8) (spans [][2]int64) {
+func (s *strikes) workBefore(e sync.Entry, lag int8) (spans [][2]int64) {
 	if s.meeting != nil {
-		calls := int32(len(s.ranks[e.Process].calls))
-		step := s.meeting.step(e, s.at(e))
-		same := func(x entry) bool { return x.Call > 0 && x.Call < calls && s.meeting.step(x, s.at(x)) == step }
-		for e.Call > 1 && same(back(e, 1)) {
+		calls := int32(len(s.Ranks[e.Process].Calls))
+		step := s.meeting.Step(e, s.At(e))
+		same := func(x sync.Entry) bool { return x.Call > 0 && x.Call < calls && s.meeting.Step(x, s.At(x)) == step }
+		for e.Call > 1 && same(sync.Back(e, 1)) {
 			e.Call--
 		}
 		for ; same(e); e.Call++ {
-			spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, 0)), s.at(e)})
+			spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, 0)), s.At(e)})
 		}
 		return spans
 	}
-	spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, lag)), s.at(e)})
-	if s.blocks == nil || s.isMessage(s.call(e)) {
+	spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, lag)), s.At(e)})
+	if s.Blocks == nil || s.IsMessage(s.Call(e)) {
 		return spans
 	}
-	for e.Call--; e.Call > 0 && s.isMessage(s.call(e)); e.Call-- {
-		spans = append(spans, [2]int64{s.at(e) - s.work(e, s.lagOf(e, 0)), s.at(e)})
+	for e.Call--; e.Call > 0 && s.IsMessage(s.Call(e)); e.Call-- {
+		spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, 0)), s.At(e)})
 	}
 	return spans
 }
@@ -103,12 +105,12 @@ func (s *strikes) workBefore(e entry, lag int8) (spans [][2]int64) {
 // beyondPeers returns how much longer a rank spends in each stage in the work
 // that leads to its entry than the median of its peers, and last in no stage, and how much longer than theirs the
 // stages that this is in are as a whole; nil where no peer's stages are known.
-func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
+func (s *strikes) beyondPeers(c sync.Cohort, work func(sync.Entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
 	var of [][]int64
 	var lines []*fitted
-	var mine entry
+	var mine sync.Entry
 	for _, e := range c {
-		if s.ranks[e.Process].id == own.rank {
+		if s.Ranks[e.Process].ID == own.rank {
 			mine = e
 		}
 		if l := peers[int(e.Process)]; l != nil && slices.Equal(l.stages, own.stages) {
@@ -128,7 +130,7 @@ func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted
 			}
 		}
 		if len(times) > 0 {
-			longer[k] += own.durations[t*len(own.stages)+k] - median(times)
+			longer[k] += own.durations[t*len(own.stages)+k] - robust.Lower(times)
 		}
 	})
 	for k := range in {
@@ -136,7 +138,7 @@ func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted
 		for i := range of {
 			times = append(times, of[i][k])
 		}
-		in[k] -= median(times)
+		in[k] -= robust.Lower(times)
 	}
 	return in, longer
 }
@@ -144,11 +146,11 @@ func (s *strikes) beyondPeers(c cohort, work func(entry) [][2]int64, own *fitted
 // lineOf fits the timeline of a rank to its entries; nil where there is none, or it
 // does not fit.
 func (s *strikes) lineOf(rank int) *fitted {
-	i := slices.IndexFunc(s.job.timelines, func(l timeline) bool { return s.ranks[rank].id == l.rank })
-	if i < 0 || len(s.job.timelines[i].stages) == 0 || len(s.job.timelines[i].steps) < enough {
+	i := slices.IndexFunc(s.job.timelines, func(l timeline) bool { return s.Ranks[rank].ID == l.rank })
+	if i < 0 || len(s.job.timelines[i].stages) == 0 || len(s.job.timelines[i].steps) < sync.Enough {
 		return nil
 	}
-	f, ok := s.job.timelines[i].recorded(s.offset[rank])
+	f, ok := s.job.timelines[i].recorded(s.Offset[rank])
 	if !ok {
 		if f, ok = s.job.timelines[i].fit(s.anchor, s.visits(rank)); !ok {
 			return nil
@@ -166,11 +168,11 @@ func (s *strikes) layOut(f *fitted, rank int) {
 	S := len(f.stages)
 	f.from = make([]int64, len(f.steps)*S)
 	last := make([]int64, len(f.from)) // call, 0: none
-	for i := range s.ranks[rank].calls {
-		e := nth(rank, i)
-		t, k := f.step(s.at(e)), slices.Index(f.stages, s.kindOf(e).stage)
+	for i := range s.Ranks[rank].Calls {
+		e := sync.Nth(rank, i)
+		t, k := f.step(s.At(e)), slices.Index(f.stages, s.KindOf(e).Stage)
 		if t >= 0 && k >= 0 {
-			last[t*S+k] = max(last[t*S+k], s.at(e))
+			last[t*S+k] = max(last[t*S+k], s.At(e))
 		}
 	}
 	for t := range f.steps {

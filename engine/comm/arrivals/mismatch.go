@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -55,18 +56,18 @@ type Side struct {
 // disagrees, as all after it may be shifted by it. States that differ are compared after all else.
 func (m *strikes) mismatches() (out []Mismatch) {
 	type fault struct {
-		*point
+		*sync.Point
 		Difference
 		at int64
 	}
 	first := map[int32]fault{}
-	for i := range m.points {
-		p := &m.points[i]
+	for i := range m.Points {
+		p := &m.Points[i]
 		d, wrong := m.wrong(p)
-		if !wrong || m.byOrder[p.Group] {
+		if !wrong || m.ByOrder[p.Group] {
 			continue
 		}
-		f, late := fault{p, d, m.enter(p.Entries[0])}, 0
+		f, late := fault{p, d, m.Enter(p.Entries[0])}, 0
 		if d == DifferentStates {
 			late++
 		}
@@ -79,29 +80,29 @@ func (m *strikes) mismatches() (out []Mismatch) {
 		}
 	}
 	for _, f := range first {
-		g := &m.groups[f.Group]
-		out = append(out, Mismatch{Difference: f.Difference, Group: g.name, Desc: g.desc, Seq: f.Number, Sides: m.sides(f.point, f.Difference)})
+		g := &m.Groups[f.Group]
+		out = append(out, Mismatch{Difference: f.Difference, Group: g.Name, Desc: g.Desc, Seq: f.Number, Sides: m.sides(f.Point, f.Difference)})
 	}
 	slices.SortFunc(out, func(a, b Mismatch) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.Seq, b.Seq)) })
 	return out
 }
 
 // wrong is the first thing that is wrong with a point.
-func (m *strikes) wrong(p *point) (Difference, bool) {
+func (m *strikes) wrong(p *sync.Point) (Difference, bool) {
 	if p.Message {
 		return DifferentSizes, m.cut(p)
 	}
 	if d, ok := m.differ(p); ok {
 		return d, true
 	}
-	size := int64(len(m.members[p.Group]) + len(m.absent[p.Group]))
+	size := int64(len(m.Members[p.Group]) + len(m.Absent[p.Group]))
 	seen := int32(-1)
 	for _, e := range p.Entries {
-		if m.call(e).kind == seen {
+		if m.Call(e).Kind == seen {
 			continue
 		}
-		seen = m.call(e).kind
-		switch k := &m.kinds[seen]; {
+		seen = m.Call(e).Kind
+		switch k := &m.Kinds[seen]; {
 		case unfit(k, size):
 			return UnfitSizes, true
 		case ownTypes(k):
@@ -109,34 +110,34 @@ func (m *strikes) wrong(p *point) (Difference, bool) {
 		}
 	}
 	switch {
-	case !m.whole(p):
+	case !m.Whole(p):
 		return 0, false
 	case m.lost(p):
 		return UnfitTotals, true
 	}
-	state := m.call(p.Entries[0]).state
-	return DifferentStates, slices.ContainsFunc(p.Entries, func(e entry) bool { return m.call(e).state != state })
+	state := m.Call(p.Entries[0]).State
+	return DifferentStates, slices.ContainsFunc(p.Entries, func(e sync.Entry) bool { return m.Call(e).State != state })
 }
 
 // differ is the first way in which members of a point disagree. Sizes of a
 // scatter's inputs and a gather's outputs differ by design, and so do those of
 // an all-to-all and of collectives of several lengths.
-func (m *strikes) differ(p *point) (Difference, bool) {
-	a := m.kindOf(p.Entries[0])
+func (m *strikes) differ(p *sync.Point) (Difference, bool) {
+	a := m.KindOf(p.Entries[0])
 	for _, e := range p.Entries[1:] {
-		if m.call(e).kind == m.call(p.Entries[0]).kind {
+		if m.Call(e).Kind == m.Call(p.Entries[0]).Kind {
 			continue
 		}
-		b := m.kindOf(e)
+		b := m.KindOf(e)
 		switch {
-		case a.name != b.name:
+		case a.Name != b.Name:
 			return DifferentOperation, true
-		case a.tensors == nil || b.tensors == nil || a.tensors == b.tensors:
-		case a.uneven():
-		case a.op != nccl.Scatter && !sameSizes(a.tensors.InSizes, b.tensors.InSizes), a.op != nccl.Gather && !sameSizes(a.tensors.OutSizes, b.tensors.OutSizes):
+		case a.Tensors == nil || b.Tensors == nil || a.Tensors == b.Tensors:
+		case a.Uneven():
+		case a.Op != nccl.Scatter && !sameSizes(a.Tensors.InSizes, b.Tensors.InSizes), a.Op != nccl.Gather && !sameSizes(a.Tensors.OutSizes, b.Tensors.OutSizes):
 			return DifferentSizes, true
-		case a.op != nccl.Scatter && a.op != nccl.Broadcast && !slices.Equal(a.tensors.InTypes, b.tensors.InTypes),
-			a.op != nccl.Gather && !slices.Equal(a.tensors.OutTypes, b.tensors.OutTypes):
+		case a.Op != nccl.Scatter && a.Op != nccl.Broadcast && !slices.Equal(a.Tensors.InTypes, b.Tensors.InTypes),
+			a.Op != nccl.Gather && !slices.Equal(a.Tensors.OutTypes, b.Tensors.OutTypes):
 			return DifferentTypes, true
 		}
 	}
@@ -144,44 +145,44 @@ func (m *strikes) differ(p *point) (Difference, bool) {
 }
 
 // cut reports whether a send gives another size than its receive takes.
-func (m *strikes) cut(p *point) bool {
+func (m *strikes) cut(p *sync.Point) bool {
 	if len(p.Entries) != 2 {
 		return false
 	}
-	from, to := m.kindOf(p.Entries[0]).tensors, m.kindOf(p.Entries[1]).tensors // the sender is first
+	from, to := m.KindOf(p.Entries[0]).Tensors, m.KindOf(p.Entries[1]).Tensors // the sender is first
 	return from != nil && to != nil && from.InSizes != nil && to.OutSizes != nil && !sameSizes(from.InSizes, to.OutSizes)
 }
 
 // unfit reports whether a call's output does not fit its input, in the first tensor or in all: an all-reduce
 // gives what it takes.
-func unfit(k *kind, size int64) bool {
-	if t := k.tensors; k.op == nccl.AllReduce && t != nil && len(t.InSizes) > 0 && len(t.OutSizes) > 0 && !k.uneven() {
+func unfit(k *sync.Kind, size int64) bool {
+	if t := k.Tensors; k.Op == nccl.AllReduce && t != nil && len(t.InSizes) > 0 && len(t.OutSizes) > 0 && !k.Uneven() {
 		return size > 0 && !sameSizes(t.InSizes, t.OutSizes)
 	}
-	whole, part, ok := k.divided()
+	whole, part, ok := k.WholeAndPart()
 	return ok && size > 0 && comms.Elements(whole[:1]) != size*comms.Elements(part[:1]) && comms.Elements(whole) != size*comms.Elements(part)
 }
 
 // ownTypes reports whether a call gives another type than it takes.
-func ownTypes(k *kind) bool {
-	t := k.tensors
+func ownTypes(k *sync.Kind) bool {
+	t := k.Tensors
 	if t == nil || len(t.InTypes) == 0 || len(t.OutTypes) == 0 || comms.Elements(t.InSizes) <= 0 || comms.Elements(t.OutSizes) <= 0 {
 		return false
 	}
-	return k.op != nccl.Scatter && k.op != nccl.Gather && k.op != nccl.Broadcast &&
+	return k.Op != nccl.Scatter && k.Op != nccl.Gather && k.Op != nccl.Broadcast &&
 		slices.ContainsFunc(t.InTypes, func(name string) bool { return !slices.Contains(t.OutTypes, name) })
 }
 
 // lost reports whether the members of an all-to-all do not receive in all what
 // they send in all.
-func (m *strikes) lost(p *point) bool {
+func (m *strikes) lost(p *sync.Point) bool {
 	more := int64(0)
 	for _, e := range p.Entries {
-		k := m.kindOf(e)
-		if k.op != nccl.AlltoAll || k.tensors == nil {
+		k := m.KindOf(e)
+		if k.Op != nccl.AlltoAll || k.Tensors == nil {
 			return false
 		}
-		in, out := comms.Elements(k.tensors.InSizes), comms.Elements(k.tensors.OutSizes)
+		in, out := comms.Elements(k.Tensors.InSizes), comms.Elements(k.Tensors.OutSizes)
 		if in < 0 || out < 0 {
 			return false
 		}
@@ -195,24 +196,24 @@ func sameSizes(a, b [][]int64) bool {
 }
 
 // sides divides the members of a point by what they entered.
-func (m *strikes) sides(p *point, d Difference) []Side {
+func (m *strikes) sides(p *sync.Point, d Difference) []Side {
 	var out ordered.List[string, Side]
 	for _, e := range p.Entries {
-		k := m.kindOf(e)
-		s := Side{Op: k.name, State: m.call(e).state, Line: m.lineAt(k)}
-		if k.tensors != nil {
-			s.Sizes, s.Types = fmt.Sprint(k.tensors.InSizes), strings.Join(k.tensors.InTypes, ", ")
-			if k.op == nccl.Recv {
-				s.Sizes = fmt.Sprint(k.tensors.OutSizes)
+		k := m.KindOf(e)
+		s := Side{Op: k.Name, State: m.Call(e).State, Line: m.lineAt(k)}
+		if k.Tensors != nil {
+			s.Sizes, s.Types = fmt.Sprint(k.Tensors.InSizes), strings.Join(k.Tensors.InTypes, ", ")
+			if k.Op == nccl.Recv {
+				s.Sizes = fmt.Sprint(k.Tensors.OutSizes)
 			}
 			if d == UnfitSizes || d == UnfitTotals {
-				s.Sizes += " into " + fmt.Sprint(k.tensors.OutSizes)
+				s.Sizes += " into " + fmt.Sprint(k.Tensors.OutSizes)
 			}
-			if to := strings.Join(k.tensors.OutTypes, ", "); d == DifferentTypes && ownTypes(k) {
+			if to := strings.Join(k.Tensors.OutTypes, ", "); d == DifferentTypes && ownTypes(k) {
 				s.Types += " into " + to
 			}
 		}
-		key := k.name + shapeOf(k)
+		key := k.Name + sync.ShapeOf(k)
 		if d == DifferentStates {
 			key = s.State.String()
 		}
@@ -220,7 +221,7 @@ func (m *strikes) sides(p *point, d Difference) []Side {
 		if first {
 			*of = s
 		}
-		of.Ranks = append(of.Ranks, m.ranks[e.Process].id)
+		of.Ranks = append(of.Ranks, m.Ranks[e.Process].ID)
 	}
 	slices.SortStableFunc(out.All, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
 	return out.All

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -18,11 +19,11 @@ import (
 // which a rank makes other calls than usual are left out. Jobs that send and receive
 // are refused, since a sender does not wait for its receiver.
 func (j *Job) Operators(run string) (*operator.Trace, error) {
-	if len(j.ranks) < 2 {
-		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.ranks))
+	if len(j.Ranks) < 2 {
+		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.Ranks))
 	}
-	s := j.strikes(j.match().align())
-	if s.blocks != nil || slices.Contains(s.silent, true) {
+	s := j.strikes(j.Match().Align())
+	if s.Blocks != nil || slices.Contains(s.Silent, true) {
 		return nil, input.Bad(input.ErrMissing, "entries of sends and receives, between which ranks wait for each other in one direction: sfstat diagnose replays them")
 	}
 	p := &program{strikes: s}
@@ -35,46 +36,46 @@ func (j *Job) Operators(run string) (*operator.Trace, error) {
 // program is the calls that the ranks of a job make in every step.
 type program struct {
 	*strikes
-	placeOf [][]int32   // [rank][call], −1: none that repeats
-	steps   [][][]entry // [step][rank]
+	placeOf [][]int32        // [rank][call], −1: none that repeats
+	steps   [][][]sync.Entry // [step][rank]
 }
 
 // cut divides the calls of every rank into steps, which end at a call that all ranks make together once a
 // step, and keeps those in which all ranks make their usual calls.
 func (p *program) cut() error {
 	var places []int // where all ranks enter together
-	for r := range p.ranks {
-		p.placeOf = append(p.placeOf, slices.Repeat([]int32{-1}, len(p.ranks[r].calls)))
+	for r := range p.Ranks {
+		p.placeOf = append(p.placeOf, slices.Repeat([]int32{-1}, len(p.Ranks[r].Calls)))
 	}
-	for i := range p.places {
-		if !p.repeats(i) {
+	for i := range p.Places {
+		if !p.Repeats(i) {
 			continue
 		}
-		for _, c := range p.places[i].cohorts {
+		for _, c := range p.Places[i].Cohorts {
 			for _, e := range c {
 				p.placeOf[e.Process][e.Call] = int32(i)
 			}
 		}
-		if slices.ContainsFunc(p.places[i].cohorts, func(c cohort) bool { return len(c) == len(p.ranks) }) {
+		if slices.ContainsFunc(p.Places[i].Cohorts, func(c sync.Cohort) bool { return len(c) == len(p.Ranks) }) {
 			places = append(places, i)
 		}
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(len(p.places[b].cohorts), len(p.places[a].cohorts)) })
-	ending, ok := p.stepEnd(places, nil, 0)
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(len(p.Places[b].Cohorts), len(p.Places[a].Cohorts)) })
+	ending, ok := p.StepEnd(places, nil, 0)
 	if !ok {
 		return input.Bad(input.ErrMissing, "entries without a call that all ranks make once a step")
 	}
-	cut := p.strikes.steps(ending, places)
-	all := make([][][]entry, len(cut.ends))
+	cut := p.strikes.Cut(ending, places)
+	all := make([][][]sync.Entry, len(cut.Ends))
 	for t := range all {
-		all[t] = make([][]entry, len(p.ranks))
+		all[t] = make([][]sync.Entry, len(p.Ranks))
 	}
-	usual := make([]string, len(p.ranks))
-	for r := range p.ranks {
+	usual := make([]string, len(p.Ranks))
+	for r := range p.Ranks {
 		count := map[string]int{}
-		for i := range p.ranks[r].calls {
-			e := nth(r, i)
-			if t := cut.step(e, p.at(e)); t >= 0 {
+		for i := range p.Ranks[r].Calls {
+			e := sync.Nth(r, i)
+			if t := cut.Step(e, p.At(e)); t >= 0 {
 				all[t][r] = append(all[t][r], e)
 			}
 		}
@@ -95,14 +96,14 @@ func (p *program) cut() error {
 			p.steps = append(p.steps, step)
 		}
 	}
-	if len(p.steps) < enough {
-		return input.Bad(input.ErrMissing, "%d steps in which all ranks make the same calls, expected %d or more", len(p.steps), enough)
+	if len(p.steps) < sync.Enough {
+		return input.Bad(input.ErrMissing, "%d steps in which all ranks make the same calls, expected %d or more", len(p.steps), sync.Enough)
 	}
 	return nil
 }
 
 // sites are the places of calls as text, to compare; known: all of them repeat.
-func (p *program) sites(calls []entry) (key string, known bool) {
+func (p *program) sites(calls []sync.Entry) (key string, known bool) {
 	known = len(calls) > 0
 	var sites []byte
 	for _, e := range calls {
@@ -124,8 +125,8 @@ func (p *program) trace(run string) (*operator.Trace, error) {
 	for i := range p.steps {
 		t.Steps = append(t.Steps, int64(i))
 	}
-	for r := range p.ranks { // by their numbers
-		t.Ranks = append(t.Ranks, trace.Rank{ID: p.ranks[r].id, Host: p.clocks[p.domain[r]].Host, LocalRank: -1, Role: role[r]})
+	for r := range p.Ranks { // by their numbers
+		t.Ranks = append(t.Ranks, trace.Rank{ID: p.Ranks[r].ID, Host: p.Clocks[p.Domain[r]].Host, LocalRank: -1, Role: role[r]})
 		for i, step := range p.steps {
 			o.step(int32(r), int32(i), step[r])
 		}
@@ -143,13 +144,13 @@ func (p *program) trace(run string) (*operator.Trace, error) {
 // grid arranges the ranks so that those that wait for each other are all ranks, one replica, or the ranks of
 // one stage: the smallest groups are the replicas. Replays know no others.
 func (p *program) grid() (role []trace.Role, layout operator.Layout, err error) {
-	n, stages := len(p.ranks), len(p.ranks)
+	n, stages := len(p.Ranks), len(p.Ranks)
 	groups := map[int32][]int{}
 	for _, calls := range p.steps[0] {
 		for _, e := range calls {
-			g := p.call(e).group
-			groups[g] = p.members[g]
-			stages = min(stages, len(p.members[g]))
+			g := p.Call(e).Group
+			groups[g] = p.Members[g]
+			stages = min(stages, len(p.Members[g]))
 		}
 	}
 	replica, stage, replicas := make([]int, n), make([]int, n), 0
@@ -194,28 +195,28 @@ type operators struct {
 
 // step adds the calls of a step: the work before each, and the wait for the last
 // member of it or, where ranks wait later, for that of one before.
-func (o *operators) step(rank, step int32, calls []entry) {
+func (o *operators) step(rank, step int32, calls []sync.Entry) {
 	o.seq = map[int32]int32{}
 	for i, e := range calls {
-		from, work, lag := o.at(back(e, 1)), o.work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
+		from, work, lag := o.At(sync.Back(e, 1)), o.Work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
 		if lag > 1 && lag <= e.Call {
-			waited := back(e, lag)
-			o.add(rank, step, o.label("wait for ", waited), from, o.at(e)-work-from, o.of[waited.Process][waited.Call])
+			waited := sync.Back(e, lag)
+			o.add(rank, step, o.label("wait for ", waited), from, o.At(e)-work-from, o.Of[waited.Process][waited.Call])
 		}
-		o.add(rank, step, o.label("before ", e), o.at(e)-work, work, -1)
+		o.add(rank, step, o.label("before ", e), o.At(e)-work, work, -1)
 		if o.lagAt(calls[(i+1)%len(calls)]) == 1 { // that of the next step is like that of this
-			o.add(rank, step, o.label("wait for ", e), o.at(e), max(0, o.releaseFor(e)-o.at(e)), o.of[e.Process][e.Call])
+			o.add(rank, step, o.label("wait for ", e), o.At(e), max(0, o.ReleaseFor(e)-o.At(e)), o.Of[e.Process][e.Call])
 		}
 	}
 }
 
 // lagAt is how many calls back a call waits for one.
-func (o *operators) lagAt(e entry) int8 { return o.places[o.placeOf[e.Process][e.Call]].lag }
+func (o *operators) lagAt(e sync.Entry) int8 { return o.Places[o.placeOf[e.Process][e.Call]].Lag }
 
 // label is a call as people name it.
-func (o *operators) label(how string, e entry) string {
-	k := o.kindOf(e)
-	name := how + bare(k.name)
+func (o *operators) label(how string, e sync.Entry) string {
+	k := o.KindOf(e)
+	name := how + bare(k.Name)
 	if line := o.lineAt(k).String(); line != "" {
 		name += " " + line
 	}

@@ -3,6 +3,8 @@ package arrivals
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/sync"
 )
 
 // Point is one synchronisation point: a call of a group, or a send and its
@@ -20,32 +22,32 @@ type Point struct {
 // order of their first entries.
 func (t *strikes) eachPoint(f func(Point)) {
 	type begun struct {
-		*point
+		*sync.Point
 		at int64
 	}
-	all := make([]begun, len(t.points))
-	for i := range t.points {
-		p := &t.points[i]
-		all[i] = begun{p, t.at(slices.MinFunc(p.Entries, func(a, b entry) int { return cmp.Compare(t.at(a), t.at(b)) }))}
+	all := make([]begun, len(t.Points))
+	for i := range t.Points {
+		p := &t.Points[i]
+		all[i] = begun{p, t.At(slices.MinFunc(p.Entries, func(a, b sync.Entry) int { return cmp.Compare(t.At(a), t.At(b)) }))}
 	}
 	slices.SortStableFunc(all, func(a, b begun) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.at, b.at)) })
 	for _, b := range all {
-		f(t.pointOf(int(b.Group), b.point))
+		f(t.pointOf(int(b.Group), b.Point))
 	}
 }
 
-func (t *strikes) pointOf(group int, p *point) Point {
-	out := Point{Group: group, Name: t.groups[group].name, Desc: t.groups[group].desc}
+func (t *strikes) pointOf(group int, p *sync.Point) Point {
+	out := Point{Group: group, Name: t.Groups[group].Name, Desc: t.Groups[group].Desc}
 	entered := make(map[int]bool, len(p.Entries))
 	for _, e := range p.Entries {
-		out.Ranks = append(out.Ranks, t.ranks[e.Process].id)
-		out.Enter = append(out.Enter, t.at(e))
+		out.Ranks = append(out.Ranks, t.Ranks[e.Process].ID)
+		out.Enter = append(out.Enter, t.At(e))
 		entered[int(e.Process)] = true
 	}
-	if !t.whole(p) && !p.Message {
-		for _, r := range t.members[group] {
+	if !t.Whole(p) && !p.Message {
+		for _, r := range t.Members[group] {
 			if !entered[r] {
-				out.Absent = append(out.Absent, t.ranks[r].id)
+				out.Absent = append(out.Absent, t.Ranks[r].ID)
 			}
 		}
 	}

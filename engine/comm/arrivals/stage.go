@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -37,18 +39,14 @@ const (
 // their steps.
 func (j *Job) AddWindow(w *trace.Window) {
 	for _, c := range w.Arrivals {
-		j.prepare()
-		a := j.adding(c)
-		for p := range c.Processes {
-			j.extend(a.process(p))
-		}
+		j.Extend(c)
 	}
-	if j.hosts == nil {
-		j.hosts, j.locals, j.timelineOf = map[int]string{}, map[int]int{}, map[int]int{}
+	if j.Hosts == nil {
+		j.Hosts, j.Locals, j.timelineOf = map[int]string{}, map[int]int{}, map[int]int{}
 	}
 	for at, r := range w.Ranks {
 		if r.Host != "" {
-			j.hosts[r.ID], j.locals[r.ID] = r.Host, r.LocalRank
+			j.Hosts[r.ID], j.Locals[r.ID] = r.Host, r.LocalRank
 		}
 		i, ok := j.timelineOf[r.ID]
 		if !ok && len(j.timelines) >= timelineRanks && j.timed >= timelineValues {
@@ -133,8 +131,8 @@ type fitted struct {
 // contains most of the waiting for it, over all timelines. An entry at the edge of a
 // stage is weak evidence, but a long wait cannot lie in a short stage.
 func (s *strikes) placed() (stages []string, lines []fitted) {
-	stages = make([]string, len(s.places))
-	votes := make([]map[string]int64, len(s.places))
+	stages = make([]string, len(s.Places))
+	votes := make([]map[string]int64, len(s.Places))
 	var visited [][][]visit
 	lines, visited = s.aligned()
 	for i := range lines {
@@ -161,7 +159,7 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 		}
 	}
 	for at := range stages {
-		if recorded := s.kindOf(s.places[at].cohorts[0][0]).stage; recorded != "" {
+		if recorded := s.KindOf(s.Places[at].Cohorts[0][0]).Stage; recorded != "" {
 			stages[at] = recorded
 		} else {
 			s.byFrames(stages, at)
@@ -178,11 +176,11 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 	var of [][][]visit
 	for i := range s.job.timelines[:min(timelineRanks, len(s.job.timelines))] {
 		l := &s.job.timelines[i]
-		r, ok := s.byRank[l.rank]
-		if !ok || len(l.stages) == 0 || len(l.steps) < enough {
+		r, ok := s.ByRank[l.rank]
+		if !ok || len(l.stages) == 0 || len(l.steps) < sync.Enough {
 			continue
 		}
-		if f, ok := l.recorded(s.offset[r]); ok {
+		if f, ok := l.recorded(s.Offset[r]); ok {
 			lines, visited = append(lines, f), append(visited, s.visits(r))
 			continue
 		}
@@ -200,7 +198,7 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 // byFrames gives a place the only stage that is of the phase which its frames
 // name.
 func (s *strikes) byFrames(stages []string, at int) {
-	phase := s.lineAt(s.kindOf(s.places[at].cohorts[0][0])).Phase
+	phase := s.lineAt(s.KindOf(s.Places[at].Cohorts[0][0])).Phase
 	if phase == PhaseUnknown || len(s.job.timelines) == 0 {
 		return
 	}
@@ -233,12 +231,12 @@ func (v visit) inside() int64 {
 
 // visits are a rank's, by place, in the order of time.
 func (s *strikes) visits(rank int) [][]visit {
-	out := make([][]visit, len(s.places))
-	for i := range s.places {
-		for _, c := range s.places[i].cohorts {
+	out := make([][]visit, len(s.Places))
+	for i := range s.Places {
+		for _, c := range s.Places[i].Cohorts {
 			for _, e := range c {
 				if int(e.Process) == rank {
-					out[i] = append(out[i], visit{s.at(e), max(s.at(e), s.release[s.of[e.Process][e.Call]])})
+					out[i] = append(out[i], visit{s.At(e), max(s.At(e), s.Release[s.Of[e.Process][e.Call]])})
 				}
 			}
 		}
@@ -260,9 +258,9 @@ const candidates = 12
 // Among the closest it takes the one in which calls lie in the stages that their frames
 // name, and each wait lies within one stage, on all ranks together.
 func (s *strikes) anchored(of []*timeline, visited [][][]visit) (best *anchor) {
-	phases := make([]Phase, len(s.places))
+	phases := make([]Phase, len(s.Places))
 	for at := range phases {
-		phases[at] = s.lineAt(s.kindOf(s.places[at].cohorts[0][0])).Phase
+		phases[at] = s.lineAt(s.KindOf(s.Places[at].Cohorts[0][0])).Phase
 	}
 	var order []anchor
 	scores := map[anchor]float64{}
@@ -291,7 +289,7 @@ func (l *timeline) anchors(visited [][]visit, phases []Phase) (out []anchor) {
 	ends := l.ends()
 	var close []match
 	for at, of := range visited {
-		if len(of) < enough || len(of) > T*5/4+2 || len(of)*4 < min(T, 4*enough) {
+		if len(of) < sync.Enough || len(of) > T*5/4+2 || len(of)*4 < min(T, 4*sync.Enough) {
 			continue
 		}
 		for k, name := range l.stages {
@@ -420,12 +418,12 @@ func follow(of []visit, ends []int64, every, steps int) match {
 			if t < 1 || t >= steps {
 				continue
 			}
-			off = append(off, abs((of[i].release-of[i-1].release)-(ends[t*every]-ends[(t-1)*every])))
+			off = append(off, absolute((of[i].release-of[i-1].release)-(ends[t*every]-ends[(t-1)*every])))
 		}
-		if len(off) < enough-1 || len(off)*2 < min(len(of), steps)-1 {
+		if len(off) < sync.Enough-1 || len(off)*2 < min(len(of), steps)-1 {
 			continue
 		}
-		if e := median(off); e < best.error {
+		if e := robust.Lower(off); e < best.error {
 			best = match{anchor{shift: shift}, e}
 		}
 	}

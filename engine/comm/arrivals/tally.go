@@ -5,19 +5,20 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // strikes are own delays of ranks at places.
 type strikes struct {
-	*timed
+	*sync.Waits
 	job   *Job
 	sigma []float64 // [place] robust standard deviation of own delays
 	cells map[cell]*tally
 	// anchor of timelines that do not say when their steps began; nil: none
 	anchor *anchor
 	// meeting are the steps of ranks that meet in messages to their neighbours alone; nil: they do not.
-	meeting *cutting
+	meeting *sync.Cut
 }
 
 type cell struct{ place, rank int }
@@ -33,26 +34,26 @@ type tally struct {
 // beyond is the own delay, in robust standard deviations, that counts as a strike.
 const beyond = 3
 
-func (j *Job) strikes(t *timed) *strikes {
-	return &strikes{timed: t, job: j, sigma: make([]float64, len(t.places)), cells: map[cell]*tally{}}
+func (j *Job) strikes(t *sync.Waits) *strikes {
+	return &strikes{Waits: t, job: j, sigma: make([]float64, len(t.Places)), cells: map[cell]*tally{}}
 }
 
 // tally compares all entries of a place.
 func (s *strikes) tally(at int) {
-	of := make([]*tally, len(s.ranks))
-	s.eachWork(&s.places[at], func(e entry, _, own int64) {
+	of := make([]*tally, len(s.Ranks))
+	s.EachWork(&s.Places[at], func(e sync.Entry, _, own int64) {
 		if of[e.Process] == nil {
 			of[e.Process] = &tally{}
 			s.cells[cell{at, int(e.Process)}] = of[e.Process]
 		}
 		of[e.Process].own = append(of[e.Process].own, own)
 	})
-	for _, c := range s.places[at].cohorts {
-		of[slices.MaxFunc(c, func(a, b entry) int { return cmp.Compare(s.at(a), s.at(b)) }).Process].last++
+	for _, c := range s.Places[at].Cohorts {
+		of[slices.MaxFunc(c, func(a, b sync.Entry) int { return cmp.Compare(s.At(a), s.At(b)) }).Process].last++
 	}
 	of = slices.DeleteFunc(of, func(t *tally) bool { return t == nil })
 	s.sigma[at] = spread(of)
-	limit := int64(math.Max(beyond*s.sigma[at], leastLimit))
+	limit := int64(math.Max(beyond*s.sigma[at], sync.LeastDelay))
 	for _, t := range of {
 		for _, x := range t.own {
 			if x > limit {
@@ -69,15 +70,17 @@ func spread(of []*tally) float64 {
 	var within, all []int64
 	for _, c := range of {
 		x := slices.Clone(c.own)
-		mid := median(x)
-		if len(x) < enough {
+		mid := robust.Lower(x)
+		if len(x) < sync.Enough {
 			mid = 0
 		}
 		for i := range x {
-			x[i] = abs(x[i] - mid)
+			x[i] = absolute(x[i] - mid)
 		}
-		within = append(within, median(x))
+		within = append(within, robust.Lower(x))
 		all = append(all, x...)
 	}
-	return robust.SigmaOfMAD * float64(max(median(within), median(all)))
+	return robust.SigmaOfMAD * float64(max(robust.Lower(within), robust.Lower(all)))
 }
+
+func absolute(x int64) int64 { return max(x, -x) }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -26,7 +28,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 		l := &lines[i]
 		tails, slack := s.tails(l, proceeds)
 		for k, t := range tails {
-			if t.steps < enough {
+			if t.steps < sync.Enough {
 				continue
 			}
 			name := stagename.Residual
@@ -37,7 +39,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 		}
 	}
 	for stage, times := range of {
-		out = append(out, Transfer{stage, median(times)})
+		out = append(out, Transfer{stage, robust.Lower(times)})
 	}
 	slices.SortFunc(out, func(a, b Transfer) int { return strings.Compare(a.Stage, b.Stage) })
 	return out
@@ -54,7 +56,7 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 	S := len(l.stages)
 	tails = make([]ending, S+1)
 	after := make([][]int64, S) // first entry after the beginning of the stage
-	calls := s.calls(s.byRank[l.rank])
+	calls := s.calls(s.ByRank[l.rank])
 	for t := range l.steps {
 		end := l.begin[t]
 		for k := range S {
@@ -94,10 +96,10 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 	}
 	slack = -1
 	for k := range after {
-		if len(after[k]) < enough {
+		if len(after[k]) < sync.Enough {
 			continue
 		}
-		if early := quantile(after[k], 1, 20); slack < 0 || early < slack {
+		if early := robust.Select(after[k], (len(after[k])-1)/20); slack < 0 || early < slack {
 			slack = early
 		}
 	}
@@ -113,7 +115,7 @@ func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
 		if !l.exact {
 			continue
 		}
-		calls := s.calls(s.byRank[l.rank])
+		calls := s.calls(s.ByRank[l.rank])
 		for k, c := range calls {
 			next, _ := slices.BinarySearch(l.begin, c.enter+1)
 			if next == len(l.begin) {
@@ -123,8 +125,8 @@ func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
 			if k+1 < len(calls) {
 				until = min(until, calls[k+1].enter)
 			}
-			if e := (entry{Process: int32(s.byRank[l.rank]), Call: int32(k)}); s.isReceive(e) && s.call(e).held > 0 {
-				until = min(until, c.enter+s.call(e).held)
+			if e := (sync.Entry{Process: int32(s.ByRank[l.rank]), Call: int32(k)}); s.IsReceive(e) && s.Call(e).Held > 0 {
+				until = min(until, c.enter+s.Call(e).Held)
 			}
 			if have, ok := out[c.point]; !ok || until < have {
 				out[c.point] = until
@@ -142,10 +144,10 @@ type timedCall struct {
 
 // calls are those of a rank, in the order of time.
 func (s *strikes) calls(rank int) []timedCall {
-	out := make([]timedCall, len(s.ranks[rank].calls))
+	out := make([]timedCall, len(s.Ranks[rank].Calls))
 	for i := range out {
-		e, p := nth(rank, i), s.of[rank][i]
-		out[i] = timedCall{visit{s.at(e), max(s.at(e), s.release[p])}, p}
+		e, p := sync.Nth(rank, i), s.Of[rank][i]
+		out[i] = timedCall{visit{s.At(e), max(s.At(e), s.Release[p])}, p}
 	}
 	return out
 }

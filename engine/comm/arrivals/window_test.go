@@ -76,23 +76,6 @@ func TestWindowsDoNotHang(t *testing.T) {
 	}
 }
 
-// The latest calls stay, however long a job is.
-func TestArrivalsAreBounded(t *testing.T) {
-	var j Job
-	j.prepare()
-	for i := range int64(3) {
-		r := rank{id: 0, lost: 1}
-		for k := range int64(mostCalls) {
-			r.calls = append(r.calls, call{enter: 1 + i*mostCalls + k})
-		}
-		j.extend(r)
-	}
-	got := &j.ranks[0]
-	if len(got.calls) != mostCalls || got.calls[0].enter != 1+2*mostCalls || got.lost != 3+2*mostCalls {
-		t.Errorf("%d calls from %d on, %d lost", len(got.calls), got.calls[0].enter, got.lost)
-	}
-}
-
 // TestRestOfAWindow: the rest of a window, whose beginning is not recorded by itself, goes on where the steps before it
 // end: by the wall time, or the stages; what begins later does not.
 func TestRestOfAWindow(t *testing.T) {

@@ -1,10 +1,10 @@
-package arrivals
+package sync
 
 // together are sets of ranks: of each a lower one that is in its set, the first of them itself.
-type together []int
+type Sets []int
 
-func newTogether(ranks int) together {
-	t := make(together, ranks)
+func NewSets(ranks int) Sets {
+	t := make(Sets, ranks)
 	for r := range t {
 		t[r] = r
 	}
@@ -12,7 +12,7 @@ func newTogether(ranks int) together {
 }
 
 // first of the set of a rank.
-func (t together) first(r int) int {
+func (t Sets) First(r int) int {
 	for t[r] != r {
 		r = t[r]
 	}
@@ -20,7 +20,7 @@ func (t together) first(r int) int {
 }
 
 // join makes the sets of two ranks one.
-func (t together) join(a, b int) {
-	a, b = t.first(a), t.first(b)
+func (t Sets) Join(a, b int) {
+	a, b = t.First(a), t.First(b)
 	t[max(a, b)] = min(a, b)
 }

@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"cmp"
@@ -14,13 +14,13 @@ import (
 // takes it. The work before a call of the program, without what the rank waited, is a piece of a
 // step: what sets of ranks wait for on the way is taken off like that. Calls that all ranks wait for
 // are its points.
-type division struct {
+type Division struct {
 	points.Division
-	cut     *cutting
-	at      []int // [point] its place
-	peers   []int // [rank] of those who do the same work; nil: all do
-	hosts   []int // [rank] −1: not known
-	meeting bool  // ranks meet in messages to their neighbours alone, and a step is one piece
+	Cut        *Cut
+	at         []int // [point] its place
+	PeersOf    []int // [rank] of those who do the same work; nil: all do
+	HostsOf    []int // [rank] −1: not known
+	Neighbours bool  // ranks meet in messages to their neighbours alone, and a step is one piece
 }
 
 // fewest is in how many steps a call must be made for its ranks to be judged by it.
@@ -33,22 +33,22 @@ const differs = 0.05
 // division divides the repeating calls of a job; nil where no call is made once a step. recorded is the
 // length of a step, ns, as a recorder has it; 0: not known. Time is
 // O(calls · log calls), memory 40 bytes for each place, step and rank.
-func (t *timed) division(recorded int64) *division {
-	if d := t.neighbours(t.repeating()); d != nil {
+func (t *Waits) Division(recorded int64) *Division {
+	if d := t.neighbours(t.Repeating()); d != nil {
 		return d
 	}
-	places := slices.DeleteFunc(t.repeating(), t.divided)
+	places := slices.DeleteFunc(t.Repeating(), t.IsMessageAt)
 	waited := t.waitedFor(places)
-	at, ok := t.stepEnd(places, waited, recorded)
+	at, ok := t.StepEnd(places, waited, recorded)
 	if !ok {
 		return nil
 	}
-	d := &division{cut: t.steps(at, places)}
-	d.Ranks = len(t.ranks)
+	d := &Division{Cut: t.Cut(at, places)}
+	d.Ranks = len(t.Ranks)
 	places = slices.DeleteFunc(places, func(i int) bool {
 		in := make(map[int]bool) // the steps in which its calls are entered
-		for _, c := range t.places[i].cohorts {
-			in[d.cut.step(c[0], t.at(c[0]))] = true
+		for _, c := range t.Places[i].Cohorts {
+			in[d.Cut.Step(c[0], t.At(c[0]))] = true
 		}
 		return len(in) < fewest
 	})
@@ -59,19 +59,19 @@ func (t *timed) division(recorded int64) *division {
 }
 
 // waitedFor are the places whose calls are waited for before later ones, and by how many ranks.
-func (t *timed) waitedFor(places []int) map[int]int {
+func (t *Waits) waitedFor(places []int) map[int]int {
 	at, out := t.placesOf(places), map[int]int{}
 	for _, i := range places {
-		sample, votes := t.sample(t.places[i].cohorts), map[int32]int{}
+		sample, votes := t.Sample(t.Places[i].Cohorts), map[int32]int{}
 		for _, c := range sample {
 			e := c[0]
-			if lag := t.lagOf(e, t.places[i].lag); lag > 0 && int32(lag) <= e.Call {
-				votes[at[t.of[e.Process][e.Call-int32(lag)]]]++
+			if lag := t.LagOf(e, t.Places[i].Lag); lag > 0 && int32(lag) <= e.Call {
+				votes[at[t.Of[e.Process][e.Call-int32(lag)]]]++
 			}
 		}
 		for q, n := range votes {
 			if q >= 0 && 2*n > len(sample) {
-				out[int(q)] = len(t.places[q].cohorts[0])
+				out[int(q)] = len(t.Places[q].Cohorts[0])
 			}
 		}
 	}
@@ -80,28 +80,28 @@ func (t *timed) waitedFor(places []int) map[int]int {
 
 // stepEnd is the place whose calls end the steps: one that is entered once a step, waited for if there
 // is such a one. Where ranks synchronise in some steps only, these are longer than those recorded.
-func (t *timed) stepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
-	v := t.visiting(places)
-	list := v.steady(func(one turns) bool { return one.every*4 < recorded*5 })
+func (t *Waits) StepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
+	v := t.Visits(places)
+	list := v.Steady(func(one Turns) bool { return one.Every*4 < recorded*5 })
 	if len(list) == 0 {
-		list = v.steady(func(turns) bool { return true })
+		list = v.Steady(func(Turns) bool { return true })
 	}
 	if len(list) == 0 {
 		return 0, false
 	}
 	best := list[0]
 	for _, one := range list[1:] { // of those that hardly a step lacks, one that is waited for
-		if n, than := len(one.ends), len(best.ends); n*20 >= than*21 || n*20 >= than*19 && waited[one.place] > waited[best.place] {
+		if n, than := len(one.Ends), len(best.Ends); n*20 >= than*21 || n*20 >= than*19 && waited[one.Place] > waited[best.Place] {
 			best = one
 		}
 	}
-	return best.place, true
+	return best.Place, true
 }
 
 // cutting says in which step each call of each rank is.
-type cutting struct {
+type Cut struct {
 	place int
-	ends  []int64     // [step] when half of the ranks had entered the call that ends it
+	Ends  []int64     // [step] when half of the ranks had entered the call that ends it
 	of    [][]stepEnd // [rank] in the order of its calls
 }
 
@@ -109,20 +109,20 @@ type stepEnd struct{ call, step int32 }
 
 // steps cuts the calls of all ranks at those of a place, and of ranks that make none at those
 // collectives of the places that they make once a step next to its end.
-func (t *timed) steps(place int, places []int) *cutting {
-	c := &cutting{place: place, of: make([][]stepEnd, len(t.ranks))}
+func (t *Waits) Cut(place int, places []int) *Cut {
+	c := &Cut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	by := map[int32][]int64{}
-	for _, k := range t.places[place].cohorts {
-		g := t.call(k[0]).group
-		by[g] = append(by[g], t.middle(k))
+	for _, k := range t.Places[place].Cohorts {
+		g := t.Call(k[0]).Group
+		by[g] = append(by[g], t.Middle(k))
 	}
 	for _, times := range by {
-		if slices.Sort(times); len(times) > len(c.ends) || len(times) == len(c.ends) && times[0] < c.ends[0] {
-			c.ends = times
+		if slices.Sort(times); len(times) > len(c.Ends) || len(times) == len(c.Ends) && times[0] < c.Ends[0] {
+			c.Ends = times
 		}
 	}
-	for _, k := range t.places[place].cohorts {
-		step := nearestOf(c.ends, t.middle(k))
+	for _, k := range t.Places[place].Cohorts {
+		step := nearestOf(c.Ends, t.Middle(k))
 		for _, e := range k {
 			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
@@ -134,22 +134,22 @@ func (t *timed) steps(place int, places []int) *cutting {
 	return c
 }
 
-func (t *timed) cutOthers(c *cutting, places []int) {
+func (t *Waits) cutOthers(c *Cut, places []int) {
 	off := map[int]int64{} // of the calls of a place from the nearest end, median
 	for _, i := range places {
-		all := t.places[i].cohorts
-		if i == c.place || t.isMessage(t.call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
+		all := t.Places[i].Cohorts
+		if i == c.place || t.IsMessage(t.Call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
 			continue
 		}
 		n, x := 0, []int64(nil)
 		for _, k := range all {
-			at := t.middle(k)
-			x = append(x, abs(at-c.ends[nearestOf(c.ends, at)]))
-			if t.call(k[0]).group == t.call(all[0][0]).group {
+			at := t.Middle(k)
+			x = append(x, abs(at-c.Ends[nearestOf(c.Ends, at)]))
+			if t.Call(k[0]).Group == t.Call(all[0][0]).Group {
 				n++
 			}
 		}
-		if n*20 >= len(c.ends)*19 && n*19 <= len(c.ends)*20 {
+		if n*20 >= len(c.Ends)*19 && n*19 <= len(c.Ends)*20 {
 			off[i] = median(x)
 		}
 	}
@@ -160,8 +160,8 @@ func (t *timed) cutOthers(c *cutting, places []int) {
 		for r, of := range c.of {
 			cut[r] = len(of) > 0
 		}
-		for _, k := range t.places[i].cohorts {
-			step := nearestOf(c.ends, t.middle(k))
+		for _, k := range t.Places[i].Cohorts {
+			step := nearestOf(c.Ends, t.Middle(k))
 			for _, e := range k {
 				if !cut[e.Process] {
 					c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
@@ -173,7 +173,7 @@ func (t *timed) cutOthers(c *cutting, places []int) {
 
 // step of an entry is the one that its rank's next call at the end of one ends; of a rank that makes
 // none the one that ends next; −1: none does.
-func (c *cutting) step(e entry, at int64) int {
+func (c *Cut) Step(e Entry, at int64) int {
 	if of := c.of[e.Process]; len(of) > 0 {
 		i, _ := slices.BinarySearchFunc(of, e.Call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
 		if i == len(of) {
@@ -181,18 +181,18 @@ func (c *cutting) step(e entry, at int64) int {
 		}
 		return int(of[i].step)
 	}
-	i, _ := slices.BinarySearch(c.ends, at)
-	if i == len(c.ends) {
+	i, _ := slices.BinarySearch(c.Ends, at)
+	if i == len(c.Ends) {
 		return -1
 	}
 	return i
 }
 
 // middle is when half of the members had entered.
-func (t *timed) middle(c cohort) int64 { return middleOf(c, t.at) }
+func (t *Waits) Middle(c Cohort) int64 { return middleOf(c, t.At) }
 
 // middleOf is the median of what f says of entries.
-func middleOf(c cohort, f func(entry) int64) int64 {
+func middleOf(c Cohort, f func(Entry) int64) int64 {
 	x := make([]int64, len(c))
 	for i, e := range c {
 		x[i] = f(e)
@@ -211,26 +211,26 @@ func nearestOf(sorted []int64, x int64) int {
 
 // layOut puts the pieces and points of a step in the order in which the calls are made. Pieces behind
 // the last point lead to the first one of the next step.
-func (d *division) layOut(s *timed, places []int, waited map[int]int) {
+func (d *Division) layOut(s *Waits, places []int, waited map[int]int) {
 	into := make(map[int]int64, len(places)) // how long before the end of its step a call is, median
 	for _, i := range places {
 		var x []int64
-		for _, c := range s.places[i].cohorts {
-			at := s.middle(c)
-			if t := d.cut.step(c[0], at); t >= 0 {
-				x = append(x, at-d.cut.ends[t])
+		for _, c := range s.Places[i].Cohorts {
+			at := s.Middle(c)
+			if t := d.Cut.Step(c[0], at); t >= 0 {
+				x = append(x, at-d.Cut.Ends[t])
 			}
 		}
 		into[i] = median(x)
 	}
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(into[a], into[b]) })
-	if i := slices.Index(places, d.cut.place); i >= 0 {
-		places = append(slices.Delete(places, i, i+1), d.cut.place)
+	if i := slices.Index(places, d.Cut.place); i >= 0 {
+		places = append(slices.Delete(places, i, i+1), d.Cut.place)
 	}
-	for i := range s.places {
+	for i := range s.Places {
 		stage := points.Stage{}
-		if all := s.places[i].cohorts; len(all) > 0 { // of the ranks that are judged
-			stage.Name = s.kindOf(all[0][0]).name
+		if all := s.Places[i].Cohorts; len(all) > 0 { // of the ranks that are judged
+			stage.Name = s.KindOf(all[0][0]).Name
 		}
 		d.Stages = append(d.Stages, stage)
 	}
@@ -268,18 +268,18 @@ func (d *division) layOut(s *timed, places []int, waited map[int]int) {
 }
 
 // setsAt are the ranks that enter calls of a place together.
-func (t *timed) setsAt(place int) [][]int {
-	of, takes := newTogether(len(t.ranks)), make([]bool, len(t.ranks))
-	for _, c := range t.places[place].cohorts {
+func (t *Waits) setsAt(place int) [][]int {
+	of, takes := NewSets(len(t.Ranks)), make([]bool, len(t.Ranks))
+	for _, c := range t.Places[place].Cohorts {
 		for _, e := range c {
 			takes[e.Process] = true
-			of.join(int(c[0].Process), int(e.Process))
+			of.Join(int(c[0].Process), int(e.Process))
 		}
 	}
 	var sets ordered.List[int, []int]
 	for r := range of {
 		if takes[r] {
-			set, _ := sets.Of(of.first(r))
+			set, _ := sets.Of(of.First(r))
 			*set = append(*set, r)
 		}
 	}
@@ -288,8 +288,8 @@ func (t *timed) setsAt(place int) [][]int {
 
 // fill takes the works of all ranks. Where some of those who make a call lack it in a step, which is at
 // the edges of what rings hold, they have the median of the others.
-func (d *division) fill(s *timed) {
-	T, R := len(d.cut.ends), d.Ranks
+func (d *Division) fill(s *Waits) {
+	T, R := len(d.Cut.Ends), d.Ranks
 	tails := slices.ContainsFunc(d.Pieces, func(p points.Piece) bool { return p.Tail })
 	for t := range T {
 		d.Head, d.Tail = append(d.Head, t), append(d.Tail, -1)
@@ -307,8 +307,8 @@ func (d *division) fill(s *timed) {
 			later = 1
 		}
 		work, seen := make([]int64, d.Intervals*R), make([]bool, d.Intervals*R)
-		s.eachWork(&s.places[piece.Stage], func(e entry, w, _ int64) {
-			if t := d.cut.step(e, s.at(e)); t >= 0 {
+		s.EachWork(&s.Places[piece.Stage], func(e Entry, w, _ int64) {
+			if t := d.Cut.Step(e, s.At(e)); t >= 0 {
 				i := (t+later)*R + int(e.Process)
 				work[i] += w
 				seen[i] = true
@@ -319,14 +319,14 @@ func (d *division) fill(s *timed) {
 	released := slices.Repeat([]int64{math.MinInt64}, T) // of the last point
 	for p, place := range d.at {
 		spent := make([]int64, d.Intervals*R)
-		for _, e := range slices.Concat(s.places[place].cohorts...) {
-			t := d.cut.step(e, s.at(e))
+		for _, e := range slices.Concat(s.Places[place].Cohorts...) {
+			t := d.Cut.Step(e, s.At(e))
 			if t < 0 {
 				continue
 			}
-			spent[t*R+int(e.Process)] += max(0, s.releaseFor(e)-s.at(e))
+			spent[t*R+int(e.Process)] += max(0, s.ReleaseFor(e)-s.At(e))
 			if p == len(d.at)-1 {
-				released[t] = max(released[t], s.at(e))
+				released[t] = max(released[t], s.At(e))
 			}
 		}
 		d.Spent, d.After = append(d.Spent, spent), append(d.After, make([]int64, d.Intervals))
@@ -374,9 +374,9 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 
 // compare says which ranks do the same work: all that make a call, but for sets that enter it
 // together and differ in the work before it.
-func (d *division) compare(s *timed) {
+func (d *Division) compare(s *Waits) {
 	of := make([][]byte, d.Ranks)
-	step := float64(period(d.cut.ends))
+	step := float64(Period(d.Cut.Ends))
 	for k, piece := range d.Pieces {
 		sets := s.setsAt(piece.Stage)
 		least, most := math.Inf(1), math.Inf(-1)
@@ -410,12 +410,12 @@ func (d *division) compare(s *timed) {
 	for r, key := range of {
 		set, _ := index.Of(string(key))
 		host := -1
-		if h := s.hostOf(r); h != "" {
+		if h := s.HostOf(r); h != "" {
 			host, _ = hosts.Of(h)
 		}
-		d.peers, d.hosts = append(d.peers, set), append(d.hosts, host)
+		d.PeersOf, d.HostsOf = append(d.PeersOf, set), append(d.HostsOf, host)
 	}
 	if len(index) == 1 {
-		d.peers = nil
+		d.PeersOf = nil
 	}
 }

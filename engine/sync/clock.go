@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"cmp"
@@ -22,41 +22,41 @@ type Clock struct {
 const rounds = 5
 
 // align aligns the clocks and learns the blocking calls.
-func (m *matching) align() *timed {
+func (m *Matching) Align() *Waits {
 	t := m.aligned()
-	if slices.ContainsFunc(t.places, func(p place) bool { return p.mixed }) && t.blocks == nil {
+	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
 		t.waits = t.lags()
 	}
 	return t
 }
 
-func (m *matching) aligned() *timed {
-	t := &timed{matching: m, offset: make([]int64, len(m.ranks)), times: make([][]int64, len(m.ranks)), domain: make([]int, len(m.ranks))}
-	for r := range m.ranks {
-		t.times[r] = make([]int64, len(m.ranks[r].calls))
+func (m *Matching) aligned() *Waits {
+	t := &Waits{Matching: m, Offset: make([]int64, len(m.Ranks)), times: make([][]int64, len(m.Ranks)), Domain: make([]int, len(m.Ranks))}
+	for r := range m.Ranks {
+		t.times[r] = make([]int64, len(m.Ranks[r].Calls))
 		t.shift(r, 0)
 	}
-	t.places = m.places()
-	for i := range t.places {
-		t.most = max(t.most, len(t.places[i].cohorts))
+	t.Places = m.places()
+	for i := range t.Places {
+		t.most = max(t.most, len(t.Places[i].Cohorts))
 	}
-	t.divide(m.hostOf)
+	t.shareClocks(m.HostOf)
 	if t.apartWithinHosts() {
-		t.divide(t.machineOf)
-		if t.begin(); t.agree {
-			t.divide(m.hostOf)
+		t.shareClocks(t.machineOf)
+		if t.begin(); t.Agree {
+			t.shareClocks(m.HostOf)
 		}
 	}
-	if len(t.clocks) > 1 {
+	if len(t.Clocks) > 1 {
 		t.begin()
 	}
 	for range rounds {
 		t.learn()
-		if len(t.clocks) < 2 {
+		if len(t.Clocks) < 2 {
 			return t
 		}
-		before := slices.Clone(t.offset)
-		if t.refine(); slices.Equal(before, t.offset) { // further rounds find the same
+		before := slices.Clone(t.Offset)
+		if t.refine(); slices.Equal(before, t.Offset) { // further rounds find the same
 			return t
 		}
 	}
@@ -64,12 +64,12 @@ func (m *matching) aligned() *timed {
 	return t
 }
 
-func (m *matching) hostOf(r int) string { return cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id]) }
+func (m *Matching) HostOf(r int) string { return cmp.Or(m.Ranks[r].Host, m.Hosts[m.Ranks[r].ID]) }
 
 // machineOf returns the host of a rank whose recorder numbered all its ranks apart, else "": containers that have
 // their name from one image number theirs alike.
-func (m *matching) machineOf(r int) string {
-	host := m.hosts[m.ranks[r].id]
+func (m *Matching) machineOf(r int) string {
+	host := m.Hosts[m.Ranks[r].ID]
 	if host == "" {
 		return ""
 	}
@@ -89,11 +89,11 @@ func (j *Program) numbered() map[string]bool {
 		local int
 	}
 	out, taken := map[string]bool{}, map[place]bool{}
-	for id, host := range j.hosts {
+	for id, host := range j.Hosts {
 		if _, ok := out[host]; !ok {
 			out[host] = true
 		}
-		at := place{host, j.locals[id]}
+		at := place{host, j.Locals[id]}
 		if at.local < 0 || taken[at] {
 			out[host] = false
 		}
@@ -104,19 +104,19 @@ func (j *Program) numbered() map[string]bool {
 
 // divide gives every domain a clock: ranks of one have one, and a rank of domain "" has
 // its own.
-func (t *timed) divide(domain func(r int) string) {
-	t.clocks = nil
+func (t *Waits) shareClocks(domain func(r int) string) {
+	t.Clocks = nil
 	known := map[string]int{}
-	for r := range t.ranks {
+	for r := range t.Ranks {
 		of := domain(r)
 		d, ok := known[of]
 		if !ok || of == "" {
-			d = len(t.clocks)
+			d = len(t.Clocks)
 			known[of] = d
-			t.clocks = append(t.clocks, Clock{Host: t.hostOf(r)})
+			t.Clocks = append(t.Clocks, Clock{Host: t.HostOf(r)})
 		}
-		t.domain[r] = d
-		t.clocks[d].Ranks = append(t.clocks[d].Ranks, t.ranks[r].id)
+		t.Domain[r] = d
+		t.Clocks[d].Ranks = append(t.Clocks[d].Ranks, t.Ranks[r].ID)
 	}
 }
 
@@ -128,30 +128,30 @@ const leastApart = 20
 // its host wherever they go: what clocks do that are not one, as of containers that
 // have their name from one image, and what a late rank does where nothing shows that
 // the others wait for it.
-func (t *timed) apartWithinHosts() bool {
-	if len(t.clocks) == len(t.ranks) {
+func (t *Waits) apartWithinHosts() bool {
+	if len(t.Clocks) == len(t.Ranks) {
 		return false
 	}
-	least, every := slices.Repeat([]int64{math.MaxInt64}, len(t.ranks)), int64(0)
-	for i := range t.places {
-		all := t.places[i].cohorts
-		if len(all) < max(enough, len(t.places[0].cohorts)/20) {
+	least, every := slices.Repeat([]int64{math.MaxInt64}, len(t.Ranks)), int64(0)
+	for i := range t.Places {
+		all := t.Places[i].Cohorts
+		if len(all) < max(Enough, len(t.Places[0].Cohorts)/20) {
 			continue
 		}
 		var ends []int64
-		of := make([][]int64, len(t.ranks))
+		of := make([][]int64, len(t.Ranks))
 		for k := 0; k < len(all); k += max(1, len(all)/learned) {
-			ends = append(ends, t.at(all[k][0]))
+			ends = append(ends, t.At(all[k][0]))
 			t.apartOnHost(all[k], of)
 		}
-		every = max(every, period(ends)/int64(max(1, len(all)/learned)))
+		every = max(every, Period(ends)/int64(max(1, len(all)/learned)))
 		for r, x := range of {
 			if len(x) > 0 {
 				least[r] = towardsZero(least[r], median(x))
 			}
 		}
 	}
-	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > leastLimit })
+	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > LeastDelay })
 }
 
 // towardsZero is the one of two differences that is nearer to 0, which is 0 where they have
@@ -170,16 +170,16 @@ func towardsZero(x, y int64) int64 {
 
 // apartOnHost appends how far the members of a cohort are from the median of those of
 // their host, where there are several.
-func (t *timed) apartOnHost(c cohort, of [][]int64) {
-	on := make([][]int64, len(t.clocks))
+func (t *Waits) apartOnHost(c Cohort, of [][]int64) {
+	on := make([][]int64, len(t.Clocks))
 	for _, e := range c {
-		d := t.domain[e.Process]
-		on[d] = append(on[d], t.at(e))
+		d := t.Domain[e.Process]
+		on[d] = append(on[d], t.At(e))
 	}
 	mid := medians(on)
 	for _, e := range c {
-		if d := t.domain[e.Process]; len(on[d]) > 1 && t.machineOf(int(e.Process)) == "" {
-			of[e.Process] = append(of[e.Process], t.at(e)-mid[d])
+		if d := t.Domain[e.Process]; len(on[d]) > 1 && t.machineOf(int(e.Process)) == "" {
+			of[e.Process] = append(of[e.Process], t.At(e)-mid[d])
 		}
 	}
 }
@@ -187,21 +187,21 @@ func (t *timed) apartOnHost(c cohort, of [][]int64) {
 // begin takes the clocks as they are, where the waits show as well as with every
 // clock in the middle: hosts keep their clocks together, and what a job does
 // once at its beginning then bounds the offsets.
-func (t *timed) begin() {
+func (t *Waits) begin() {
 	t.roughly()
-	t.agree = false
-	for i := range t.places {
-		t.places[i].carried = t.carries(&t.places[i])
+	t.Agree = false
+	for i := range t.Places {
+		t.Places[i].Carried = t.Carries(&t.Places[i])
 	}
 	inTheMiddle := t.waiting()
-	middle := slices.Clone(t.clocks)
-	for d := range t.clocks {
+	middle := slices.Clone(t.Clocks)
+	for d := range t.Clocks {
 		t.set(d, 0)
 	}
-	t.agree = true // for what of it shows
+	t.Agree = true // for what of it shows
 	shown, all := 0, 0
 	for i, asTheyAre := range t.waiting() {
-		n := len(t.places[i].cohorts) * len(t.places[i].cohorts[0])
+		n := len(t.Places[i].Cohorts) * len(t.Places[i].Cohorts[0])
 		if inTheMiddle[i] >= 0 {
 			all += n
 		}
@@ -209,8 +209,8 @@ func (t *timed) begin() {
 			shown += n
 		}
 	}
-	if t.agree = shown*10 >= all*9; !t.agree {
-		for d := range t.clocks {
+	if t.Agree = shown*10 >= all*9; !t.Agree {
+		for d := range t.Clocks {
 			t.set(d, middle[d].Offset)
 		}
 	}
@@ -218,32 +218,32 @@ func (t *timed) begin() {
 
 // waiting is by how much the work of ranks varies at the places that are entered after
 // a wait; −1 at the others.
-func (t *timed) waiting() []int64 {
+func (t *Waits) waiting() []int64 {
 	t.learn()
-	out := slices.Repeat([]int64{-1}, len(t.places))
-	for i := range t.places {
-		if p := &t.places[i]; t.lagOf(p.cohorts[0][0], p.lag) > 0 && !p.carried {
-			_, out[i] = t.scatter(t.sample(p.cohorts), p.lag)
+	out := slices.Repeat([]int64{-1}, len(t.Places))
+	for i := range t.Places {
+		if p := &t.Places[i]; t.LagOf(p.Cohorts[0][0], p.Lag) > 0 && !p.Carried {
+			_, out[i] = t.scatter(t.Sample(p.Cohorts), p.Lag)
 		}
 	}
 	return out
 }
 
 // roughly aligns the clocks as if all members of a cohort had entered it at once.
-func (t *timed) roughly() {
+func (t *Waits) roughly() {
 	var e clock.Events
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, p := range t.places {
-		for _, c := range p.cohorts {
+	for _, p := range t.Places {
+		for _, c := range p.Cohorts {
 			entered := make([]clock.Reading, len(c))
 			for i, one := range c {
-				entered[i] = clock.Reading{Clock: t.domain[one.Process], At: t.enter(one)}
+				entered[i] = clock.Reading{Clock: t.Domain[one.Process], At: t.Enter(one)}
 				low, high = min(low, entered[i].At), max(high, entered[i].At)
 			}
 			e.Ends = append(e.Ends, entered)
 		}
 	}
-	for d, c := range clock.Align(len(t.clocks), e) {
+	for d, c := range clock.Align(len(t.Clocks), e) {
 		t.set(d, -c.AheadAt(low+(high-low)/2))
 	}
 }
@@ -256,10 +256,10 @@ func nearest(x []int64, at int64) int64 {
 	return min(max(low, -at), high)
 }
 
-func (t *timed) set(d int, offset int64) {
-	t.clocks[d].Offset = offset
-	for _, id := range t.clocks[d].Ranks {
-		if r := t.byRank[id]; t.offset[r] != offset {
+func (t *Waits) set(d int, offset int64) {
+	t.Clocks[d].Offset = offset
+	for _, id := range t.Clocks[d].Ranks {
+		if r := t.ByRank[id]; t.Offset[r] != offset {
 			t.shift(r, offset)
 		}
 	}
@@ -267,16 +267,16 @@ func (t *timed) set(d int, offset int64) {
 
 // refine shifts every clock, within the bounds of the entries, to minimise own delay
 // over all places at which its ranks waited for others.
-func (t *timed) refine() {
-	by := make([][]int64, len(t.clocks))
-	for i := range t.places {
-		if p := &t.places[i]; p.lag > 0 && !p.carried {
-			t.eachWork(p, func(e entry, _, own int64) { by[t.domain[e.Process]] = append(by[t.domain[e.Process]], own) })
+func (t *Waits) refine() {
+	by := make([][]int64, len(t.Clocks))
+	for i := range t.Places {
+		if p := &t.Places[i]; p.Lag > 0 && !p.Carried {
+			t.EachWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
 		}
 	}
 	rooms := clock.Rooms(len(by), t.syncs())
 	for d := range by {
-		c := &t.clocks[d]
+		c := &t.Clocks[d]
 		// Delays are late by x: the offset that takes them away is lower by x, of
 		// which the other clocks take their part.
 		offset := c.Offset - t.usual(by[d], c.Offset)*int64(len(by)-1)/int64(len(by))
@@ -293,58 +293,58 @@ func (t *timed) refine() {
 // usual is the delay that is the clock's: in the middle of all, and of two as likely
 // the one that keeps the clocks together; where they are apart anyway, the lower: a
 // rank is late at some places rather than early at the others.
-func (t *timed) usual(delays []int64, offset int64) int64 {
-	if !t.agree {
+func (t *Waits) usual(delays []int64, offset int64) int64 {
+	if !t.Agree {
 		return quantile(delays, 2, 5)
 	}
 	return nearest(delays, -offset)
 }
 
 // center subtracts the median offset, because the absolute offset is unknown.
-func (t *timed) center() {
+func (t *Waits) center() {
 	var all []int64
-	for _, c := range t.clocks {
+	for _, c := range t.Clocks {
 		all = append(all, c.Offset)
 	}
 	mid := median(all)
-	for d := range t.clocks {
-		t.set(d, t.clocks[d].Offset-mid)
+	for d := range t.Clocks {
+		t.set(d, t.Clocks[d].Offset-mid)
 	}
 }
 
 // syncs returns the points at which ranks wait for all others, which are those of no message and no root. A rank
 // has left one where it enters the call before which it waits for it.
-func (t *timed) syncs() iter.Seq[[]clock.Entry] {
-	lags := make([][]int8, len(t.ranks)) // of each call, to the one before it that is waited for
+func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
+	lags := make([][]int8, len(t.Ranks)) // of each call, to the one before it that is waited for
 	for r := range lags {
-		lags[r] = make([]int8, len(t.ranks[r].calls))
+		lags[r] = make([]int8, len(t.Ranks[r].Calls))
 	}
-	for i := range t.places {
-		if p := &t.places[i]; !p.carried {
-			for _, c := range p.cohorts {
+	for i := range t.Places {
+		if p := &t.Places[i]; !p.Carried {
+			for _, c := range p.Cohorts {
 				for _, e := range c {
-					lags[e.Process][e.Call] = p.lag
+					lags[e.Process][e.Call] = p.Lag
 				}
 			}
 		}
 	}
-	left := func(e entry) int64 {
+	left := func(e Entry) int64 {
 		for lag, after := range lags[e.Process][e.Call+1 : min(int(e.Call)+1+maxLag, len(lags[e.Process]))] {
 			if int(after) == lag+1 {
-				return t.at(entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
+				return t.At(Entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
 			}
 		}
 		return clock.Unknown
 	}
 	return func(yield func([]clock.Entry) bool) {
 		var sync []clock.Entry
-		for i := range t.points {
-			if _, few := t.rootWaitAt(int32(i)); few || t.points[i].Message {
+		for i := range t.Points {
+			if _, few := t.rootWaitAt(int32(i)); few || t.Points[i].Message {
 				continue
 			}
 			sync = sync[:0]
-			for _, e := range t.points[i].Entries {
-				sync = append(sync, clock.Entry{Clock: t.domain[e.Process], Enter: t.at(e), Left: left(e)})
+			for _, e := range t.Points[i].Entries {
+				sync = append(sync, clock.Entry{Clock: t.Domain[e.Process], Enter: t.At(e), Left: left(e)})
 			}
 			if !yield(sync) {
 				return

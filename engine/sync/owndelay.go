@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 // the lower median of the others in its cohort. Members that come from calls of different groups have worked
 // for different times since then; what is their own is late since the last call of all of them too, and their
 // work is the middle and that.
-func (t *timed) eachWork(p *place, f func(e entry, work, own int64)) {
+func (t *Waits) EachWork(p *Place, f func(e Entry, work, own int64)) {
 	var b works
-	for _, c := range p.cohorts {
+	for _, c := range p.Cohorts {
 		b.take(t, p, c)
 		for j, e := range c {
 			f(e, b.work[j], b.own[j])
@@ -23,17 +23,17 @@ func (t *timed) eachWork(p *place, f func(e entry, work, own int64)) {
 // works are those of the members of a cohort, and what of them is their own delay.
 type works struct{ work, own, all, sorted []int64 }
 
-func (b *works) take(t *timed, p *place, c cohort) {
+func (b *works) take(t *Waits, p *Place, c Cohort) {
 	b.work, b.own = b.work[:0], b.own[:0]
 	for _, e := range c {
-		b.work = append(b.work, t.since(e, p.lag))
+		b.work = append(b.work, t.Since(e, p.Lag))
 	}
 	b.own = append(b.own, b.work...)
 	overOthers(b.own, &b.sorted)
-	if !p.mixed || t.waits == nil {
+	if !p.Mixed || t.waits == nil {
 		return
 	}
-	b.all = t.sinceAll(c, p.lag, b.all[:0])
+	b.all = t.sinceAll(c, p.Lag, b.all[:0])
 	overOthers(b.all, &b.sorted)
 	b.sorted = append(b.sorted[:0], b.work...)
 	middle := median(b.sorted)
@@ -58,16 +58,16 @@ const mostBack = 16
 
 // sinceAll appends the work of the members of a cohort since the last point that all of
 // them entered; nothing where there is none.
-func (t *timed) sinceAll(c cohort, lag int8, dst []int64) []int64 {
+func (t *Waits) sinceAll(c Cohort, lag int8, dst []int64) []int64 {
 	for back := int32(1); back <= min(mostBack, c[0].Call); back++ {
-		p := t.of[c[0].Process][c[0].Call-back]
+		p := t.Of[c[0].Process][c[0].Call-back]
 		for _, e := range c {
-			sum := t.work(e, lag)
+			sum := t.Work(e, lag)
 			i := e.Call - 1
-			for ; i > max(0, e.Call-mostBack) && t.of[e.Process][i] != p; i-- {
-				sum += t.work(entry{Process: e.Process, Call: i}, t.waits[e.Process][i])
+			for ; i > max(0, e.Call-mostBack) && t.Of[e.Process][i] != p; i-- {
+				sum += t.Work(Entry{Process: e.Process, Call: i}, t.waits[e.Process][i])
 			}
-			if t.of[e.Process][i] != p {
+			if t.Of[e.Process][i] != p {
 				dst = dst[:0]
 				break
 			}

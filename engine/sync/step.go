@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 const rare = 8
 
 // repeating are the places that repeat.
-func (t *timed) repeating() (places []int) {
-	for i := range t.places {
-		if t.repeats(i) {
+func (t *Waits) Repeating() (places []int) {
+	for i := range t.Places {
+		if t.Repeats(i) {
 			places = append(places, i)
 		}
 	}
@@ -23,54 +23,54 @@ func (t *timed) repeating() (places []int) {
 }
 
 // turns are when a place is left behind, by the group that visits it most.
-type turns struct {
-	place int
-	ends  []int64
-	every int64 // median
+type Turns struct {
+	Place int
+	Ends  []int64
+	Every int64 // median
 }
 
 // visited are the turns of places, with the first and the last time of any of them, and how many the most frequent has.
-type visited struct {
-	of         []turns
-	begin, end int64
+type Visits struct {
+	Of         []Turns
+	Begin, End int64
 	most       int
 }
 
-func (t *timed) visiting(places []int) visited {
-	v := visited{begin: math.MaxInt64, end: math.MinInt64}
+func (t *Waits) Visits(places []int) Visits {
+	v := Visits{Begin: math.MaxInt64, End: math.MinInt64}
 	for _, i := range places {
 		by := map[int32][]int64{}
-		for _, c := range t.places[i].cohorts {
+		for _, c := range t.Places[i].Cohorts {
 			now := t.lastOf(c)
 			for _, e := range c {
-				v.begin = min(v.begin, t.at(back(e, 1)))
+				v.Begin = min(v.Begin, t.At(Back(e, 1)))
 			}
-			v.end = max(v.end, now)
-			by[t.call(c[0]).group] = append(by[t.call(c[0]).group], now)
+			v.End = max(v.End, now)
+			by[t.Call(c[0]).Group] = append(by[t.Call(c[0]).Group], now)
 		}
 		ends := slices.MaxFunc(slices.Collect(maps.Values(by)), func(a, b []int64) int {
 			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
 		})
 		slices.Sort(ends)
-		v.of, v.most = append(v.of, turns{i, ends, period(ends)}), max(v.most, len(ends))
+		v.Of, v.most = append(v.Of, Turns{i, ends, Period(ends)}), max(v.most, len(ends))
 	}
 	return v
 }
 
 // steady are the turns of places that are visited all the time and as seldom as any of those, of which more is asked.
-func (v *visited) steady(also func(turns) bool) []turns {
-	out := slices.DeleteFunc(slices.Clone(v.of), func(t turns) bool {
-		return len(t.ends)*rare <= v.most || t.every*int64(len(t.ends))*2 <= v.end-v.begin || !also(t)
+func (v *Visits) Steady(also func(Turns) bool) []Turns {
+	out := slices.DeleteFunc(slices.Clone(v.Of), func(t Turns) bool {
+		return len(t.Ends)*rare <= v.most || t.Every*int64(len(t.Ends))*2 <= v.End-v.Begin || !also(t)
 	})
 	longest := int64(0)
 	for _, t := range out {
-		longest = max(longest, t.every)
+		longest = max(longest, t.Every)
 	}
-	return slices.DeleteFunc(out, func(t turns) bool { return t.every*20 < longest*19 })
+	return slices.DeleteFunc(out, func(t Turns) bool { return t.Every*20 < longest*19 })
 }
 
 // period is the median time between neighbours.
-func period(at []int64) int64 {
+func Period(at []int64) int64 {
 	var every []int64
 	for i := 1; i < len(at); i++ {
 		every = append(every, at[i]-at[i-1])

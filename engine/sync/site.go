@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"fmt"
@@ -14,19 +14,19 @@ const (
 // sites returns, for each kind, the kind that stands for the line of the program that makes it. Sizes tell the calls
 // of a line apart where each comes back as regularly as the steps do, as those of buckets and layers; sizes that
 // change from step to step, as those of experts or of sequences, are one call's. varies says for which kinds.
-func (m *matching) sites() (of []int32, varies []bool) {
-	of, varies = make([]int32, len(m.kinds)), make([]bool, len(m.kinds))
+func (m *Matching) sites() (of []int32, varies []bool) {
+	of, varies = make([]int32, len(m.Kinds)), make([]bool, len(m.Kinds))
 	var lines ordered.List[string, []int32]
-	for k := range m.kinds {
+	for k := range m.Kinds {
 		of[k] = int32(k)
-		kind := &m.kinds[k]
-		if kind.tensors == nil || kind.op.Message() {
+		kind := &m.Kinds[k]
+		if kind.Tensors == nil || kind.Op.Message() {
 			continue
 		}
-		line, _ := lines.Of(fmt.Sprint(kind.name, kind.op, kind.stack, kind.size, kind.stage))
+		line, _ := lines.Of(fmt.Sprint(kind.Name, kind.Op, kind.Stack, kind.Size, kind.Stage))
 		*line = append(*line, int32(k))
 	}
-	several := make([]bool, len(m.kinds))
+	several := make([]bool, len(m.Kinds))
 	for _, line := range lines.All {
 		for _, k := range line {
 			several[k] = len(line) > 1
@@ -60,20 +60,20 @@ type cycle struct {
 
 // regular finds the kinds, of those asked for, that come back in the same order from step to step. Time is
 // O(calls), memory 120 bytes for each kind.
-func (m *matching) regular(asked []bool) []bool {
-	cycles := make([]cycle, len(m.kinds))
-	number := make([]int32, len(m.groups))
-	for r := range m.ranks {
+func (m *Matching) regular(asked []bool) []bool {
+	cycles := make([]cycle, len(m.Kinds))
+	number := make([]int32, len(m.Groups))
+	for r := range m.Ranks {
 		clear(number)
-		for i := range m.ranks[r].calls {
-			c := &m.ranks[r].calls[i]
-			number[c.group]++
-			if asked[c.kind] {
-				cycles[c.kind].add(int32(r), number[c.group])
+		for i := range m.Ranks[r].Calls {
+			c := &m.Ranks[r].Calls[i]
+			number[c.Group]++
+			if asked[c.Kind] {
+				cycles[c.Kind].add(int32(r), number[c.Group])
 			}
 		}
 	}
-	out := make([]bool, len(m.kinds))
+	out := make([]bool, len(m.Kinds))
 	for k := range cycles {
 		out[k] = cycles[k].regular()
 	}

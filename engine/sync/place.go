@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"cmp"
@@ -13,34 +13,34 @@ import (
 // place is a call site of the program: the kind of call, the kind of the call before
 // it, and, if a loop makes several calls of one kind in a row, the index of the
 // call.
-type place struct {
-	kind, before int32
+type Place struct {
+	Kind, Before int32
 	phase        int32
-	cohorts      []cohort
-	lag          int8 // the call before it that is waited for, counted back from it; 0: none
-	mixed        bool // members come to it from different calls, as those of several groups do
+	Cohorts      []Cohort
+	Lag          int8 // the call before it that is waited for, counted back from it; 0: none
+	Mixed        bool // members come to it from different calls, as those of several groups do
 	// carried: a rank enters it as late as the call before, since it has waited for
 	// nothing in between. Known only where there are several clocks.
-	carried bool
+	Carried bool
 }
 
 // cohort is a set of comparable entries: the members of one synchronisation point,
 // or the ranks that made the same step of a chain of messages.
-type cohort []entry
+type Cohort []Entry
 
 // maxPeriod is how many calls a step may have for its loop to be found.
 const maxPeriod = 64
 
 // places sorts the entries that have a call before them by place.
-func (m *matching) places() []place {
+func (m *Matching) places() []Place {
 	type key struct{ kind, before, phase int32 }
-	var found ordered.List[key, place]
-	put := func(k key, c cohort) *place {
+	var found ordered.List[key, Place]
+	put := func(k key, c Cohort) *Place {
 		at, first := found.Of(k)
 		if first {
-			at.kind, at.before, at.phase = k.kind, k.before, k.phase
+			at.Kind, at.Before, at.phase = k.kind, k.before, k.phase
 		}
-		at.cohorts = append(at.cohorts, c)
+		at.Cohorts = append(at.Cohorts, c)
 		return at
 	}
 	phase := m.phases()
@@ -48,9 +48,9 @@ func (m *matching) places() []place {
 		key
 		number int64 // of the message among those of its rank at this place
 	}
-	messages := map[ofStep]cohort{}
-	for i := range m.points {
-		p := &m.points[i]
+	messages := map[ofStep]Cohort{}
+	for i := range m.Points {
+		p := &m.Points[i]
 		if p.Message {
 			for _, e := range p.Entries {
 				if e.Call > 0 {
@@ -61,13 +61,13 @@ func (m *matching) places() []place {
 			continue
 		}
 		e := p.Entries[0]
-		first := func(e entry) bool { return e.Call == 0 }
-		if len(p.Entries) < 2 || len(p.Entries) < len(m.members[p.Group]) || slices.ContainsFunc(p.Entries, first) {
+		first := func(e Entry) bool { return e.Call == 0 }
+		if len(p.Entries) < 2 || len(p.Entries) < len(m.Members[p.Group]) || slices.ContainsFunc(p.Entries, first) {
 			continue
 		}
 		before := m.siteBefore(e)
 		at := put(key{m.siteOf(e), before, phase[i]}, p.Entries)
-		at.mixed = at.mixed || slices.ContainsFunc(p.Entries, func(e entry) bool { return m.siteBefore(e) != before })
+		at.Mixed = at.Mixed || slices.ContainsFunc(p.Entries, func(e Entry) bool { return m.siteBefore(e) != before })
 	}
 	for k, c := range messages {
 		if len(c) > 1 {
@@ -76,35 +76,35 @@ func (m *matching) places() []place {
 	}
 	out := found.All
 	for i := range out {
-		slices.SortFunc(out[i].cohorts, func(a, b cohort) int { return cmp.Compare(m.enter(a[0]), m.enter(b[0])) })
+		slices.SortFunc(out[i].Cohorts, func(a, b Cohort) int { return cmp.Compare(m.Enter(a[0]), m.Enter(b[0])) })
 	}
-	slices.SortFunc(out, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.before, b.before), cmp.Compare(a.phase, b.phase))
+	slices.SortFunc(out, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Before, b.Before), cmp.Compare(a.phase, b.phase))
 	})
 	return out
 }
 
 // siteBefore returns the site of the call before an entry.
-func (m *matching) siteBefore(e entry) int32 { return m.siteOf(back(e, 1)) }
+func (m *Matching) siteBefore(e Entry) int32 { return m.siteOf(Back(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
 // alone do not show, the points within the period, or within the recorded step.
-func (m *matching) phases() []int32 {
-	out := make([]int32, len(m.points))
-	by := make([][]int32, len(m.groups))
-	for i := range m.points {
-		if p := &m.points[i]; !p.Message && len(p.Entries) == len(m.members[p.Group]) && p.Age == 0 {
+func (m *Matching) phases() []int32 {
+	out := make([]int32, len(m.Points))
+	by := make([][]int32, len(m.Groups))
+	for i := range m.Points {
+		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 {
 			by[p.Group] = append(by[p.Group], int32(i))
 		}
 	}
 	for _, points := range by {
 		slices.SortFunc(points, func(a, b int32) int {
-			x, y := &m.points[a], &m.points[b]
+			x, y := &m.Points[a], &m.Points[b]
 			return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.Part, y.Part))
 		})
 		if m.inSteps(points) {
 			for _, p := range points {
-				out[p] = m.call(m.points[p].Entries[0]).nth
+				out[p] = m.Call(m.Points[p].Entries[0]).Nth
 			}
 		} else if period := m.period(points); period > 1 {
 			for i, p := range points {
@@ -117,11 +117,11 @@ func (m *matching) phases() []int32 {
 
 // inSteps reports whether each of the points is known to be the same call of its
 // step on all members, and steps have few.
-func (m *matching) inSteps(points []int32) bool {
+func (m *Matching) inSteps(points []int32) bool {
 	for _, p := range points {
-		entries := m.points[p].Entries
-		nth := m.call(entries[0]).nth
-		if nth == 0 || nth > maxPeriod || slices.ContainsFunc(entries, func(e entry) bool { return m.call(e).nth != nth }) {
+		entries := m.Points[p].Entries
+		nth := m.Call(entries[0]).Nth
+		if nth == 0 || nth > maxPeriod || slices.ContainsFunc(entries, func(e Entry) bool { return m.Call(e).Nth != nth }) {
 			return false
 		}
 	}
@@ -131,7 +131,7 @@ func (m *matching) inSteps(points []int32) bool {
 // period is after how many points the calls of a group repeat, by their kinds and
 // the time before each; 0 if kinds alone show as much. Calls made once at the
 // beginning of the job do not count.
-func (m *matching) period(points []int32) int {
+func (m *Matching) period(points []int32) int {
 	gaps, kinds := m.gaps(points)
 	n := len(gaps)
 	if n < 12 {
@@ -167,17 +167,17 @@ func (m *matching) period(points []int32) int {
 // what others wait for a rank that is late now and then, and a number for its
 // kind and that of the call before, from the first point that is not of the
 // beginning.
-func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
+func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 	count := map[int64]int{}
 	var times []int64
 	for _, p := range points {
 		times = times[:0]
-		for _, e := range m.points[p].Entries {
+		for _, e := range m.Points[p].Entries {
 			if e.Call > 0 {
-				times = append(times, m.enter(e)-m.enter(back(e, 1)))
+				times = append(times, m.Enter(e)-m.Enter(Back(e, 1)))
 			}
 		}
-		e, before := m.points[p].Entries[0], int32(-1)
+		e, before := m.Points[p].Entries[0], int32(-1)
 		if e.Call > 0 {
 			before = m.siteBefore(e)
 		}
@@ -226,16 +226,16 @@ func abs(x int64) int64 {
 }
 
 // isSend reports whether an entry gives and does not wait for others by nature.
-func (m *matching) isSend(e entry) bool { return m.kindOf(e).op == nccl.Send }
+func (m *Matching) isSend(e Entry) bool { return m.KindOf(e).Op == nccl.Send }
 
 // repeats reports whether a place is part of what the job repeats, and not of
 // its beginning.
-func (t *timed) repeats(at int) bool {
-	return len(t.places[at].cohorts) >= max(enough, t.most/20)
+func (t *Waits) Repeats(at int) bool {
+	return len(t.Places[at].Cohorts) >= max(Enough, t.most/20)
 }
 
 // divided reports whether a place is a send or receive. Its two ends are different parts
 // of the program: the work before them counts at the collective after it, if there is one.
-func (t *timed) divided(at int) bool {
-	return t.blocks != nil && t.isMessage(t.call(t.places[at].cohorts[0][0]))
+func (t *Waits) IsMessageAt(at int) bool {
+	return t.Blocks != nil && t.IsMessage(t.Call(t.Places[at].Cohorts[0][0]))
 }

@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"slices"
@@ -14,37 +14,37 @@ const leastNeighbours = 3
 // of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
 // and these theirs, all wait for it in the end: the step is one that ends where all meet. Nil where ranks differ, or steps
 // are not recorded; places are those that repeat.
-func (t *timed) neighbours(places []int) *division {
-	if t.blocks == nil || len(t.ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !t.divided(i) }) || !t.exchangeAlike() {
+func (t *Waits) neighbours(places []int) *Division {
+	if t.Blocks == nil || len(t.Ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !t.IsMessageAt(i) }) || !t.exchangeAlike() {
 		return nil
 	}
 	place := slices.IndexFunc(places, func(i int) bool { return t.entersAll(i) })
 	if place < 0 {
 		return nil
 	}
-	d := &division{meeting: true, cut: t.recordedSteps(places[place])}
-	T, R := len(d.cut.ends), len(t.ranks)
+	d := &Division{Neighbours: true, Cut: t.recordedSteps(places[place])}
+	T, R := len(d.Cut.Ends), len(t.Ranks)
 	if T < fewest {
 		return nil
 	}
 	d.Ranks, d.Intervals, d.at = R, T, []int{places[place]}
-	for i := range t.places {
-		d.Stages = append(d.Stages, points.Stage{Name: t.kinds[t.places[i].kind].name})
+	for i := range t.Places {
+		d.Stages = append(d.Stages, points.Stage{Name: t.Kinds[t.Places[i].Kind].Name})
 	}
 	d.Pieces = []points.Piece{{Stage: places[place]}}
 	d.Points = []points.Point{{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}
 	d.Stages = append(d.Stages, points.Stage{Name: d.Stages[places[place]].Name, Role: points.Wait})
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
-	for r := range t.ranks {
-		for i := 1; i < len(t.ranks[r].calls); i++ {
-			e := nth(r, i)
-			step := d.cut.step(e, t.at(e))
+	for r := range t.Ranks {
+		for i := 1; i < len(t.Ranks[r].Calls); i++ {
+			e := Nth(r, i)
+			step := d.Cut.Step(e, t.At(e))
 			if step < 0 {
 				continue
 			}
-			w := t.work(e, t.lagOf(e, 0))
+			w := t.Work(e, t.LagOf(e, 0))
 			work[step*R+r] += w
-			spent[step*R+r] += t.at(e) - t.at(back(e, 1)) - w
+			spent[step*R+r] += t.At(e) - t.At(Back(e, 1)) - w
 			seen[step*R+r] = true
 		}
 	}
@@ -55,16 +55,16 @@ func (t *timed) neighbours(places []int) *division {
 	}
 	d.Arrive()
 	for r := range R {
-		host := slices.Index(t.hostNames(), t.hostOf(r))
-		d.hosts = append(d.hosts, host)
+		host := slices.Index(t.hostNames(), t.HostOf(r))
+		d.HostsOf = append(d.HostsOf, host)
 	}
 	return d
 }
 
 // hostNames returns the hosts of the ranks, each once; "" for those that are not known is none.
-func (t *timed) hostNames() (names []string) {
-	for r := range t.ranks {
-		if h := t.hostOf(r); h != "" && !slices.Contains(names, h) {
+func (t *Waits) hostNames() (names []string) {
+	for r := range t.Ranks {
+		if h := t.HostOf(r); h != "" && !slices.Contains(names, h) {
 			names = append(names, h)
 		}
 	}
@@ -72,12 +72,12 @@ func (t *timed) hostNames() (names []string) {
 }
 
 // exchangeAlike reports whether every rank makes as many sends, and as many receives, as any other, within a tenth.
-func (t *timed) exchangeAlike() bool {
+func (t *Waits) exchangeAlike() bool {
 	var least, most [2]int
-	for r := range t.ranks {
+	for r := range t.Ranks {
 		var n [2]int
-		for i := range t.ranks[r].calls {
-			if e := nth(r, i); t.isReceive(e) {
+		for i := range t.Ranks[r].Calls {
+			if e := Nth(r, i); t.IsReceive(e) {
 				n[0]++
 			} else if t.isSend(e) {
 				n[1]++
@@ -93,9 +93,9 @@ func (t *timed) exchangeAlike() bool {
 }
 
 // entersAll reports whether all ranks come to a place.
-func (t *timed) entersAll(place int) bool {
-	in := make([]bool, len(t.ranks))
-	for _, c := range t.places[place].cohorts {
+func (t *Waits) entersAll(place int) bool {
+	in := make([]bool, len(t.Ranks))
+	for _, c := range t.Places[place].Cohorts {
 		for _, e := range c {
 			in[e.Process] = true
 		}
@@ -105,16 +105,16 @@ func (t *timed) entersAll(place int) bool {
 
 // recordedSteps cuts the calls of all ranks where their recorder did; ranks number their last step alike. It has no
 // steps where these are not recorded, or a rank makes no call in some.
-func (t *timed) recordedSteps(place int) *cutting {
-	c := &cutting{place: place, of: make([][]stepEnd, len(t.ranks))}
+func (t *Waits) recordedSteps(place int) *Cut {
+	c := &Cut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	fewest := -1
-	for r := range t.ranks {
-		calls, began := t.ranks[r].calls, false
+	for r := range t.Ranks {
+		calls, began := t.Ranks[r].Calls, false
 		for i := range calls {
-			if calls[i].first && began {
+			if calls[i].First && began {
 				c.of[r] = append(c.of[r], stepEnd{call: int32(i - 1)})
 			}
-			began = began || calls[i].first
+			began = began || calls[i].First
 		}
 		if n := len(c.of[r]); fewest < 0 || n < fewest {
 			fewest = n
@@ -124,9 +124,9 @@ func (t *timed) recordedSteps(place int) *cutting {
 	for step := range fewest {
 		at = at[:0]
 		for r := range c.of {
-			at = append(at, t.at(entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+step].call}))
+			at = append(at, t.At(Entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+step].call}))
 		}
-		c.ends = append(c.ends, median(at))
+		c.Ends = append(c.Ends, median(at))
 	}
 	for r := range c.of {
 		c.of[r] = c.of[r][len(c.of[r])-fewest:]

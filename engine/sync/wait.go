@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"math"
@@ -7,18 +7,18 @@ import (
 
 // timed is a matched job on one clock, with its places and the blocking call of
 // each.
-type timed struct {
-	*matching
-	places  []place
-	offset  []int64   // [rank] added to its clock
+type Waits struct {
+	*Matching
+	Places  []Place
+	Offset  []int64   // [rank] added to its clock
 	times   [][]int64 // [rank][call] of entries on the common clock: looked up more than anything else
-	release []int64   // [point] its last entry
-	domain  []int     // [rank] whose clock it reads
-	clocks  []Clock
-	agree   bool // the clocks suit the waits as they are
+	Release []int64   // [point] its last entry
+	Domain  []int     // [rank] whose clock it reads
+	Clocks  []Clock
+	Agree   bool // the clocks suit the waits as they are
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
-	blocks []bool
+	Blocks []bool
 	held   map[way]bool        // whose senders wait for the receiver
 	roots  map[rooted]rootWait // how members of rooted operations wait that do not wait for all
 	most   int                 // cohorts of the place that has most
@@ -26,74 +26,74 @@ type timed struct {
 }
 
 // enough is the number of cohorts that a place needs to be looked at.
-const enough = 3
+const Enough = 3
 
 // leastLimit is the own delay, ns, that no clock resolves.
-const leastLimit = 1000
+const LeastDelay = 1000
 
 // maxLag is how many calls back the blocking call may be: prefetching frameworks
 // enqueue two or three ahead.
 const maxLag = 6
 
 // at is an entry on the common clock.
-func (t *timed) at(e entry) int64 { return t.times[e.Process][e.Call] }
+func (t *Waits) At(e Entry) int64 { return t.times[e.Process][e.Call] }
 
 // shift sets the offset of a rank.
-func (t *timed) shift(rank int, offset int64) {
-	t.offset[rank] = offset
+func (t *Waits) shift(rank int, offset int64) {
+	t.Offset[rank] = offset
 	for i := range t.times[rank] {
-		t.times[rank][i] = t.ranks[rank].calls[i].enter + offset
+		t.times[rank][i] = t.Ranks[rank].Calls[i].Enter + offset
 	}
 }
 
 // work is the time of a rank since its previous call, without its wait for the call
 // lag back.
-func (t *timed) work(e entry, lag int8) int64 {
-	from := t.at(back(e, 1))
-	end := t.at(e)
+func (t *Waits) Work(e Entry, lag int8) int64 {
+	from := t.At(Back(e, 1))
+	end := t.At(e)
 	if lag > 0 && int(lag) <= int(e.Call) {
-		if l := t.releaseFor(back(e, int32(lag))); l > from {
+		if l := t.ReleaseFor(Back(e, int32(lag))); l > from {
 			from = min(l, end)
 		}
 	}
-	if t.blocks == nil || t.isReceive(e) {
+	if t.Blocks == nil || t.IsReceive(e) {
 		return end - from
 	}
 	// A batch of sends and receives is waited for as a whole.
-	before := back(e, 1)
-	for before.Call > 0 && t.isReceive(before) {
+	before := Back(e, 1)
+	for before.Call > 0 && t.IsReceive(before) {
 		before.Call--
 	}
-	if t.isMessage(t.call(before)) {
-		from = max(from, min(t.releaseFor(before), end))
+	if t.IsMessage(t.Call(before)) {
+		from = max(from, min(t.ReleaseFor(before), end))
 	}
 	return end - from
 }
 
 // since is the work of a rank since the collective before an entry. Messages in
 // between divide it differently on every rank of a chain.
-func (t *timed) since(e entry, lag int8) int64 {
-	sum := t.work(e, t.lagOf(e, lag))
-	if t.blocks == nil || t.isMessage(t.call(e)) {
+func (t *Waits) Since(e Entry, lag int8) int64 {
+	sum := t.Work(e, t.LagOf(e, lag))
+	if t.Blocks == nil || t.IsMessage(t.Call(e)) {
 		return sum
 	}
-	for e.Call--; e.Call > 0 && t.isMessage(t.call(e)); e.Call-- {
-		sum += t.work(e, t.lagOf(e, 0))
+	for e.Call--; e.Call > 0 && t.IsMessage(t.Call(e)); e.Call-- {
+		sum += t.Work(e, t.LagOf(e, 0))
 	}
 	return sum
 }
 
 // lagOf is how many calls back an entry waits for one, where its place does so
 // for the one lag back.
-func (t *timed) lagOf(e entry, lag int8) int8 {
-	if t.blocks == nil || e.Call == 0 {
+func (t *Waits) LagOf(e Entry, lag int8) int8 {
+	if t.Blocks == nil || e.Call == 0 {
 		return lag
 	}
-	before := t.call(back(e, 1))
+	before := t.Call(Back(e, 1))
 	switch {
-	case t.blocks[before.kind], t.isSend(back(e, 1)) && t.held[t.wayOf(back(e, 1))]:
+	case t.Blocks[before.Kind], t.isSend(Back(e, 1)) && t.held[t.wayOf(Back(e, 1))]:
 		return 1
-	case t.isMessage(before):
+	case t.IsMessage(before):
 		return 0
 	}
 	return lag
@@ -112,36 +112,36 @@ const leastHeld = 10
 // learnKinds finds which kinds of call block, in a job with messages: no rank
 // continues before the last entry of a blocking call. A send gives and does not wait by
 // nature; one over Gloo, or of more than a buffer holds, waits for its receiver.
-func (t *timed) learnKinds() {
-	count, early := make([]int, len(t.kinds)), make([]int, len(t.kinds))
+func (t *Waits) learnKinds() {
+	count, early := make([]int, len(t.Kinds)), make([]int, len(t.Kinds))
 	type held struct {
 		count       int
 		wait, early int64 // from send to receipt; of that, after the sender's next call
 	}
 	sends := make(map[way]*held)
 	messages := false
-	for r := range t.ranks {
-		for i := 1; i < len(t.ranks[r].calls); i++ {
-			before := nth(r, i-1)
-			at, p := t.at(nth(r, i)), t.of[r][i-1]
-			k := t.call(before).kind
-			messages = messages || t.isMessage(t.call(before))
-			if len(t.points[p].Entries) < 2 {
+	for r := range t.Ranks {
+		for i := 1; i < len(t.Ranks[r].Calls); i++ {
+			before := Nth(r, i-1)
+			at, p := t.At(Nth(r, i)), t.Of[r][i-1]
+			k := t.Call(before).Kind
+			messages = messages || t.IsMessage(t.Call(before))
+			if len(t.Points[p].Entries) < 2 {
 				continue
 			}
-			if t.points[p].Message && t.isSend(before) {
-				if wait := t.release[p] - t.at(before); wait > 0 {
+			if t.Points[p].Message && t.isSend(before) {
+				if wait := t.Release[p] - t.At(before); wait > 0 {
 					w := t.wayOf(before)
 					if sends[w] == nil {
 						sends[w] = new(held)
 					}
 					sends[w].count++
 					sends[w].wait += wait
-					sends[w].early += max(0, t.release[p]-max(t.free(r, i), t.at(before)))
+					sends[w].early += max(0, t.Release[p]-max(t.free(r, i), t.At(before)))
 				}
 				continue
 			}
-			if count[k]++; at < t.releaseFor(before) {
+			if count[k]++; at < t.ReleaseFor(before) {
 				early[k]++
 			}
 		}
@@ -149,9 +149,9 @@ func (t *timed) learnKinds() {
 	if !messages {
 		return
 	}
-	t.blocks = make([]bool, len(t.kinds))
-	for k := range t.blocks {
-		t.blocks[k] = count[k] > 0 && early[k]*100 <= count[k]
+	t.Blocks = make([]bool, len(t.Kinds))
+	for k := range t.Blocks {
+		t.Blocks[k] = count[k] > 0 && early[k]*100 <= count[k]
 	}
 	t.held = make(map[way]bool)
 	for w, n := range sends {
@@ -161,47 +161,47 @@ func (t *timed) learnKinds() {
 
 // free is when a rank enters call i, or the first after it that is no receive: until then
 // it waits.
-func (t *timed) free(r, i int) int64 {
-	for ; i+1 < len(t.ranks[r].calls) && t.isReceive(nth(r, i)); i++ {
+func (t *Waits) free(r, i int) int64 {
+	for ; i+1 < len(t.Ranks[r].Calls) && t.IsReceive(Nth(r, i)); i++ {
 	}
-	return t.at(nth(r, i))
+	return t.At(Nth(r, i))
 }
 
-func (t *timed) isReceive(e entry) bool { return t.isMessage(t.call(e)) && !t.isSend(e) }
+func (t *Waits) IsReceive(e Entry) bool { return t.IsMessage(t.Call(e)) && !t.isSend(e) }
 
 // wayOf is the way of a message.
-func (t *timed) wayOf(e entry) way {
-	from, to := t.ends(int(e.Process), *t.call(e))
-	return way{t.call(e).group, from, to}
+func (t *Waits) wayOf(e Entry) way {
+	from, to := t.ends(int(e.Process), *t.Call(e))
+	return way{t.Call(e).Group, from, to}
 }
 
 // releaseFor is when the host of a blocking entry may continue: when the last member
 // has entered; for a message, when it was sent, unless its sender is held; for a rooted operation,
 // when the members that it waits for have entered.
-func (t *timed) releaseFor(e entry) int64 {
-	p := t.of[e.Process][e.Call]
-	if t.points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
-		return t.at(e)
+func (t *Waits) ReleaseFor(e Entry) int64 {
+	p := t.Of[e.Process][e.Call]
+	if t.Points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
+		return t.At(e)
 	}
 	if w, ok := t.rootWaitAt(p); ok {
 		return t.releaseOf(w, p, e.Process)
 	}
-	return t.release[p]
+	return t.Release[p]
 }
 
 // releases computes when every point had its last entry.
-func (t *timed) releases() {
-	t.release = t.release[:0]
-	for i := range t.points {
-		t.release = append(t.release, t.lastOf(t.points[i].Entries))
+func (t *Waits) releases() {
+	t.Release = t.Release[:0]
+	for i := range t.Points {
+		t.Release = append(t.Release, t.lastOf(t.Points[i].Entries))
 	}
 }
 
 // lastOf is when the last of some entries was.
-func (t *timed) lastOf(entries []entry) int64 {
+func (t *Waits) lastOf(entries []Entry) int64 {
 	last := int64(math.MinInt64)
 	for _, e := range entries {
-		last = max(last, t.at(e))
+		last = max(last, t.At(e))
 	}
 	return last
 }
@@ -215,20 +215,20 @@ const learned = 64
 // the call before, because a rank that is always late stays late whether or not the
 // others wait for it. Where hosts wait for every call, they do for the last one that
 // no rank precedes.
-func (t *timed) learn() {
+func (t *Waits) learn() {
 	t.releases()
 	t.findRoots()
 	t.learnKinds()
-	for i := range t.places {
-		p := &t.places[i]
-		sample := t.sample(p.cohorts)
+	for i := range t.Places {
+		p := &t.Places[i]
+		sample := t.Sample(p.Cohorts)
 		gathers := t.gathers(sample)
-		p.lag = t.lagByScatter(sample, gathers)
-		if p.lag == 0 && !gathers && (t.onHost(sample) || t.together(p.cohorts)) {
-			p.lag = t.shared(sample)
+		p.Lag = t.lagByScatter(sample, gathers)
+		if p.Lag == 0 && !gathers && (t.onHost(sample) || t.together(p.Cohorts)) {
+			p.Lag = t.shared(sample)
 		}
-		if p.lag == 0 && !gathers {
-			p.lag = t.evened(sample)
+		if p.Lag == 0 && !gathers {
+			p.Lag = t.evened(sample)
 		}
 	}
 	t.learnAcross()
@@ -238,7 +238,7 @@ func (t *timed) learn() {
 // precedes, the last that leaves about as little scatter within the ranks as any, if it leaves less than no wait
 // does; else 0. What ranks always differ by does not tell one call from another, since a rank that is late before
 // each of them is so by different amounts; it counts against no wait where ranks come together.
-func (t *timed) lagByScatter(sample []cohort, gathers bool) int8 {
+func (t *Waits) lagByScatter(sample []Cohort, gathers bool) int8 {
 	const none = math.MaxInt64
 	var all, within [maxLag + 1]int64
 	best := int64(none)
@@ -274,7 +274,7 @@ func (t *timed) lagByScatter(sample []cohort, gathers bool) int8 {
 // cohort to cohort; 0: none. Once a rank is late in every step, the work of the others
 // looks longer in every step if their wait for it is not seen; that it is late by as much
 // in every step is no work that varies, on one clock as on several.
-func (t *timed) evened(sample []cohort) int8 {
+func (t *Waits) evened(sample []Cohort) int8 {
 	lag := t.shared(sample)
 	if lag == 0 || len(sample) < leastTogether {
 		return 0
@@ -291,30 +291,30 @@ func (t *timed) evened(sample []cohort) int8 {
 // different groups. Within a place their work is the same whether they waited or not;
 // but where the ranks of those other groups stay together, something holds them, and
 // that is the last call that no rank precedes.
-func (t *timed) learnAcross() {
-	if t.blocks != nil {
+func (t *Waits) learnAcross() {
+	if t.Blocks != nil {
 		return
 	}
-	all := make([]int, len(t.places))
+	all := make([]int, len(t.Places))
 	for i := range all {
 		all[i] = i
 	}
 	at := t.placesOf(all)
-	for i := range t.places {
-		p := &t.places[i]
-		sample := t.sample(p.cohorts)
-		if p.lag == 0 && !t.gathers(sample) {
-			p.lag = t.across(sample, at)
+	for i := range t.Places {
+		p := &t.Places[i]
+		sample := t.Sample(p.Cohorts)
+		if p.Lag == 0 && !t.gathers(sample) {
+			p.Lag = t.across(sample, at)
 		}
 	}
 }
 
 // placesOf are the places, of some, of all points; −1: none of these.
-func (t *timed) placesOf(places []int) []int32 {
-	at := slices.Repeat([]int32{-1}, len(t.points))
+func (t *Waits) placesOf(places []int) []int32 {
+	at := slices.Repeat([]int32{-1}, len(t.Points))
 	for _, i := range places {
-		for _, c := range t.places[i].cohorts {
-			at[t.of[c[0].Process][c[0].Call]] = int32(i)
+		for _, c := range t.Places[i].Cohorts {
+			at[t.Of[c[0].Process][c[0].Call]] = int32(i)
 		}
 	}
 	return at
@@ -323,7 +323,7 @@ func (t *timed) placesOf(places []int) []int32 {
 // across is the last call before the cohorts that no rank precedes, if its ranks stay
 // together and waits for it leave the work of the members as even as it is; 0: none. at are the places
 // of points.
-func (t *timed) across(sample []cohort, at []int32) int8 {
+func (t *Waits) across(sample []Cohort, at []int32) int8 {
 	lag := int8(1)
 	for lag <= maxLag && t.early(sample, lag) {
 		lag++
@@ -332,8 +332,8 @@ func (t *timed) across(sample []cohort, at []int32) int8 {
 		return 0
 	}
 	e := sample[0][0]
-	of := at[t.of[e.Process][e.Call-int32(lag)]]
-	if of < 0 || !t.together(t.places[of].cohorts) {
+	of := at[t.Of[e.Process][e.Call-int32(lag)]]
+	if of < 0 || !t.together(t.Places[of].Cohorts) {
 		return 0
 	}
 	before, _ := t.scatter(sample, 0)
@@ -345,8 +345,8 @@ func (t *timed) across(sample []cohort, at []int32) int8 {
 
 // onHost reports whether members wait on their hosts for all calls of the groups
 // whose cohorts these are.
-func (t *timed) onHost(sample []cohort) bool {
-	return !slices.ContainsFunc(sample, func(c cohort) bool { return !t.groups[t.call(c[0]).group].onHost })
+func (t *Waits) onHost(sample []Cohort) bool {
+	return !slices.ContainsFunc(sample, func(c Cohort) bool { return !t.Groups[t.Call(c[0]).Group].OnHost })
 }
 
 // leastTogether is how many cohorts show whether ranks drift apart.
@@ -361,13 +361,13 @@ const drift = 0.18
 // place to the next: how far they are apart then varies about a level, by less than
 // it changes from cohort to cohort. Ranks that wait for nobody drift apart, as
 // random walks do.
-func (t *timed) together(cohorts []cohort) bool {
-	return len(cohorts) >= leastTogether && t.staysClose(cohorts)
+func (t *Waits) together(cohorts []Cohort) bool {
+	return len(cohorts) >= leastTogether && t.StayClose(cohorts)
 }
 
 // staysClose reports likewise of any number of cohorts; of few, ranks that wait for nobody may look so.
-func (t *timed) staysClose(cohorts []cohort) bool {
-	ranks, _ := t.apart(cohorts, t.at)
+func (t *Waits) StayClose(cohorts []Cohort) bool {
+	ranks, _ := t.Apart(cohorts, t.At)
 	about, change := int64(0), int64(0)
 	for _, x := range ranks {
 		for k := 1; k < len(x); k++ {
@@ -384,7 +384,7 @@ func (t *timed) staysClose(cohorts []cohort) bool {
 // shared is the last call that all members of the cohorts entered together and that
 // no rank precedes; 0 where there is none. What a rank spends since then is its own,
 // since no other group can have held it up.
-func (t *timed) shared(sample []cohort) int8 {
+func (t *Waits) shared(sample []Cohort) int8 {
 	for lag := int8(1); lag <= maxLag; lag++ {
 		if !t.early(sample, lag) {
 			if t.sameBefore(sample, lag) {
@@ -398,10 +398,10 @@ func (t *timed) shared(sample []cohort) int8 {
 
 // sameBefore reports whether the call so many back is the same for all members of
 // each cohort.
-func (t *timed) sameBefore(sample []cohort, lag int8) bool {
+func (t *Waits) sameBefore(sample []Cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
-			if t.of[e.Process][e.Call-int32(lag)] != t.of[c[0].Process][c[0].Call-int32(lag)] {
+			if t.Of[e.Process][e.Call-int32(lag)] != t.Of[c[0].Process][c[0].Call-int32(lag)] {
 				return false
 			}
 		}
@@ -411,17 +411,17 @@ func (t *timed) sameBefore(sample []cohort, lag int8) bool {
 
 // sample is up to about learned cohorts: those with the widest spread, which carry the
 // information, and a regular sample of the rest.
-func (t *timed) sample(all []cohort) []cohort {
+func (t *Waits) Sample(all []Cohort) []Cohort {
 	if len(all) <= learned {
 		return all
 	}
 	spread := make([]int64, len(all))
 	for i, c := range all {
-		spread[i] = spanOf(c, func(e entry) int64 { return t.at(back(e, 1)) })
+		spread[i] = Span(c, func(e Entry) int64 { return t.At(Back(e, 1)) })
 	}
 	limit := slices.Clone(spread)
 	wide := quantile(limit, len(all)-learned/2, len(all))
-	var out []cohort
+	var out []Cohort
 	every := max(1, len(all)/(learned/2))
 	for i, c := range all {
 		if spread[i] > wide || i%every == 0 {
@@ -432,7 +432,7 @@ func (t *timed) sample(all []cohort) []cohort {
 }
 
 // spanOf is the largest of what f says of entries, less the least.
-func spanOf(c cohort, f func(entry) int64) int64 {
+func Span(c Cohort, f func(Entry) int64) int64 {
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, e := range c {
 		low, high = min(low, f(e)), max(high, f(e))
@@ -442,7 +442,7 @@ func spanOf(c cohort, f func(entry) int64) int64 {
 
 // early reports whether more than one entry in a hundred precedes the release of the
 // call lag back. Then no rank waited for it.
-func (t *timed) early(sample []cohort, lag int8) bool {
+func (t *Waits) early(sample []Cohort, lag int8) bool {
 	n, before := 0, 0
 	for _, c := range sample {
 		for _, e := range c {
@@ -450,7 +450,7 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 				return true
 			}
 			n++
-			if t.at(e) < t.releaseFor(back(e, int32(lag))) {
+			if t.At(e) < t.ReleaseFor(Back(e, int32(lag))) {
 				before++
 			}
 		}
@@ -460,9 +460,9 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 
 // gathers reports whether ranks that are always late at the call before are no
 // longer late here.
-func (t *timed) gathers(sample []cohort) bool {
-	before := t.distances(sample, func(e entry) int64 { return t.at(back(e, 1)) })
-	return t.distances(sample, t.at).constant*2 < before.constant
+func (t *Waits) gathers(sample []Cohort) bool {
+	before := t.distances(sample, func(e Entry) int64 { return t.At(Back(e, 1)) })
+	return t.distances(sample, t.At).constant*2 < before.constant
 }
 
 // medians are those of sets, which it reorders.
@@ -476,8 +476,8 @@ func medians(of [][]int64) []int64 {
 
 // apart is how far what f says of entries is from the median of their cohorts,
 // [rank], and, where there are several, [clock].
-func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]int64) {
-	ranks, clocks = make([][]int64, len(t.ranks)), make([][]int64, len(t.clocks))
+func (t *Waits) Apart(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]int64) {
+	ranks, clocks = make([][]int64, len(t.Ranks)), make([][]int64, len(t.Clocks))
 	var x, sorted []int64
 	for _, c := range sample {
 		x = x[:0]
@@ -491,7 +491,7 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]
 				ranks[e.Process] = make([]int64, 0, len(sample))
 			}
 			ranks[e.Process] = append(ranks[e.Process], x[i]-mid)
-			if d := t.domain[e.Process]; len(t.clocks) > 1 {
+			if d := t.Domain[e.Process]; len(t.Clocks) > 1 {
 				clocks[d] = append(clocks[d], x[i]-mid)
 			}
 		}
@@ -502,10 +502,10 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]
 // common is how much the work of whole cohorts varies. If all ranks wait for one that
 // is late from some step on, their work as it looks without the wait is longer from
 // that step on, on all of them.
-func (t *timed) common(sample []cohort, lag int8) (sum int64) {
+func (t *Waits) common(sample []Cohort, lag int8) (sum int64) {
 	var mids []int64
 	for _, c := range sample {
-		mids = append(mids, middleOf(c, func(e entry) int64 { return t.since(e, lag) }))
+		mids = append(mids, middleOf(c, func(e Entry) int64 { return t.Since(e, lag) }))
 	}
 	level := median(slices.Clone(mids))
 	for i, mid := range mids {
@@ -520,13 +520,13 @@ func (t *timed) common(sample []cohort, lag int8) (sum int64) {
 // asRead are those from the middle alone.
 type distances struct{ all, within, constant, asRead int64 }
 
-func (t *timed) distances(sample []cohort, of func(entry) int64) (d distances) {
-	ranks, clocks := t.apart(sample, of)
+func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
+	ranks, clocks := t.Apart(sample, of)
 	level := medians(clocks)
 	for r, x := range ranks {
 		own, clock := int64(0), int64(0)
 		if len(x) >= 3 {
-			own, clock = median(x), level[t.domain[r]]
+			own, clock = median(x), level[t.Domain[r]]
 		}
 		d.constant += abs(own - clock)
 		for _, v := range x {
@@ -539,33 +539,33 @@ func (t *timed) distances(sample []cohort, of func(entry) int64) (d distances) {
 }
 
 // scatter is how much work differs between the members of cohorts, and how much of that is within the ranks.
-func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
-	d := t.distances(sample, func(e entry) int64 { return t.since(e, lag) })
+func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
+	d := t.distances(sample, func(e Entry) int64 { return t.Since(e, lag) })
 	return d.all, d.within
 }
 
 // lags are how many calls back each call waits for one, [rank][call]. Calls of groups
 // without records of their other members are in no place, and wait as those of the
 // same kind do after the same call.
-func (t *timed) lags() [][]int8 {
+func (t *Waits) lags() [][]int8 {
 	type site struct{ kind, before int32 }
 	usual := map[site]int8{}
-	for i := range t.places {
-		p := &t.places[i]
-		usual[site{p.kind, p.before}] = p.lag
+	for i := range t.Places {
+		p := &t.Places[i]
+		usual[site{p.Kind, p.Before}] = p.Lag
 	}
-	lag := make([][]int8, len(t.ranks))
-	for r := range t.ranks {
-		calls := t.ranks[r].calls
+	lag := make([][]int8, len(t.Ranks))
+	for r := range t.Ranks {
+		calls := t.Ranks[r].Calls
 		lag[r] = make([]int8, len(calls))
 		for i := 1; i < len(calls); i++ {
-			lag[r][i] = usual[site{t.site[calls[i].kind], t.site[calls[i-1].kind]}]
+			lag[r][i] = usual[site{t.site[calls[i].Kind], t.site[calls[i-1].Kind]}]
 		}
 	}
-	for i := range t.places {
-		for _, c := range t.places[i].cohorts {
+	for i := range t.Places {
+		for _, c := range t.Places[i].Cohorts {
 			for _, e := range c {
-				lag[e.Process][e.Call] = t.places[i].lag
+				lag[e.Process][e.Call] = t.Places[i].Lag
 			}
 		}
 	}
@@ -575,11 +575,11 @@ func (t *timed) lags() [][]int8 {
 // carries reports whether the ranks enter the calls of a place without having waited
 // since the call before: what a rank was late by there it still is here, whatever the
 // clocks. Where they have waited, what varies there and what varies here add up.
-func (t *timed) carries(p *place) bool {
-	if len(p.cohorts) < enough {
+func (t *Waits) Carries(p *Place) bool {
+	if len(p.Cohorts) < Enough {
 		return false
 	}
-	sample := t.sample(p.cohorts)
-	work := t.distances(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) })
-	return work.within < t.distances(sample, t.at).within
+	sample := t.Sample(p.Cohorts)
+	work := t.distances(sample, func(e Entry) int64 { return t.At(e) - t.At(Back(e, 1)) })
+	return work.within < t.distances(sample, t.At).within
 }

@@ -1,4 +1,4 @@
-package arrivals
+package sync
 
 import (
 	"cmp"
@@ -51,29 +51,29 @@ const (
 // findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
 // and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
 // included: a rank that is late in every step holds, in every step, those that hand to it and nobody else.
-func (t *timed) findRoots() {
+func (t *Waits) findRoots() {
 	t.roots = map[rooted]rootWait{}
-	of := map[rooted][]cohort{}
-	for i := range t.places {
-		p := &t.places[i]
-		if shapesOf(t.kinds[p.before].op) == nil {
+	of := map[rooted][]Cohort{}
+	for i := range t.Places {
+		p := &t.Places[i]
+		if shapesOf(t.Kinds[p.Before].Op) == nil {
 			continue
 		}
-		for _, c := range t.sample(p.cohorts) {
-			r := rooted{p.before, t.call(back(c[0], 1)).group}
+		for _, c := range t.Sample(p.Cohorts) {
+			r := rooted{p.Before, t.Call(Back(c[0], 1)).Group}
 			of[r] = append(of[r], c)
 		}
 	}
 	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rooted) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
-		members := len(t.members[r.group])
+		members := len(t.Members[r.group])
 		sample := every(of[r], max(leastSample, rootEntries/members))
 		least := t.leaves(sample)
-		if least -= least / 20; len(sample) < enough {
+		if least -= least / 20; len(sample) < Enough {
 			least /= 4
 		}
 		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*len(of))))
 		best, found := rootWait{}, false
-		for _, shape := range shapesOf(t.kinds[r.kind].op) {
+		for _, shape := range shapesOf(t.Kinds[r.kind].Op) {
 			for root := range int32(roots) {
 				t.roots[r] = rootWait{shape, root}
 				if left := t.leaves(sample); left < least {
@@ -91,7 +91,7 @@ func (t *timed) findRoots() {
 const leastSample = 8
 
 // every returns so many cohorts, of all of them at equal distances; all where they are no more.
-func every(all []cohort, most int) (out []cohort) {
+func every(all []Cohort, most int) (out []Cohort) {
 	if len(all) <= most {
 		return all
 	}
@@ -103,18 +103,18 @@ func every(all []cohort, most int) (out []cohort) {
 
 // leaves returns how much the work right after a call differs between the members of cohorts: constant differences of
 // clocks too, where these suit the waits as they are.
-func (t *timed) leaves(sample []cohort) int64 {
-	d := t.distances(sample, func(e entry) int64 { return t.since(e, 1) })
-	if t.agree {
+func (t *Waits) leaves(sample []Cohort) int64 {
+	d := t.distances(sample, func(e Entry) int64 { return t.Since(e, 1) })
+	if t.Agree {
 		return d.asRead
 	}
 	return d.all
 }
 
 // rootWaitAt returns how the members of a point wait where they do not wait for all; only of points that all members entered.
-func (t *timed) rootWaitAt(p int32) (rootWait, bool) {
-	of := &t.points[p]
-	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.members[of.Group]) {
+func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
+	of := &t.Points[p]
+	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.Members[of.Group]) {
 		return rootWait{}, false
 	}
 	w, ok := t.roots[rooted{t.siteOf(of.Entries[0]), of.Group}]
@@ -122,16 +122,16 @@ func (t *timed) rootWaitAt(p int32) (rootWait, bool) {
 }
 
 // releaseOf returns when the member of a rank may go on: when those that it waits for have entered, itself among them.
-func (t *timed) releaseOf(w rootWait, p, rank int32) int64 {
-	of := t.points[p].Entries
-	at, _ := slices.BinarySearchFunc(of, rank, func(e entry, r int32) int { return int(e.Process - r) })
-	own, root := t.at(of[at]), max(t.at(of[at]), t.at(of[w.root]))
+func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
+	of := t.Points[p].Entries
+	at, _ := slices.BinarySearchFunc(of, rank, func(e Entry, r int32) int { return int(e.Process - r) })
+	own, root := t.At(of[at]), max(t.At(of[at]), t.At(of[w.root]))
 	isRoot := int32(at) == w.root
 	switch {
 	case w.shape == tree:
 		return t.treeRelease(of, at, int(w.root))
 	case isRoot && w.shape != from:
-		return t.release[p]
+		return t.Release[p]
 	case isRoot || w.shape == into:
 		return own
 	}
@@ -139,9 +139,9 @@ func (t *timed) releaseOf(w rootWait, p, rank int32) int64 {
 }
 
 // treeRelease returns when the member at an index has data from its way to the root, and has handed it on.
-func (t *timed) treeRelease(of []entry, at, root int) int64 {
+func (t *Waits) treeRelease(of []Entry, at, root int) int64 {
 	n := len(of)
-	member := func(v int) int64 { return t.at(of[(v+root)%n]) }
+	member := func(v int) int64 { return t.At(of[(v+root)%n]) }
 	in := (at - root + n) % n
 	last := member(0)
 	for v := in; v > 0; v &^= 1 << (bits.Len(uint(v)) - 1) { // the way to the root: without the highest bit

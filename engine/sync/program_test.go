@@ -1,0 +1,20 @@
+package sync
+
+import "testing"
+
+// The latest calls stay, however long a job is.
+func TestArrivalsAreBounded(t *testing.T) {
+	var j Program
+	j.Prepare()
+	for i := range int64(3) {
+		r := Rank{ID: 0, Lost: 1}
+		for k := range int64(mostCalls) {
+			r.Calls = append(r.Calls, Call{Enter: 1 + i*mostCalls + k})
+		}
+		j.extend(r)
+	}
+	got := &j.Ranks[0]
+	if len(got.Calls) != mostCalls || got.Calls[0].Enter != 1+2*mostCalls || got.Lost != 3+2*mostCalls {
+		t.Errorf("%d calls from %d on, %d lost", len(got.Calls), got.Calls[0].Enter, got.Lost)
+	}
+}

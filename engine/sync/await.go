@@ -1,0 +1,241 @@
+package sync
+
+import (
+	"math"
+	"slices"
+)
+
+// What a call waits for follows from what the calls before it do, and the entries check it once. Sends and receives
+// hold one end or both (learnKinds), rooted operations those that hand to each other (findRoots), all others hold all
+// their members: each rank until the last has entered. Where the host waits for its calls, that is the last call that
+// no rank precedes. Where calls are put on a stream, the host waits for one of them, for one some calls back, or for
+// none, and only the entries tell.
+
+// maxLag is how many calls back the awaited call may be: prefetching frameworks enqueue two or three ahead.
+const maxLag = 6
+
+// learn finds, for every place, the call before it that its ranks wait for.
+func (t *Waits) learn() {
+	t.releases()
+	t.findRoots()
+	t.learnKinds()
+	all := make([]int, len(t.Places))
+	for i := range all {
+		all[i] = i
+	}
+	at := t.placesOf(all)
+	for i := range t.Places {
+		t.Places[i].Lag = t.awaited(&t.Places[i], at)
+	}
+}
+
+// awaited returns how many calls before those of a place the one is that its ranks wait for; 0: none. The entries
+// tell one call from another by the scatter that it leaves. Where none leaves less, as where a rank is late by the same
+// in every step, it is the last call that no rank precedes, if something shows that it holds them: that hosts wait for
+// calls of the group, that ranks stay together, or that waits for it explain how the work varies. Ranks that come
+// together have waited for something else. at has the place of each point.
+func (t *Waits) awaited(p *Place, at []int32) int8 {
+	sample := t.Sample(p.Cohorts)
+	gathers := t.gathers(sample)
+	if lag := t.leastScatter(sample, gathers); lag > 0 || gathers {
+		return lag
+	}
+	lag := t.lastUnpreceded(sample)
+	switch {
+	case lag == 0:
+	case t.sameBefore(sample, lag): // what a rank spends since then is its own: no other group can have held it up
+		if t.onHost(sample) || t.together(p.Cohorts) || t.explains(sample, lag) {
+			return lag
+		}
+	case t.Blocks == nil && t.holdsAcross(sample, lag, at):
+		return lag
+	}
+	return 0
+}
+
+// leastScatter returns how many calls before the cohorts the one is that leaves the least scatter within the ranks: of
+// those that no rank precedes, the last that leaves about as little as any, if it leaves less than no wait does; else
+// 0. What ranks always differ by does not tell one call from another, since a rank that is late before each of them is
+// so by different amounts; it counts against no wait where ranks come together.
+func (t *Waits) leastScatter(sample []Cohort, gathers bool) int8 {
+	const none = math.MaxInt64
+	var all, within [maxLag + 1]int64
+	best := int64(none)
+	for lag := range within {
+		if lag > 0 && t.early(sample, int8(lag)) {
+			all[lag], within[lag] = none, none
+			continue
+		}
+		if all[lag], within[lag] = t.scatter(sample, int8(lag)); lag > 0 {
+			best = min(best, within[lag])
+		}
+	}
+	if best == none {
+		return 0
+	}
+	lag := slices.IndexFunc(within[1:], func(s int64) bool { return s-s/10 <= best }) + 1
+	leaves, without := within[lag], within[0]
+	if gathers {
+		leaves, without = all[lag], all[0]
+	}
+	least := without - within[0]/20
+	if len(sample) < 3 {
+		least = without / 4
+	}
+	if leaves >= least {
+		return 0
+	}
+	return int8(lag)
+}
+
+// lastUnpreceded returns how many calls before the cohorts the last one is that no rank precedes; 0: there is none.
+func (t *Waits) lastUnpreceded(sample []Cohort) int8 {
+	for lag := int8(1); lag <= maxLag; lag++ {
+		if !t.early(sample, lag) {
+			return lag
+		}
+	}
+	return 0
+}
+
+// explains reports whether waits for a call explain most of how the work varies, between ranks and from cohort to
+// cohort. Once a rank is late in every step, the work of the others looks longer in every step if their wait for it is
+// not seen; that it is late by as much in every step is no work that varies, on one clock as on several.
+func (t *Waits) explains(sample []Cohort, lag int8) bool {
+	if len(sample) < leastTogether {
+		return false
+	}
+	_, without := t.scatter(sample, 0)
+	_, with := t.scatter(sample, lag)
+	return 2*(with+t.common(sample, lag)) <= without+t.common(sample, 0)
+}
+
+// holdsAcross reports whether a call holds members that come to the cohorts from different groups. Their work is the
+// same whether they waited or not; but where the ranks of that call stay together something holds them, and waits for
+// it leave the work of the members as even as it is. at has the place of each point.
+func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
+	e := sample[0][0]
+	of := at[t.Of[e.Process][e.Call-int32(lag)]]
+	if of < 0 || !t.together(t.Places[of].Cohorts) {
+		return false
+	}
+	before, _ := t.scatter(sample, 0)
+	after, _ := t.scatter(sample, lag)
+	return after <= before+before/20
+}
+
+// placesOf returns the place of each point, of some places; −1: none of these.
+func (t *Waits) placesOf(places []int) []int32 {
+	at := slices.Repeat([]int32{-1}, len(t.Points))
+	for _, i := range places {
+		for _, c := range t.Places[i].Cohorts {
+			at[t.Of[c[0].Process][c[0].Call]] = int32(i)
+		}
+	}
+	return at
+}
+
+// onHost reports whether members wait on their hosts for all calls of the groups of some cohorts.
+func (t *Waits) onHost(sample []Cohort) bool {
+	return !slices.ContainsFunc(sample, func(c Cohort) bool { return !t.Groups[t.Call(c[0]).Group].OnHost })
+}
+
+// leastTogether is how many cohorts show whether ranks drift apart.
+const leastTogether = 20
+
+// drift, times the square root of the number of cohorts, is how much further two ranks that wait for nobody vary about
+// their median distance than they move from one cohort to the next, in 98 of 100 random walks.
+const drift = 0.18
+
+// together reports whether something synchronises the ranks from one cohort of a place to the next: how far they are
+// apart then varies about a level, by less than it changes from cohort to cohort. Ranks that wait for nobody drift
+// apart, as random walks do.
+func (t *Waits) together(cohorts []Cohort) bool {
+	return len(cohorts) >= leastTogether && t.StayClose(cohorts)
+}
+
+// StayClose reports the same of any number of cohorts; of few, ranks that wait for nobody may look so.
+func (t *Waits) StayClose(cohorts []Cohort) bool {
+	ranks, _ := t.Apart(cohorts, t.At)
+	about, change := int64(0), int64(0)
+	for _, x := range ranks {
+		for k := 1; k < len(x); k++ {
+			change += abs(x[k] - x[k-1])
+		}
+		mid := median(x)
+		for _, v := range x {
+			about += abs(v - mid)
+		}
+	}
+	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
+}
+
+// sameBefore reports whether the call so many back is the same for all members of each cohort.
+func (t *Waits) sameBefore(sample []Cohort, lag int8) bool {
+	for _, c := range sample {
+		for _, e := range c {
+			if t.Of[e.Process][e.Call-int32(lag)] != t.Of[c[0].Process][c[0].Call-int32(lag)] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// early reports whether more than one entry in a hundred precedes the release of the call lag back. Then no rank waited
+// for it.
+func (t *Waits) early(sample []Cohort, lag int8) bool {
+	n, before := 0, 0
+	for _, c := range sample {
+		for _, e := range c {
+			if int32(lag) > e.Call {
+				return true
+			}
+			n++
+			if t.At(e) < t.ReleaseFor(Back(e, int32(lag))) {
+				before++
+			}
+		}
+	}
+	return before*100 > n
+}
+
+// lags returns how many calls back each call waits for one, [rank][call]. Calls of groups
+// without records of their other members are in no place, and wait as those of the
+// same kind do after the same call.
+func (t *Waits) lags() [][]int8 {
+	type site struct{ kind, before int32 }
+	usual := map[site]int8{}
+	for i := range t.Places {
+		p := &t.Places[i]
+		usual[site{p.Kind, p.Before}] = p.Lag
+	}
+	lag := make([][]int8, len(t.Ranks))
+	for r := range t.Ranks {
+		calls := t.Ranks[r].Calls
+		lag[r] = make([]int8, len(calls))
+		for i := 1; i < len(calls); i++ {
+			lag[r][i] = usual[site{t.site[calls[i].Kind], t.site[calls[i-1].Kind]}]
+		}
+	}
+	for i := range t.Places {
+		for _, c := range t.Places[i].Cohorts {
+			for _, e := range c {
+				lag[e.Process][e.Call] = t.Places[i].Lag
+			}
+		}
+	}
+	return lag
+}
+
+// Carries reports whether the ranks enter the calls of a place without having waited
+// since the call before: what a rank was late by there it still is here, whatever the
+// clocks. Where they have waited, what varies there and what varies here add up.
+func (t *Waits) Carries(p *Place) bool {
+	if len(p.Cohorts) < Enough {
+		return false
+	}
+	sample := t.Sample(p.Cohorts)
+	work := t.distances(sample, func(e Entry) int64 { return t.At(e) - t.At(Back(e, 1)) })
+	return work.within < t.distances(sample, t.At).within
+}

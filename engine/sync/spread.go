@@ -1,0 +1,125 @@
+package sync
+
+import (
+	"math"
+	"slices"
+)
+
+// learned is how many cohorts of a place are used to decide which call blocks there.
+const learned = 64
+
+// Sample returns up to about 64 cohorts: those with the widest spread, which carry the information, and a regular
+// sample of the rest.
+func (t *Waits) Sample(all []Cohort) []Cohort {
+	if len(all) <= learned {
+		return all
+	}
+	spread := make([]int64, len(all))
+	for i, c := range all {
+		spread[i] = Span(c, func(e Entry) int64 { return t.At(Back(e, 1)) })
+	}
+	limit := slices.Clone(spread)
+	wide := quantile(limit, len(all)-learned/2, len(all))
+	var out []Cohort
+	every := max(1, len(all)/(learned/2))
+	for i, c := range all {
+		if spread[i] > wide || i%every == 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Span returns the largest of what f says of entries, less the least.
+func Span(c Cohort, f func(Entry) int64) int64 {
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, e := range c {
+		low, high = min(low, f(e)), max(high, f(e))
+	}
+	return high - low
+}
+
+// gathers reports whether ranks that are always late at the call before are no longer late here.
+func (t *Waits) gathers(sample []Cohort) bool {
+	before := t.distances(sample, func(e Entry) int64 { return t.At(Back(e, 1)) })
+	return t.distances(sample, t.At).constant*2 < before.constant
+}
+
+// medians returns those of sets, which it reorders.
+func medians(of [][]int64) []int64 {
+	out := make([]int64, len(of))
+	for i, x := range of {
+		out[i] = median(x)
+	}
+	return out
+}
+
+// Apart returns how far what f says of entries is from the median of their cohorts, by rank and, where there are
+// several, by clock.
+func (t *Waits) Apart(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]int64) {
+	ranks, clocks = make([][]int64, len(t.Ranks)), make([][]int64, len(t.Clocks))
+	var x, sorted []int64
+	for _, c := range sample {
+		x = x[:0]
+		for _, e := range c {
+			x = append(x, of(e))
+		}
+		sorted = append(sorted[:0], x...)
+		mid := median(sorted)
+		for i, e := range c {
+			if ranks[e.Process] == nil {
+				ranks[e.Process] = make([]int64, 0, len(sample))
+			}
+			ranks[e.Process] = append(ranks[e.Process], x[i]-mid)
+			if d := t.Domain[e.Process]; len(t.Clocks) > 1 {
+				clocks[d] = append(clocks[d], x[i]-mid)
+			}
+		}
+	}
+	return ranks, clocks
+}
+
+// common returns how much the work of whole cohorts varies. If all ranks wait for one that is late from some step on,
+// their work as it looks without the wait is longer from that step on, on all of them.
+func (t *Waits) common(sample []Cohort, lag int8) (sum int64) {
+	var mids []int64
+	for _, c := range sample {
+		mids = append(mids, middleOf(c, func(e Entry) int64 { return t.Since(e, lag) }))
+	}
+	level := median(slices.Clone(mids))
+	for i, mid := range mids {
+		sum += int64(len(sample[i])) * abs(mid-level)
+	}
+	return sum
+}
+
+// scatter returns how much work differs between the members of cohorts, and how much of that is within the ranks.
+func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
+	d := t.distances(sample, func(e Entry) int64 { return t.Since(e, lag) })
+	return d.all, d.within
+}
+
+// distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of the cohort
+// and what a clock always differs by, which may be its offset; how far from what the rank always differs by; and how far
+// ranks always differ from their clocks. Of fewer than three entries nothing is always so. asRead are those from the
+// middle alone.
+type distances struct{ all, within, constant, asRead int64 }
+
+// distances returns those of what is said of the entries of cohorts.
+func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
+	ranks, clocks := t.Apart(sample, of)
+	level := medians(clocks)
+	for r, x := range ranks {
+		own, clock := int64(0), int64(0)
+		if len(x) >= 3 {
+			own, clock = median(x), level[t.Domain[r]]
+		}
+		d.constant += abs(own - clock)
+		for _, v := range x {
+			d.asRead += abs(v)
+			d.all += abs(v - clock)
+			d.within += abs(v - own)
+		}
+	}
+	return d
+}

@@ -32,6 +32,9 @@ func (h *Has) Any(of *Has) bool {
 	return h[0]&of[0]|h[1]&of[1]|h[2]&of[2]|h[3]&of[3] != 0
 }
 
+// AllWords is the set of all words that there may be.
+var AllWords = Has{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+
 func (h *Has) add(n int) { h[n/64] |= 1 << (n % 64) }
 
 // Set returns the set of some words, which are among those that are found; ok is false where there are too many.
@@ -111,8 +114,8 @@ func (w *Words) In(line []byte) (h Has) {
 		for i, c := range first {
 			at, also = uint(next[at<<8|uint(c)]), uint(next[also<<8|uint(second[i])])
 			if e, f := ends[at], ends[also]; e|f != 0 {
-				h.join(&w.sets[e])
-				h.join(&w.sets[f])
+				h.Join(&w.sets[e])
+				h.Join(&w.sets[f])
 			}
 		}
 		line, at = second[half:], also
@@ -120,14 +123,14 @@ func (w *Words) In(line []byte) (h Has) {
 	for _, c := range line {
 		at = uint(next[at<<8|uint(c)])
 		if e := ends[at]; e != 0 {
-			h.join(&w.sets[e])
+			h.Join(&w.sets[e])
 		}
 	}
 	return h
 }
 
-// join adds a set.
-func (h *Has) join(of *Has) {
+// Join adds a set.
+func (h *Has) Join(of *Has) {
 	h[0] |= of[0]
 	h[1] |= of[1]
 	h[2] |= of[2]

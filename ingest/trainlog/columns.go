@@ -90,7 +90,7 @@ func (c *Columns) read(line []byte, x *reading) (rank int, ok bool) {
 				x.step = n
 			}
 		default:
-			ns, fits := nanoseconds(cell, c.units[i])
+			ns, fits := nanoseconds([]byte(cell), c.units[i])
 			if !fits {
 				return rank, false
 			}

@@ -46,6 +46,9 @@ type Dialects struct {
 	words ingest.Words // of all
 	// Words that lines read otherwise have: heads of Megatron's timers and of Lightning's table, and those of [reading.pairs].
 	timers, table, steps ingest.Has
+	// Two letters of words that are searched for in any case: a line without them has none of these words. Unlimited where there are too
+	// many words to tell them apart.
+	rank, epoch, validation ingest.Has
 }
 
 // dialect is one of them, ready to read lines.
@@ -55,6 +58,8 @@ type dialect struct {
 	steps         []*pattern
 	epoch         *pattern
 	times         []timed
+
+	stepNeeds, timeNeeds []ingest.Has // words without which a pattern of steps, or of times, finds nothing
 }
 
 // timed is where times stand, and what they are of: a stage, or one of the words below.
@@ -111,6 +116,31 @@ func (d *Dialects) index(name string) error {
 	d.timers, d.table, d.steps = set(timersWord), set(tableWords...), set("tep", "ter", "TEP", "TER")
 	if full {
 		return input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "more words (has, any, not) than can be told apart: give fewer dialects"))
+	}
+	any := func(pairs ...string) (h ingest.Has) {
+		ok := true
+		for _, p := range pairs {
+			low, high := strings.ToLower(p), strings.ToUpper(p)
+			for _, text := range [...]string{low, high, low[:1] + high[1:], high[:1] + low[1:]} {
+				one, fits := d.words.Set(text)
+				ok = ok && fits
+				h.Join(&one)
+			}
+		}
+		if !ok {
+			return ingest.AllWords
+		}
+		return h
+	}
+	d.rank, d.epoch, d.validation = any("nk"), any("ch"), any("va", "es")
+	for _, x := range d.list {
+		x.stepNeeds, x.timeNeeds = make([]ingest.Has, len(x.steps)), make([]ingest.Has, len(x.times))
+		for i, p := range x.steps {
+			x.stepNeeds[i] = p.needs(&d.words)
+		}
+		for i := range x.times {
+			x.timeNeeds[i] = x.times[i].at.needs(&d.words)
+		}
 	}
 	d.words.In(nil) // readers side by side share it from here on
 	return nil
@@ -192,10 +222,11 @@ func (d *dialect) readsSample() error {
 	if err := one.index(""); err != nil {
 		return err
 	}
-	if has := one.words.In([]byte(d.Sample)); !d.knows(&has) {
+	has := one.words.In([]byte(d.Sample))
+	if !d.knows(&has) {
 		return input.Bad(input.ErrFormat, "its words (has, any, not) are not those of its sample")
 	}
-	x := reading{d: d}
+	x := reading{d: d, all: &one, has: has}
 	got := "nothing"
 	if !d.Skip && x.read([]byte(d.Sample)) {
 		got = x.String()
@@ -214,6 +245,9 @@ func (d *dialect) knows(has *ingest.Has) bool {
 // reading is what was read in a line.
 type reading struct {
 	d                  *dialect
+	all                *Dialects  // of which it is one
+	has                ingest.Has // words of the line
+	names              [names]named
 	step, steps, epoch int64 // −1: none
 	stamp              int64 // of the line, or of the run's clock; −1: none
 	resolution         int64 // of the stamp
@@ -234,7 +268,10 @@ func (x *reading) read(line []byte) bool {
 	if x.d.Pairs {
 		return x.pairs(line)
 	}
-	for _, p := range x.d.steps {
+	for i, p := range x.d.steps {
+		if !x.has.All(&x.d.stepNeeds[i]) {
+			continue
+		}
 		if m, ok := p.find(line, 0); ok {
 			x.step, x.steps, x.epoch = m.step, m.steps, m.epoch
 			break
@@ -249,9 +286,11 @@ func (x *reading) read(line []byte) bool {
 		}
 	}
 	for i := range x.d.times {
-		x.find(line, &x.d.times[i])
+		if x.has.All(&x.d.timeNeeds[i]) {
+			x.find(line, &x.d.times[i])
+		}
 	}
-	if x.d.Stamps && !x.has(ofStep) {
+	if x.d.Stamps && !x.timed(ofStep) {
 		x.stamp, x.resolution = stampOf(line)
 	}
 	return len(x.times) > 0 || x.step >= 0 && (x.stamp >= 0 || len(x.d.times) == 0)
@@ -273,7 +312,7 @@ func (x *reading) find(line []byte, t *timed) {
 			}
 		}
 		switch {
-		case of == ofNone || x.has(of):
+		case of == ofNone || x.timed(of):
 		case of == ofClock:
 			x.stamp = m.ns
 		default:
@@ -285,7 +324,8 @@ func (x *reading) find(line []byte, t *timed) {
 	}
 }
 
-func (x *reading) has(of string) bool {
+// timed reports whether a time of something was read.
+func (x *reading) timed(of string) bool {
 	return slices.ContainsFunc(x.times, func(t measured) bool { return t.of == of })
 }
 

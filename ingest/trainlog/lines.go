@@ -65,6 +65,10 @@ const mostOfLine = 1 << 14
 
 // parse reads a line by the first dialect that can; false where it says nothing of a step.
 func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
+	if *has == (ingest.Has{}) {
+		return false
+	}
+	x.all, x.has = d, *has
 	for _, d := range d.list {
 		if !d.knows(has) {
 			continue
@@ -79,39 +83,37 @@ func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
 	return false
 }
 
-func hasAny(line []byte, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(line, []byte(w)) })
-}
-
 // pairs reads what own loops print: a step, and names with times.
 func (x *reading) pairs(line []byte) bool {
 	step, ok := stepOf(line)
 	if !ok {
 		return false
 	}
-	x.step, x.epoch = step, epochOf(line)
-	if x.named(line, nextTiming); len(x.times) == 0 && x.stamp < 0 {
-		x.named(line, nextSpaced)
+	if x.step = step; x.has.Any(&x.all.epoch) {
+		x.epoch = epochOf(line)
 	}
-	x.validation = len(x.times) > 0 && isValidation(line)
+	if x.take(line, nextTiming); len(x.times) == 0 && x.stamp < 0 {
+		x.take(line, nextSpaced)
+	}
+	x.validation = len(x.times) > 0 && x.has.Any(&x.all.validation) && isValidation(line)
 	return len(x.times) > 0 || x.stamp >= 0
 }
 
-// named takes the times that have a known name.
-func (x *reading) named(line []byte, next func([]byte, int) (timing, int)) {
+// take takes the times that have a known name.
+func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
 	for from := 0; ; {
 		var t timing
 		if t, from = next(line, from); from < 0 {
 			return
 		}
-		of, unit, known := x.d.stageOf(t.name)
-		if !known || x.has(of) {
+		of, unit, known := x.stageOf(t.name)
+		if !known || x.timed(of) {
 			continue
 		}
 		if unit == "" {
 			unit = t.unit
 		}
-		ns, ok := nanoseconds(string(t.number), unit)
+		ns, ok := nanoseconds(t.number, unit)
 		switch {
 		case !ok:
 		case of == ofClock:
@@ -121,6 +123,30 @@ func (x *reading) named(line []byte, next func([]byte, int) (timing, int)) {
 			x.times = append(x.times, measured{of, ns})
 		}
 	}
+}
+
+const names, longestKept = 32, 24
+
+// named is a name whose stage was looked up.
+type named struct {
+	d        *dialect
+	name     [longestKept]byte
+	length   int
+	of, unit string
+	known    bool
+}
+
+// stageOf is that of the dialect, which is looked up once for the names of lines that follow each other.
+func (x *reading) stageOf(name []byte) (of, unit string, known bool) {
+	if len(name) > longestKept {
+		return x.d.stageOf(name)
+	}
+	n := &x.names[(7*len(name)+int(name[0])+3*int(name[len(name)-1]))%names]
+	if n.d != x.d || n.length != len(name) || string(n.name[:n.length]) != string(name) {
+		n.d, n.length = x.d, copy(n.name[:], name)
+		n.of, n.unit, n.known = x.d.stageOf(name)
+	}
+	return n.of, n.unit, n.known
 }
 
 // stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
@@ -165,7 +191,7 @@ func lower(c byte) byte {
 }
 
 // nanoseconds reads a time.
-func nanoseconds(number, unit string) (int64, bool) {
+func nanoseconds(number []byte, unit string) (int64, bool) {
 	scale := 1e9
 	switch unit {
 	case "ms":
@@ -175,11 +201,41 @@ func nanoseconds(number, unit string) (int64, bool) {
 	case "ns":
 		scale = 1
 	}
-	x, err := strconv.ParseFloat(number, 64)
-	if x *= scale; err != nil || !(x < longest) {
+	x, ok := decimal(number)
+	if x *= scale; !ok || !(x < longest) {
 		return 0, false
 	}
 	return int64(math.Round(x)), true
+}
+
+// tens are the powers of ten that a float64 has exactly.
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// decimal returns the float64 next to a number, as strconv does. Up to 15 digits, point or not, are a quotient of two exact values.
+func decimal(number []byte) (x float64, ok bool) {
+	n, digits, point := uint64(0), 0, -1
+	for i, c := range number {
+		switch {
+		case isDigit(c):
+			n = 10*n + uint64(c-'0')
+			digits++
+		case c == '.' && point < 0:
+			point = i
+		default:
+			digits = len(tens)
+		}
+		if digits >= len(tens) {
+			x, err := strconv.ParseFloat(string(number), 64)
+			return x, err == nil
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	if point < 0 {
+		return float64(n), true
+	}
+	return float64(n) / tens[len(number)-1-point], true
 }
 
 // line takes a line.
@@ -207,7 +263,7 @@ func (l *lineReader) line(line []byte) error {
 	if !l.dialects.parse(line, &has, x) {
 		return nil
 	}
-	return l.keep(l.rankOf(line))
+	return l.keep(l.rankOf(line, &has))
 }
 
 // keep keeps what was read in a line, of a rank.
@@ -234,7 +290,7 @@ func (l *lineReader) keep(rank int) error {
 }
 
 // rankOf is the rank that a line or the file's name tells, −1 where neither does.
-func (l *lineReader) rankOf(line []byte) int {
+func (l *lineReader) rankOf(line []byte, has *ingest.Has) int {
 	line = line[:min(len(line), 1<<12)]
 	if p := l.b.Rank; p != nil {
 		if m := p.FindSubmatch(line); len(m) > 1 {
@@ -245,8 +301,10 @@ func (l *lineReader) rankOf(line []byte) int {
 		}
 		return l.rank
 	}
-	if told, ok := rankIn(line); ok {
-		return told
+	if has.Any(&l.dialects.rank) {
+		if told, ok := rankIn(line); ok {
+			return told
+		}
 	}
 	if told, ok := launcherRank(line); ok && l.rank < 0 {
 		return told

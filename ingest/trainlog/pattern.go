@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -92,6 +93,20 @@ func (p *pattern) has(h hole) bool {
 		}
 	}
 	return false
+}
+
+// shortestNeeded is the shortest text of a pattern that is searched for together with the words of dialects.
+const shortestNeeded = 3
+
+// needs returns the words without which the pattern finds nothing, and has them searched for while there is room.
+func (p *pattern) needs(words *ingest.Words) (h ingest.Has) {
+	for _, part := range p.parts {
+		if len(part.text) >= shortestNeeded {
+			one, _ := words.Set(string(part.text))
+			h.Join(&one)
+		}
+	}
+	return h
 }
 
 // match is what a pattern found.
@@ -203,7 +218,7 @@ func (m *match) timeAt(line []byte, at int, unit hole, behind []part) bool {
 // time takes a time, in the unit that the line says, else that of the pattern.
 func (m *match) time(number []byte, unit hole, said string) (ok bool) {
 	if unit == perSecond {
-		ns, ok := nanoseconds(string(number), "s")
+		ns, ok := nanoseconds(number, "s")
 		if !ok || ns <= 0 {
 			return false
 		}
@@ -211,9 +226,16 @@ func (m *match) time(number []byte, unit hole, said string) (ok bool) {
 		return m.ns < longest
 	}
 	if said == "" {
-		said = map[hole]string{inSeconds: "s", inMillis: "ms", inMicros: "us"}[unit]
+		switch unit {
+		case inMillis:
+			said = "ms"
+		case inMicros:
+			said = "us"
+		default:
+			said = "s"
+		}
 	}
-	m.ns, ok = nanoseconds(string(number), said)
+	m.ns, ok = nanoseconds(number, said)
 	return ok
 }
 

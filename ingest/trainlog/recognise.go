@@ -3,6 +3,8 @@ package trainlog
 import (
 	"bytes"
 	"unicode"
+
+	"github.com/sfstat/sfstat/ingest"
 )
 
 // severalSteps is how many lines with steps a head of a table of them stands for.
@@ -74,7 +76,7 @@ func (r *Recogniser) Line(line []byte, number int64) {
 	if !has.Any(&r.dialects.steps) && number > nearestWithin || r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
 		return
 	}
-	lacks := r.lack(line)
+	lacks := r.lack(line, &has)
 	if lacks == LacksAll && r.Nearest.Lacks == LacksAll && r.recurs(line) {
 		lacks = LacksBoth
 	}
@@ -109,10 +111,9 @@ func (r *Recogniser) recurs(line []byte) bool {
 }
 
 // lack says what a line lacks.
-func (r *Recogniser) lack(line []byte) Lack {
-	named := hasTime(line)
-	_, step := int64(0), false
-	if hasAny(line, "tep", "ter", "TEP", "TER") {
+func (r *Recogniser) lack(line []byte, has *ingest.Has) Lack {
+	named, step := hasTime(line), false
+	if has.Any(&r.dialects.steps) {
 		_, step = stepOf(line)
 	}
 	switch {

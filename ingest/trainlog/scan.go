@@ -75,7 +75,12 @@ func isStep(word []byte) bool {
 	if n := len(word); n > 0 && word[n-1]|0x20 == 's' {
 		word = word[:n-1]
 	}
-	if len(word) > len("global_step") {
+	if len(word) < len("step") || len(word) > len("global_step") {
+		return false
+	}
+	switch word[0] | 0x20 {
+	case 's', 'g', 't', 'i':
+	default:
 		return false
 	}
 	for _, w := range stepWords {
@@ -183,10 +188,19 @@ func quantity(line []byte, at int) (n []byte, unit string, end int, ok bool) {
 	return n, "", behind, behind > e // a blank ends it
 }
 
-func endsTime(c byte) bool { return isSpace(c) || strings.IndexByte(",|)]}", c) >= 0 }
+func endsTime(c byte) bool {
+	switch c {
+	case ',', '|', ')', ']', '}':
+		return true
+	}
+	return isSpace(c)
+}
 
 // unitOf is a unit in lower case, "" for anything else; longest is how long its name may be.
 func unitOf(word []byte, longest int) string {
+	if len(word) == 0 {
+		return ""
+	}
 	for _, u := range [...]string{"ms", "us", "ns", "s", "sec", "seconds"} {
 		if len(u) == len(word) && len(u) <= longest && bytes.EqualFold(word, []byte(u)) {
 			return u
@@ -218,7 +232,7 @@ func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 		end--
 	}
 	begin := end
-	for at := end; at > from && (isLetter(line[at-1]) || strings.IndexByte("_/ ", line[at-1]) >= 0); at-- {
+	for at := end; at > from && (isLetter(line[at-1]) || joinsName(line[at-1])); at-- {
 		if isLetter(line[at-1]) && (at == 1 || !isWord(line[at-2])) {
 			begin = at - 1
 		}
@@ -228,6 +242,8 @@ func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	}
 	return line[begin:end], unit
 }
+
+func joinsName(c byte) bool { return c == '_' || c == '/' || c == ' ' }
 
 // epochOf returns the number behind the word epoch, −1 where there is none.
 func epochOf(line []byte) int64 {

@@ -81,3 +81,61 @@ func TestScan(t *testing.T) {
 		}
 	}
 }
+
+// TestNeeded: what a line lacks by its words is not found in it either, whatever the case of its letters.
+func TestNeeded(t *testing.T) {
+	all, rng := standard(), rand.New(rand.NewPCG(3, 4))
+	needed := func(line string) {
+		has := all.words.In([]byte(line))
+		if _, ok := rankIn([]byte(line)); ok && !has.Any(&all.rank) {
+			t.Errorf("%q: a rank without its letters", line)
+		}
+		if epochOf([]byte(line)) >= 0 && !has.Any(&all.epoch) {
+			t.Errorf("%q: an epoch without its letters", line)
+		}
+		if isValidation([]byte(line)) && !has.Any(&all.validation) {
+			t.Errorf("%q: validation without its letters", line)
+		}
+		for _, d := range all.list {
+			for i, p := range d.steps {
+				if _, ok := p.find([]byte(line), 0); ok && !has.All(&d.stepNeeds[i]) {
+					t.Errorf("%q: a step of %s without its words", line, d.Dialect)
+				}
+			}
+			for i := range d.times {
+				if _, ok := d.times[i].at.find([]byte(line), 0); ok && !has.All(&d.timeNeeds[i]) {
+					t.Errorf("%q: a time of %s without its words", line, d.Dialect)
+				}
+			}
+		}
+	}
+	for _, d := range all.list {
+		needed(d.Sample)
+	}
+	words := append([]string{"rank", "epoch"}, validationWords[:]...)
+	for range 2000 {
+		var line strings.Builder
+		for range 1 + rng.IntN(3) {
+			for _, c := range []byte(words[rng.IntN(len(words))]) {
+				line.WriteByte(c &^ (byte(rng.IntN(2)) << 5))
+			}
+			line.WriteString(" 3 ")
+		}
+		needed(line.String())
+	}
+}
+
+// TestDecimal: numbers are those that strconv reads.
+func TestDecimal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		number := make([]byte, rng.IntN(20))
+		for i := range number {
+			number[i] = "0123456789.0123456789e-"[rng.IntN(23)]
+		}
+		want, err := strconv.ParseFloat(string(number), 64)
+		if got, ok := decimal(number); ok != (err == nil) || ok && got != want {
+			t.Errorf("%q: %v, %v, want %v, %v", number, got, ok, want, err)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (l *lineReader) timerLine(line []byte, head bool) (done bool, err error) {
 // timed takes the time of a rank.
 func (l *lineReader) timed(rank, ms string) error {
 	id, _ := strconv.Atoi(rank)
-	ns, ok := nanoseconds(ms, "ms")
+	ns, ok := nanoseconds([]byte(ms), "ms")
 	stage, known := timerStages[l.block.name]
 	if !ok || !known {
 		return nil
@@ -98,7 +98,7 @@ func (l *lineReader) ranged(m []string) {
 	if stage == "gradients" { // of the rank that comes last, which waits for nobody
 		of = m[2]
 	}
-	if ns, ok := nanoseconds(of, "ms"); ok {
+	if ns, ok := nanoseconds([]byte(of), "ms"); ok {
 		if l.block.most == nil {
 			l.block.most = map[string]int64{}
 		}

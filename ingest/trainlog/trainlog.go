@@ -189,13 +189,14 @@ func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error 
 	if fits && step >= 0 && step != t.steps[n] {
 		fits = false
 	}
-	for _, m := range times {
+	var at [maxColumns]int // where the times stand in a row
+	for i, m := range times {
 		c, err := b.columnOf(d, m.of)
 		if err != nil {
 			return err
 		}
-		t.make(c)
-		fits = fits && (t.at(n, c) == notTimed || d != nil && d.Smooth) // a bar is drawn again
+		at[i] = t.make(c)
+		fits = fits && (t.row(n)[at[i]] == notTimed || d != nil && d.Smooth) // a bar is drawn again
 	}
 	if !fits {
 		if b.rows >= maxRows {
@@ -210,17 +211,16 @@ func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error 
 		n = len(t.steps) - 1
 	}
 	row := t.row(n)
-	for _, m := range times {
-		c, _ := b.columnOf(d, m.of)
-		row[slices.Index(t.columns, c)] = m.ns
+	for i, m := range times {
+		row[at[i]] = m.ns
 	}
 	return nil
 }
 
-// make gives a track a column.
-func (t *track) make(c int32) {
-	if slices.Contains(t.columns, c) {
-		return
+// make gives a track a column where it has none, and returns where that stands in a row.
+func (t *track) make(c int32) int {
+	if at := slices.Index(t.columns, c); at >= 0 {
+		return at
 	}
 	n := len(t.columns)
 	values := make([]int64, 0, len(t.steps)*(n+1))
@@ -228,6 +228,7 @@ func (t *track) make(c int32) {
 		values = append(append(values, t.row(i)...), notTimed)
 	}
 	t.columns, t.values = append(t.columns, c), values
+	return n
 }
 
 // unrolled returns the number of a step over epochs in which numbers begin again.

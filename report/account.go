@@ -17,7 +17,7 @@ import (
 // was read. Shared by the documents of verdicts and of frontiers.
 
 // windowTitle is "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
-func windowTitle(r *frontier.Result) heading { return heading(say("account", r)) }
+func windowTitle(r *frontier.Result) heading { return heading(sayWindow(r)) }
 
 func stepRange(r *frontier.Result) string {
 	switch r.Steps {
@@ -75,7 +75,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 	case len(r.Stages) == 0:
 		return append(d, prose("No stage times of this window could be used."))
 	case r.BelowFloor():
-		return append(d, prose(say("too short", r)), rawTable(r))
+		return append(d, prose(sayTooShort(r.Makespan)), rawTable(r))
 	}
 	d = append(d, stageTable(r, stands))
 	if len(r.Ranks) == 1 {
@@ -86,7 +86,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 
 // stageTable is where the step goes, stage by stage.
 func stageTable(r *frontier.Result, stands string) *table.Table {
-	t := tableOf("stage")
+	t := stageColumns()
 	if stands == "" && lead(r) >= 0 {
 		stands = r.Stages[lead(r)].Name
 	}
@@ -118,7 +118,7 @@ func perStep(ns int64, r *frontier.Result) table.Cell {
 
 // rawTable is the stages of a window below the denominator floor.
 func rawTable(r *frontier.Result) *table.Table {
-	t := tableOf("raw")
+	t := rawColumns()
 	for _, s := range r.Stages {
 		row := t.Cells(s.Name, s.Advance, rankItems(s.Latest, len(r.Ranks)))
 		if len(r.Ranks) == 1 {
@@ -135,7 +135,7 @@ const windowLimit = 40
 // windowTable is one line per window or group. noted are the indices of the
 // windows that carry the note.
 func windowTable(results []*frontier.Result, noted []int, note string) *table.Table {
-	t := tableOf("window")
+	t := windowColumns()
 	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
 	oneWindow := oneRun && !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Window != results[0].Window })
 	roles := slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Group != "" })
@@ -189,18 +189,6 @@ func labelRank(l labels.Label) int {
 	return 2
 }
 
-// cutReason says why an account has its cut; "" where it does not tell.
-func cutReason(r *frontier.Result) string {
-	text := say("cut "+string(r.CutReason), r)
-	if r.Cut != frontier.CutStep && text != "" && !r.Quality.Wall {
-		text += "; without wall time, steps are taken to follow each other without a gap"
-	}
-	return text
-}
-
-// fitReason is the sentence of a fit; "" where the account does not tell.
-func fitReason(f frontier.Fit) string { return say("fit "+string(f.Why), f) }
-
 // texts are notes as those who wrote them worded them: readers, recorders.
 func texts(notes []input.Note) []string {
 	return each(notes, func(n input.Note) string { return n.Text })
@@ -215,11 +203,47 @@ func basis(r *frontier.Result) (b bullets) {
 		b = append(b, "Model fit: "+why)
 	}
 	if r.Device != nil {
-		b = append(b, say("device timers", r.Device))
+		b = append(b, sayDeviceTimers(r.Device))
 	}
-	b = append(b, say("time in no stage", r.Quality))
+	b = append(b, sayNoStage(&r.Quality))
 	if len(r.Quality.Missing) > 0 && len(r.Quality.Notes) == 0 {
-		b = append(b, say("not reported", r))
+		b = append(b, sayNotReported(r))
 	}
 	return append(b, r.Quality.Texts()...)
+}
+
+func stageColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "%s/step", Kind: table.Length},
+		{Kind: table.Bar},
+		{Head: "share", Kind: table.Fraction, Means: "share: part of the step that the group spends here."},
+		{Head: "gain", Kind: table.Fraction, Means: "gain: saved if the stage ran at its baseline."},
+		{Head: "latest", Kind: table.List},
+		{Head: "lag %s", Kind: table.Length, Means: "lag: the latest rank behind the median, per step.", Spare: true},
+		{Head: "by max", Kind: table.Fraction, Spare: true},
+		{Head: "by mean", Kind: table.Fraction, Means: "by max, by mean: the share by the slowest rank's and by the mean duration.", Spare: true},
+	}}
+}
+
+func rawColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "advance, ns", Kind: table.Integer},
+		{Head: "latest", Kind: table.List},
+	}}
+}
+
+func windowColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Name},
+		{Head: "window", Kind: table.Integer},
+		{Head: "group", Kind: table.Text},
+		{Head: "%s/step", Kind: table.Length},
+		{Head: "lead stage", Kind: table.Name},
+		{Head: "share", Kind: table.Fraction},
+		{Head: "labels", Kind: table.List, Last: true},
+		{Head: "leader", Kind: table.Text, Last: true},
+		{Head: "steps", Kind: table.Text, Last: true},
+	}}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/publish"
 )
@@ -58,23 +57,16 @@ func (j Arrivals) document() document {
 	if h := j.Result.Hang; h != nil {
 		d = hangHeads(h)
 	}
-	d = append(d, headline{text: say("arrivals", j), level: level}, prose(say("arrivals facts", j)))
+	d = append(d, headline{text: sayArrivals(j), level: level}, prose(sayArrivalFacts(j.Result)))
 	late := slices.Concat(j.Late, j.Doubted)
 	for i := range late[:min(len(late), ranksShown)] {
-		d = append(d, prose(say("arrives late", lateAt{&late[i], late[i].Entered, &j.Places[late[i].Entered.Place]})))
+		d = append(d, prose(sayLateAt(&late[i], &j.Places[late[i].Entered.Place])))
 	}
 	return put(d, j.table(), section("How this was read", j.notes()))
 }
 
 // LateRanks are the ranks that are late by their own delay.
 func (j Arrivals) LateRanks() []int { return each(j.Late, func(l claim.Claim) int { return l.Rank() }) }
-
-// lateAt is a late rank and the place where it costs most.
-type lateAt struct {
-	*claim.Claim
-	In *claim.Entered
-	At *arrivals.Place
-}
 
 // entered is a line as people write it, with what it calls.
 func entered(l arrivals.Line) string {
@@ -92,7 +84,7 @@ func groupName(name, desc string) string {
 }
 
 func (j Arrivals) table() *table.Table {
-	t := tableOf("arrivals")
+	t := arrivalsColumns()
 	var order []int
 	for i := range j.Places {
 		if j.Places[i].Repeats {
@@ -126,10 +118,7 @@ func (j Arrivals) notes() bullets {
 		if name == "" {
 			name = ranksWord(c.Ranks)
 		}
-		out = append(out, say("clock of", struct {
-			sync.Clock
-			Name string
-		}{c, path.Base(name)}))
+		out = append(out, sayClock(&c, path.Base(name)))
 	}
 	for _, g := range j.ByOrder {
 		out = append(out, fmt.Sprintf("Calls of group %s are matched by order: their sequence numbers differ between ranks", g))
@@ -138,4 +127,20 @@ func (j Arrivals) notes() bullets {
 		out = append(out, fmt.Sprintf("Sends and receives of group %s are counted but not recorded, as by Gloo", g))
 	}
 	return out
+}
+
+func arrivalsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "entered from", Kind: table.Name},
+		{Head: "calls", Kind: table.Name, Spare: true},
+		{Head: "operation", Kind: table.Name},
+		{Head: "stage", Kind: table.Name, Spare: true},
+		{Head: "group", Kind: table.Name, Spare: true},
+		{Head: "points", Kind: table.Integer},
+		{Head: "skew %s", Kind: table.Length, Means: "skew: last entry less first, median."},
+		{Head: "latest", Kind: table.ID, Means: "latest: the rank that costs most there."},
+		{Head: "last", Kind: table.Fraction, Means: "last: how often that rank entered last."},
+		{Head: "own %s", Kind: table.Length, Means: "own: own delay, median; delays inherited from another synchronisation point are not included."},
+		{Head: "cost %s", Kind: table.Length, Means: "cost: what the others waited for it, in all."},
+	}}
 }

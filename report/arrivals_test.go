@@ -47,9 +47,9 @@ func TestArrivalSchemas(t *testing.T) {
 func TestHangWords(t *testing.T) {
 	j := everyArrival()[0]
 	for want, got := range map[string]string{
-		"Hang: rank 2 (b) never entered barrier #9 of group 0; 2 ranks waited for at least 7.00 s, since 00:00:02 UTC on 1 January 1970.":                say("hang", standstill{j.Result.Hang, &j.Result.Hang.Groups[0]}),
-		"Rank 2 last entered all_reduce #8 there, from train.py:66 (backward); the others came from train.py:66 (backward); it waits in no other group.": say("why hang", standstill{j.Result.Hang, &j.Result.Hang.Groups[0]}),
-		"Desync: call #4 of group 0 differs in its sizes: rank 2 entered all_reduce of [[5]], the others all_reduce of [[4]].":                           say("mismatch", &j.Mismatches[0]),
+		"Hang: rank 2 (b) never entered barrier #9 of group 0; 2 ranks waited for at least 7.00 s, since 00:00:02 UTC on 1 January 1970.":                sayStandstill(j.Result.Hang, &j.Result.Hang.Groups[0]),
+		"Rank 2 last entered all_reduce #8 there, from train.py:66 (backward); the others came from train.py:66 (backward); it waits in no other group.": sayWhyHang(&j.Result.Hang.Groups[0]),
+		"Desync: call #4 of group 0 differs in its sizes: rank 2 entered all_reduce of [[5]], the others all_reduce of [[4]].":                           sayMismatch(&j.Mismatches[0]),
 	} {
 		if got != want {
 			t.Errorf("%s\nexpected\n%s", got, want)

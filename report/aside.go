@@ -21,5 +21,5 @@ func asideDocument(said []string) (d document) {
 		}
 		d = put(d, prose(text))
 	}
-	return put(d, prose(say("why aside", len(said))), prose(say("next aside", len(said))))
+	return put(d, prose(sayWhyAside(len(said))), prose(sayNextOfAside(len(said))))
 }

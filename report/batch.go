@@ -79,35 +79,31 @@ func refusals(list []findings.Refused) (b bullets) {
 }
 
 func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
-	x := struct {
-		*findings.Summary
-		Runs, Flagged int
-		Lost          int64
-	}{Summary: sum, Runs: len(runs)}
+	flagged, lost := 0, int64(0)
 	for _, r := range runs {
 		if r.Flagged() {
-			x.Lost += r.Lost()
-			x.Flagged++
+			lost += r.Lost()
+			flagged++
 		}
 	}
-	return say("batch", x)
+	return sayBatch(sum.Windows, len(runs), flagged, lost, len(sum.Refused))
 }
 
 func worstRuns(runs []*findings.Run) *table.Table {
-	t := tableOf("worst runs")
+	t := worstRunsColumns()
 	if more := len(runs) - mostRuns; more > 0 {
 		t.Caption += fmt.Sprintf(" %d more in the rows.", more)
 	}
 	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
-		t.Row(r.Name, say("who delays", f), f.Stage, f.Host, f.RunGain, r.Lost(), f.Confidence, r.Folder)
+		t.Row(r.Name, sayWhoDelays(f), f.Stage, f.Host, f.RunGain, r.Lost(), f.Confidence, r.Folder)
 	}
 	return t
 }
 
 // latentRanks returns a table of the latent differences that pass the correction for all runs.
 func latentRanks(sum *findings.Summary) *table.Table {
-	t := tableOf("latent ranks")
+	t := latentRanksColumns()
 	all, tested := sum.Latent()
 	passing := slices.DeleteFunc(all, func(l findings.Latent) bool { return !l.Passes() })
 	t.Caption = fmt.Sprintf("own work: of a step, beyond the median of its peers. q: chance, corrected for %s (Benjamini–Hochberg): of those listed %s is chance, at most on average.",
@@ -123,7 +119,7 @@ func latentRanks(sum *findings.Summary) *table.Table {
 
 // recurring is a table of hosts, or of GPUs.
 func recurring(what string, list []diagnose.Recurrence) *table.Table {
-	t := tableOf("recurring")
+	t := recurringColumns()
 	t.Caption = fmt.Sprintf("by chance: that any %s is the one that delays so many runs, at most, if all were alike.", what)
 	for _, h := range list[:min(len(list), mostHosts)] {
 		t.Row(h.Host, gpuCell(h.LocalRank), h.Runs, h.Of, h.Lost, pValue(h.P))
@@ -155,7 +151,7 @@ func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 }
 
 func dayChanges(changes []findings.Change) *table.Table {
-	t := tableOf("day changes")
+	t := dayChangesColumns()
 	for _, c := range changes {
 		t.Row(c.Family, cmp.Or(c.Stage, "step time"), c.Day, c.Low.String()+" – "+c.High.String(), c.Before, c.After, float64(c.After)/float64(c.Before)-1, pValue(c.P))
 	}
@@ -163,7 +159,7 @@ func dayChanges(changes []findings.Change) *table.Table {
 }
 
 func onsetTable(onsets []findings.Onset) *table.Table {
-	t := tableOf("onset")
+	t := onsetColumns()
 	for _, o := range onsets {
 		t.Row(o.Host, gpuCell(o.LocalRank), o.Week, o.Low.String()+" – "+o.High.String(), o.Before, o.After, pValue(o.P))
 	}
@@ -171,7 +167,7 @@ func onsetTable(onsets []findings.Onset) *table.Table {
 }
 
 func countTable(of string, list []findings.Count) *table.Table {
-	t := tableOf("count")
+	t := countColumns()
 	t.Columns[0].Head = of
 	for _, c := range list {
 		name := c.Name
@@ -188,7 +184,7 @@ func countTable(of string, list []findings.Count) *table.Table {
 }
 
 func weekTable(weeks []*findings.Week) *table.Table {
-	t := tableOf("week")
+	t := weekColumns()
 	for _, w := range weeks {
 		stage, most := "", 0
 		for name, n := range w.Stages {
@@ -199,4 +195,82 @@ func weekTable(weeks []*findings.Week) *table.Table {
 		t.Row(w.Start, w.Runs, w.Flagged, stage)
 	}
 	return t
+}
+
+func worstRunsColumns() *table.Table {
+	return &table.Table{Caption: "lost: time of all ranks that fixing it would save.", Columns: []table.Column{
+		{Head: "run", Kind: table.Key},
+		{Head: "who", Kind: table.Text},
+		{Head: "stage", Kind: table.Name},
+		{Head: "host", Kind: table.Name, Spare: true},
+		{Head: "gain", Kind: table.Fraction},
+		{Head: "lost, %s", Kind: table.Length},
+		{Head: "certainty", Kind: table.Text, Spare: true},
+		{Head: "folder", Kind: table.Name, Spare: true},
+	}}
+}
+
+func latentRanksColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Key},
+		{Head: "rank", Kind: table.Integer},
+		{Head: "stage", Kind: table.Name},
+		{Head: "host", Kind: table.Name, Spare: true},
+		{Head: "own work, %s", Kind: table.Length},
+		{Head: "q", Kind: table.Text},
+		{Head: "folder", Kind: table.Name, Spare: true},
+	}}
+}
+
+func recurringColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "host", Kind: table.Name},
+		{Head: "local rank", Kind: table.Integer},
+		{Head: "runs", Kind: table.Integer},
+		{Head: "of", Kind: table.Integer},
+		{Head: "lost, %s", Kind: table.Length},
+		{Head: "by chance", Kind: table.Text},
+	}}
+}
+
+func dayChangesColumns() *table.Table {
+	return &table.Table{Caption: "before, after: in a step of the median run of each day.", Columns: []table.Column{
+		{Head: "runs", Kind: table.Name},
+		{Head: "of", Kind: table.Name},
+		{Head: "from", Kind: table.Text},
+		{Head: "between", Kind: table.Text, Spare: true},
+		{Head: "before, %s", Kind: table.Length},
+		{Head: "after, %s", Kind: table.Length},
+		{Head: "change", Kind: table.Fraction},
+		{Head: "by chance", Kind: table.Text},
+	}}
+}
+
+func onsetColumns() *table.Table {
+	return &table.Table{Caption: "before, after: part of the runs of a week that it delays, median over weeks.", Columns: []table.Column{
+		{Head: "host", Kind: table.Name},
+		{Head: "local rank", Kind: table.Integer},
+		{Head: "from", Kind: table.Text},
+		{Head: "between", Kind: table.Text, Spare: true},
+		{Head: "before", Kind: table.Fraction},
+		{Head: "after", Kind: table.Fraction},
+		{Head: "by chance", Kind: table.Text},
+	}}
+}
+
+func countColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "runs", Kind: table.Name},
+		{Head: "runs", Kind: table.Integer},
+		{Head: "lost, %s", Kind: table.Length},
+	}}
+}
+
+func weekColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "week of", Kind: table.Text},
+		{Head: "runs", Kind: table.Integer},
+		{Head: "flagged", Kind: table.Integer},
+		{Head: "mostly", Kind: table.Name},
+	}}
 }

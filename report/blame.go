@@ -53,7 +53,7 @@ func blameDocument(results []Blame) document {
 		d = append(d, heading("How this was read"), b.basis())
 	}
 	if slices.Sort(kinds); len(kinds) > 0 {
-		d = append(d, heading("What the kinds say"), explained("walk", slices.Compact(kinds)))
+		d = append(d, heading("What the kinds say"), explained(slices.Compact(kinds), walkMeaning))
 	}
 	return d
 }
@@ -64,15 +64,11 @@ func (b Blame) finding() string {
 	if len(b.Culprits) > 0 {
 		rank = b.worker(b.Culprits[0].Worker).Rank
 	}
-	return say("blame", struct {
-		*operators.Walks
-		In   string
-		Rank int
-	}{b.Walks, table.Counted(len(b.Walks.Steps), "step"), rank})
+	return sayBlame(b.Walks, rank)
 }
 
 func (b Blame) table() *table.Table {
-	t := tableOf("blame")
+	t := blameColumns()
 	for _, c := range b.Culprits {
 		at := b.worker(c.Worker)
 		row := t.Cells(c.Kind.String(), at.Rank, at.DP, at.PP, c.Op, nil, c.Symptoms, len(c.Steps), nil, rankItems(b.ranksOf(c.Victims), 0))
@@ -93,7 +89,7 @@ func (b Blame) table() *table.Table {
 // walkTable is a walk from symptom to culprit, its middle left out where it is
 // long.
 func walkTable(path []operators.Stop) *table.Table {
-	t := tableOf("walk")
+	t := walkColumns()
 	for _, s := range path {
 		t.Row(s.Rank, s.Stage, operatorName(s.Op, s.Seq), s.Start, s.Dur)
 	}
@@ -101,5 +97,30 @@ func walkTable(path []operators.Stop) *table.Table {
 }
 
 func (b Blame) basis() bullets {
-	return append(told(b, "blame rule", "blame flags"), b.Traced.basis()...)
+	return append(bullets{sayBlameRule(b.Options), sayBlameFlags(b.Alpha)}, b.Traced.basis()...)
+}
+
+func blameColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "kind", Kind: table.Text},
+		{Head: "rank", Kind: table.ID},
+		{Head: "dp", Kind: table.ID, Spare: true},
+		{Head: "pp", Kind: table.ID, Spare: true},
+		{Head: "operator", Kind: table.Name},
+		{Head: "after", Kind: table.Name},
+		{Head: "symptoms", Kind: table.Integer},
+		{Head: "steps", Kind: table.Integer},
+		{Head: "delay %s/step", Kind: table.Length, Means: "delay: by how much the operators at which walks end were longer or later, in the steps where a walk ends there."},
+		{Head: "victims", Kind: table.List},
+	}}
+}
+
+func walkColumns() *table.Table {
+	return &table.Table{Caption: "Each operator waited for the one below it; the last is where the delay began.", Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "pp", Kind: table.ID},
+		{Head: "operator", Kind: table.Name},
+		{Head: "starts %s", Kind: table.Length},
+		{Head: "takes %s", Kind: table.Length},
+	}}
 }

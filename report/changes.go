@@ -11,9 +11,6 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// changesHeadline says how much of the communication differs.
-func changesHeadline(r *changes.Result) string { return say("changes", r) }
-
 // shownGroups is how many communicators of a side are named.
 const shownGroups = 4
 
@@ -21,7 +18,7 @@ func changesSection(r *changes.Result) document {
 	if r == nil {
 		return nil
 	}
-	t := tableOf("changes section")
+	t := changesSectionColumns()
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		switch {
@@ -33,7 +30,7 @@ func changesSection(r *changes.Result) document {
 			addChange(t, c, "new", &c.New)
 		}
 	}
-	t.Caption = say("changes caption", r)
+	t.Caption = sayChangesCaption(r.PerStep)
 	var b bullets
 	if r.Ranks[0] != r.Ranks[1] {
 		b = append(b, fmt.Sprintf("The base has %s, the other side %d.", table.Counted(r.Ranks[0], "process"), r.Ranks[1]))
@@ -43,7 +40,7 @@ func changesSection(r *changes.Result) document {
 		list []changes.Group
 	}{{"Gone", r.Gone}, {"New", r.New}} {
 		for _, g := range s.list[:min(shownGroups, len(s.list))] {
-			b = append(b, s.is+": "+say("changed group", g))
+			b = append(b, s.is+": "+sayGroup(&g))
 		}
 		if more := len(s.list) - shownGroups; more > 0 {
 			b = append(b, fmt.Sprintf("%s: %s more", s.is, table.Counted(more, "communicator")))
@@ -78,4 +75,18 @@ func bandwidths(sides ...*changes.Amount) string {
 		return table.Absent
 	}
 	return strings.Join(slices.Compact(out), " → ")
+}
+
+func changesSectionColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "for", Kind: table.Uncut},
+		{Head: "ranks", Kind: table.Integer},
+		{Head: "operation", Kind: table.Uncut},
+		{Head: "side", Kind: table.Text},
+		{Head: "calls", Kind: table.Real},
+		{Head: "volume", Kind: table.Amount},
+		{Head: "size", Kind: table.Amount},
+		{Head: "how", Kind: table.Uncut},
+		{Head: "bus GB/s", Kind: table.Amount},
+	}}
 }

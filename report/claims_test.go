@@ -10,9 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"text/template"
-	"text/template/parse"
-	"unicode"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
@@ -22,14 +19,17 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -38,21 +38,9 @@ import (
 // claimsFile has values and what is said of each.
 const claimsFile = "testdata/claims.txt"
 
-// TestClaims: every sentence of the file is what its value says, and every piece of text in a block is said of some value and,
-// where it depends on one, left out for another. A block with a new piece and no such values fails.
-func TestClaims(t *testing.T) {
-	pieces := watchSentences(t)
-	sayClaims(t)
-	for name, s := range pieces {
-		if missing := s.missing(); missing != "" {
-			t.Errorf("%s: %s", name, missing)
-		}
-	}
-}
-
-// sayClaims compares what is said of the values of the file: a subject at the margin, below it after one tab a value in JSON, after
+// TestClaims compares what is said of the values of the file: a subject at the margin, below it after one tab a value in JSON, after
 // two what is said.
-func sayClaims(t *testing.T) {
+func TestClaims(t *testing.T) {
 	text, err := os.ReadFile(claimsFile)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +103,7 @@ func claimOf(subject, value string) (string, error) {
 			return communicatorWords(&parallel.Communicator{Ops: []parallel.OpUse{{Op: nccl.AlltoAll, Calls: 30}, {Op: nccl.AllReduce, Calls: 10}}}, e)
 		})
 	case "arrivals":
-		return worded(arrivals.Result{}, value, func(r arrivals.Result) string { return say("arrivals", Arrivals{"job", &r}) })
+		return worded(arrivals.Result{}, value, func(r arrivals.Result) string { return sayArrivals(Arrivals{"job", &r}) })
 	case "hang":
 		return worded(arrivals.Result{}, value, func(r arrivals.Result) string {
 			return pageOf(func(o Output) error { return o.Hang([]Arrivals{{"job", &r}}) })
@@ -142,10 +130,10 @@ func claimOf(subject, value string) (string, error) {
 
 // accounts say what they can of a value, by the kind of subject.
 var accounts = map[string]func(value string) (string, error){
-	"overhead": toldOf(func(a overhead.Account) string {
-		return overheadHeadline(&a) + " " + say("overhead basis", &a)
+	"overhead": wordsOf(func(a overhead.Account) string {
+		return sayOverhead(&a) + " " + sayOverheadBasis(&a)
 	}),
-	"batch": toldOf(func(b struct {
+	"batch": wordsOf(func(b struct {
 		Summary findings.Summary
 		Runs    []*findings.Run
 	}) string {
@@ -153,123 +141,123 @@ var accounts = map[string]func(value string) (string, error){
 			if r.Worst == nil {
 				return "nobody"
 			}
-			return say("who delays", r.Worst)
+			return sayWhoDelays(r.Worst)
 		})
 		return batchHeadline(&b.Summary, b.Runs) + " Delayed by: " + strings.Join(delays, ", ")
 	}),
-	"changes": toldOf(func(r changes.Result) string {
-		return changesHeadline(&r) + " " + say("changes caption", &r)
+	"changes": wordsOf(func(r changes.Result) string {
+		return changesHeadline(&r) + " " + sayChangesCaption(r.PerStep)
 	}),
-	"communicator": toldOf(func(g changes.Group) string { return say("changed group", g) }),
-	"latent":       toldOf(func(l answer.Latent) string { return strings.TrimSpace(latentLine(&l) + " " + say("latent test", &l)) }),
-	"comparison": toldOf(func(c runs.Comparison) string {
+	"communicator": wordsOf(func(g changes.Group) string { return sayGroup(&g) }),
+	"latent":       wordsOf(func(l answer.Latent) string { return strings.TrimSpace(latentLine(&l) + " " + sayLatentTest(&l)) }),
+	"comparison": wordsOf(func(c runs.Comparison) string {
 		terms := each(comparisonBrief(&c), func(t glyph.Term) string { return t.Name + ": " + t.Text })
 		return comparisonHeadline(&c) + " " + strings.Join(append(terms, comparisonDoubts(&c)...), " ")
 	}),
-	"alike": toldOf(func(x struct{ N int }) string { return say("alike", x) }),
-	"found": toldOf(func(f runs.Found) string { return say("found", &f) }),
-	"completions": toldOf(func(x struct {
-		Found     []int
-		Late      []int
-		Early     []int
-		Tested    int
-		Discovery float64
-		Undecided string
+	"alike": wordsOf(func(x struct{ N int }) string { return sayAlike(x.N) }),
+	"found": wordsOf(func(f runs.Found) string { return sayFound(&f) }),
+	"completions": wordsOf(func(x struct {
+		Late, Early []int
+		Tested      int
+		Discovery   float64
+		Undecided   string
 	}) string {
-		return say("completions", x)
+		return sayCompletions(&completing{x.Late, x.Early, x.Tested, x.Discovery, x.Undecided})
 	}),
-	"ks": toldOf(func(c Completions) string {
-		return strings.Join(told(c, "ks windows", "ks clock", "ks against", "ks test"), "; ")
-	}),
-	"outliers": toldOf(func(x struct {
-		Outliers
-		Expected             *float64
-		Certain, Other, Logs int
+	"ks": wordsOf(func(r ks.Result) string { return strings.Join(sayCompletionBasis(&r), "; ") }),
+	"outliers": wordsOf(func(x struct {
+		Result                       zscore.Result
+		Series, Certain, Other, Logs int
 	}) string {
-		return say("outliers", x) + " " + strings.Join(told(x, "zscore method", "zscore logarithms", "zscore other"), "; ")
+		return sayFlagged(&x.Result, x.Series, x.Certain) + " " + strings.Join(sayFlagging(&x.Result, x.Series, x.Other, x.Logs), "; ")
 	}),
-	"names": toldOf(func(r opnames.Result) string { return say("names rate", &r) }),
-	"blame": toldOf(func(x struct {
+	"names": wordsOf(func(r opnames.Result) string { return sayNameRate(&r) }),
+	"blame": wordsOf(func(x struct {
 		operators.Walks
-		In   string
 		Rank int
 	}) string {
-		return say("blame", x)
+		return sayBlame(&x.Walks, x.Rank)
 	}),
-	"walks": toldOf(func(b Blame) string { return strings.Join(told(b, "blame rule", "blame flags"), "; ") }),
-	"what-if": toldOf(func(x WhatIf) string {
-		return say("what if", x) + " " + strings.Join(told(x, "what if ideal", "what if fit", "what if worst", "what if fixes"), "; ")
+	"walks": wordsOf(func(b Blame) string { return sayBlameRule(b.Options) + "; " + sayBlameFlags(b.Alpha) }),
+	"what-if": wordsOf(func(x WhatIf) string {
+		return sayWhatIf(x.Result) + " " + strings.Join(sayWhatIfBasis(x.Result, x.Ideal, len(x.Suspects) > 0), "; ")
 	}),
-	"replayed": toldOf(func(o diagnose.Operators) string { return say("replayed", &o) }),
-	"traffic": toldOf(func(x struct {
-		*comm.Result
-		Pairs, Certain int
-		Inputs, Sets   string
+	"replayed": wordsOf(func(o diagnose.Operators) string { return sayReplayed(o.Replay) }),
+	"traffic": wordsOf(func(x struct {
+		Inputs                              string
+		Pairs, Certain, Unmatched, Leftover int
+		Sets                                string
 	}) string {
-		return say("traffic basis", x)
+		return sayTrafficBasis(&joined{x.Inputs, x.Pairs, x.Certain, x.Unmatched, x.Leftover, x.Sets})
 	}),
-	"dimension": toldOf(func(d comm.Dimension) string { return say("dimension", d) + ": " + say("why dimension", d) }),
-	"bubble":    toldOf(func(a volume.Account) string { return say("bubble", a) }),
-	"steps":     toldOf(func(s comm.Steps) string { return say("steps "+s.Source.String(), &s) }),
-	"sources":   toldOf(func(c crosscheck.Comparison) string { return sourcesHeadline(&c) + " " + say("sources basis", &c) }),
-	"account": toldOf(func(r frontier.Result) string {
-		words := say("account", &r) + "; " + say("time in no stage", r.Quality)
+	"dimension": wordsOf(func(d comm.Dimension) string { return sayDimension(&d) + ": " + sayWhyDimension(&d) }),
+	"bubble":    wordsOf(func(a volume.Account) string { return sayBubble(&a) }),
+	"steps":     wordsOf(func(s comm.Steps) string { return sayHowSteps(&s) }),
+	"sources":   wordsOf(func(c crosscheck.Comparison) string { return sourcesHeadline(&c) + " " + saySourcesBasis(&c) }),
+	"account": wordsOf(func(r frontier.Result) string {
+		words := sayWindow(&r) + "; " + sayNoStage(&r.Quality)
 		if r.BelowFloor() {
-			words += "; " + say("too short", &r)
+			words += "; " + sayTooShort(r.Makespan)
 		}
 		if len(r.Quality.Missing) > 0 {
-			words += "; " + say("not reported", &r)
+			words += "; " + sayNotReported(&r)
 		}
 		return words
 	}),
-	"timers": toldOf(func(d frontier.Device) string { return say("device timers", &d) }),
-	"input": toldOf(func(x struct {
+	"timers": wordsOf(func(d frontier.Device) string { return sayDeviceTimers(&d) }),
+	"input": wordsOf(func(x struct {
 		Main                            *frontier.Result
 		Hosts, Windows, Steps, Part, Of int
 		Dropped                         *answer.Problem
 	}) string {
-		return say("input", x)
+		return sayInput(&extent{x.Main, x.Hosts, x.Windows, x.Steps, x.Part, x.Of, x.Dropped})
 	}),
-	"run": toldOf(func(v diagnose.RunVerdict) string { return strings.Join(told(&v, "earlier", "beside it"), " ") }),
-	"status": toldOf(func(x struct {
+	"run": wordsOf(func(v diagnose.RunVerdict) string {
+		return strings.TrimSpace(sayEarlier(&v) + " " + sayTraceBeside(&v))
+	}),
+	"status": wordsOf(func(x struct {
 		Status  answer.Status
 		Finding *diagnose.Finding
 		Name    string
 	}) string {
-		return say("run status", x)
+		return sayStatus(x.Status, x.Finding, x.Name)
 	}),
-	"measure": toldOf(measureName),
-	"whom":    toldOf(subject),
-	"trace": toldOf(func(x struct {
-		*operators.View
-		Run          string
-		Steps        []int64
-		Workers, All int
-		Alone        bool
+	"measure": wordsOf(measureName),
+	"whom":    wordsOf(subject),
+	"trace": wordsOf(func(x struct {
+		Run                            string
+		Steps                          []int64
+		Workers, All, Replicas, Stages int
+		Alike                          bool
 	}) string {
-		return say("trace title", x)
+		return sayTrace(&crew{x.Run, x.Steps, x.Workers, x.All, x.Replicas, x.Stages, x.Alike})
 	}),
-	"suspect": toldOf(func(f diagnose.Finding) string { return say("suspected", &f) }),
-	"who":     toldOf(func(f diagnose.Finding) string { return whoWord(&f) }),
-	"watched": toldOf(func(x struct {
-		*diagnose.Window
+	"suspect": wordsOf(func(f diagnose.Finding) string { return saySuspected(&f) }),
+	"who":     wordsOf(func(f diagnose.Finding) string { return whoWord(&f) }),
+	"watched": wordsOf(func(x struct {
+		Main    *frontier.Result
 		Late    *diagnose.Lateness
 		MinGain float64
 	}) string {
-		return say("watched", x)
+		return sayWatched(x.Main, x.Late, x.MinGain)
 	}),
-	"aligned": toldOf(func(offset int64) string { return say("clocks aligned", offset) }),
-	"late":    toldOf(func(l lateAt) string { return say("arrives late", l) }),
-	"clock": toldOf(func(c struct {
+	"aligned": wordsOf(func(offset int64) string { return sayAligned(offset) }),
+	"late": wordsOf(func(x struct {
+		Claim claim.Claim
+		At    arrivals.Place
+	}) string {
+		return sayLateAt(&x.Claim, &x.At)
+	}),
+	"clock": wordsOf(func(c struct {
 		sync.Clock
 		Name string
 	}) string {
-		return say("clock of", c)
+		return sayClock(&c.Clock, c.Name)
 	}),
 }
 
-// toldOf returns words of a value in JSON, from words of the value.
-func toldOf[T any](words func(T) string) func(value string) (string, error) {
+// wordsOf returns words of a value in JSON, from words of the value.
+func wordsOf[T any](words func(T) string) func(value string) (string, error) {
 	return func(value string) (string, error) {
 		var of T
 		return worded(of, value, words)
@@ -380,126 +368,4 @@ func setNamed(v reflect.Value, name string) error {
 		}
 	}
 	return fmt.Errorf("%s has no %s", v.Type(), name)
-}
-
-// said are the pieces of text of a block, by what renderings of the block do with each.
-type said struct {
-	pieces      []string
-	conditional []bool
-	with        []bool // said in a rendering
-	without     []bool // left out of one
-	chosen      bool   // the block claims nothing of a value: its name is the value that it is said of, or it is advice
-}
-
-// missing says what no value tests, the first piece only; "" where all are.
-func (s *said) missing() string {
-	if s.chosen {
-		return ""
-	}
-	for i, piece := range s.pieces {
-		if !s.with[i] {
-			return fmt.Sprintf("no value of %s has %q said", claimsFile, piece)
-		}
-		if s.conditional[i] && !s.without[i] {
-			return fmt.Sprintf("no value of %s leaves %q out", claimsFile, piece)
-		}
-	}
-	return ""
-}
-
-// watchSentences makes every block count which of its pieces are said, while sentences are rendered.
-func watchSentences(t *testing.T) map[string]*said {
-	t.Helper()
-	all := map[string]*said{}
-	for name := range blocks() {
-		if strings.HasPrefix(name, "table ") {
-			continue
-		}
-		s := &said{chosen: !strings.Contains(sentence(name), "{{") || name == "on" || strings.HasPrefix(name, "action ")}
-		all[name] = s
-		tree := template.Must(template.New(name).Funcs(sentenceFunctions).Funcs(s.counters()).Parse(sentence(name)))
-		s.watch(unwrapped(tree.Root), false)
-		s.with, s.without = make([]bool, len(s.pieces)), make([]bool, len(s.pieces))
-		tree.Root.Nodes = slices.Concat([]parse.Node{counter("begin")}, tree.Root.Nodes, []parse.Node{counter("finish")})
-		parsed.Store(name, tree)
-	}
-	t.Cleanup(parsed.Clear)
-	return all
-}
-
-// unwrapped returns the list of a block of which all depends on one value that is there or not: the value is what it is about.
-func unwrapped(list *parse.ListNode) *parse.ListNode {
-	var only *parse.WithNode
-	for _, n := range list.Nodes {
-		switch n := n.(type) {
-		case *parse.WithNode:
-			if only != nil || n.ElseList != nil {
-				return list
-			}
-			only = n
-		case *parse.ActionNode:
-			if len(n.Pipe.Decl) == 0 {
-				return list
-			}
-		case *parse.TextNode:
-			if strings.ContainsFunc(string(n.Text), unicode.IsLetter) {
-				return list
-			}
-		default:
-			return list
-		}
-	}
-	if only == nil {
-		return list
-	}
-	return unwrapped(only.List)
-}
-
-// counters returns what the counting actions of a block call.
-func (s *said) counters() template.FuncMap {
-	var now [][]bool // of the renderings that are under way: a block may say itself
-	return template.FuncMap{
-		"begin": func() string { now = append(now, make([]bool, len(s.pieces))); return "" },
-		"mark":  func(i int) string { now[len(now)-1][i] = true; return "" },
-		"finish": func() string {
-			for i, hit := range now[len(now)-1] {
-				s.with[i], s.without[i] = s.with[i] || hit, s.without[i] || !hit
-			}
-			now = now[:len(now)-1]
-			return ""
-		},
-	}
-}
-
-// counter returns an action that calls a counter.
-func counter(call string) parse.Node {
-	return template.Must(template.New("").Funcs(new(said).counters()).Parse("{{" + call + "}}")).Root.Nodes[0]
-}
-
-// watch puts a mark behind every piece of text that has a letter.
-func (s *said) watch(list *parse.ListNode, conditional bool) {
-	if list == nil {
-		return
-	}
-	var out []parse.Node
-	for _, n := range list.Nodes {
-		out = append(out, n)
-		switch n := n.(type) {
-		case *parse.TextNode:
-			if strings.ContainsFunc(string(n.Text), unicode.IsLetter) {
-				out = append(out, counter(fmt.Sprintf("mark %d", len(s.pieces))))
-				s.pieces, s.conditional = append(s.pieces, string(n.Text)), append(s.conditional, conditional)
-			}
-		case *parse.IfNode:
-			s.watch(n.List, true)
-			s.watch(n.ElseList, true)
-		case *parse.WithNode:
-			s.watch(n.List, true)
-			s.watch(n.ElseList, true)
-		case *parse.RangeNode:
-			s.watch(n.List, conditional)
-			s.watch(n.ElseList, true)
-		}
-	}
-	list.Nodes = out
 }

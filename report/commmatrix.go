@@ -36,7 +36,7 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	if len(ranks) <= mostSquare {
 		pairs = section("From, to", squareTable(ranks, bytes))
 	}
-	t := tableOf("matrix document")
+	t := matrixDocumentColumns()
 	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
 		if byRoute[route] > 0 {
 			t.Row(route.String(), Size(int64(byRoute[route])))
@@ -52,7 +52,7 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 
 // squareTable is a row for each sender and a column for each receiver.
 func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
-	t := tableOf("square")
+	t := squareColumns()
 	for _, to := range ranks {
 		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Amount})
 	}
@@ -74,9 +74,32 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
 func heaviestTable(sent []comm.Sent) *table.Table {
 	ordered := slices.Clone(sent)
 	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
-	t := tableOf("heaviest")
+	t := heaviestColumns()
 	for _, x := range ordered {
 		t.Row(x.From, x.To, x.Route.String(), x.Calls, Size(int64(x.Bytes)))
 	}
 	return capped(t, mostRows, "json")
+}
+
+func matrixDocumentColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "route", Kind: table.Text},
+		{Head: "volume", Kind: table.Text},
+	}}
+}
+
+func squareColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+	}}
+}
+
+func heaviestColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "from", Kind: table.ID},
+		{Head: "to", Kind: table.ID},
+		{Head: "route", Kind: table.Text},
+		{Head: "calls", Kind: table.Integer},
+		{Head: "volume", Kind: table.Text},
+	}}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm/megatron"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/publish"
 )
 
@@ -20,7 +21,7 @@ func (o Output) CommSchedule(j *megatron.Job) error {
 func scheduleDocument(stages []megatron.Stage) document {
 	var out document
 	for i, s := range stages {
-		t := tableOf("schedule")
+		t := scheduleColumns()
 		if i < len(stages)-1 {
 			t.Caption = "" // below the last alone
 		}
@@ -34,4 +35,16 @@ func scheduleDocument(stages []megatron.Stage) document {
 		out = append(out, section("Ranks "+ranks, t)...)
 	}
 	return out
+}
+
+func scheduleColumns() *table.Table {
+	return &table.Table{Caption: "calls: of each rank, as the source of Megatron-LM's core_r0.13.0 has them; logs: bytes of one. Calls on a group of one rank are logged and launch nothing; sends and receives that are issued together run in one kernel, counted with the sends. The first rank of a group logs a second line for each collective.", Columns: []table.Column{
+		{Head: "for", Kind: table.Text},
+		{Head: "on", Kind: table.Text},
+		{Head: "operation", Kind: table.Text},
+		{Head: "each", Kind: table.Text, Spare: true},
+		{Head: "calls", Kind: table.Integer},
+		{Head: "kernels", Kind: table.Integer, Spare: true},
+		{Head: "logs", Kind: table.Text},
+	}}
 }

@@ -21,12 +21,12 @@ func stepsDocument(s *comm.Steps) document {
 	if s.Source == comm.NoSteps {
 		per = nil
 	}
-	return put(prose(say("steps "+s.Source.String(), s)), section("In a step", per), section("Steps", commStepTable(s)))
+	return put(prose(sayHowSteps(s)), section("In a step", per), section("Steps", commStepTable(s)))
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
 func perStepTable(s *comm.Steps) *table.Table {
-	t := tableOf("per step")
+	t := perStepColumns()
 	type use struct {
 		calls map[comm.Era]int64
 		bytes int64 // in steps
@@ -65,7 +65,7 @@ func perStepTable(s *comm.Steps) *table.Table {
 
 // commStepTable is a line for each step, and for what is outside of them.
 func commStepTable(s *comm.Steps) *table.Table {
-	t := tableOf("comm step")
+	t := commStepColumns()
 	for i := range s.Totals {
 		x := &s.Totals[i]
 		row := t.Cells(publish.PlaceName(s, x.Place), x.Calls, Size(x.Bytes), nil, nil, nil)
@@ -75,4 +75,26 @@ func commStepTable(s *comm.Steps) *table.Table {
 		t.Add(row...)
 	}
 	return capped(t.Tidy(), mostRows, "json")
+}
+
+func perStepColumns() *table.Table {
+	return &table.Table{Caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged.", Columns: []table.Column{
+		{Head: "operation", Kind: table.Text},
+		{Head: "calls a step", Kind: table.Real},
+		{Head: "volume a step", Kind: table.Text},
+		{Head: "initialisation", Kind: table.Integer},
+		{Head: "between", Kind: table.Integer},
+		{Head: "shutdown", Kind: table.Integer},
+	}}
+}
+
+func commStepColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "step", Kind: table.Name},
+		{Head: "calls", Kind: table.Integer},
+		{Head: "volume", Kind: table.Text},
+		{Head: "length %s", Kind: table.Length, Means: "length: from the first kernel's start to the last one's end."},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
+		{Head: "waited %s", Kind: table.Length, Means: "waited: for the last rank, summed over all ranks."},
+	}}
 }

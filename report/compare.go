@@ -32,7 +32,7 @@ func (s Style) comparisonDocument(c *runs.Comparison) document {
 	case len(c.Rows) > 0:
 		d = append(d, comparisonBrief(c), differences(c))
 		if alike := alikeIn(c); alike > 0 {
-			d = append(d, prose(say("alike", struct{ N int }{alike})))
+			d = append(d, prose(sayAlike(alike)))
 		}
 	}
 	return put(d, changesSection(c.Traffic), section("Findings", foundTable(c)), section("Read with care", comparisonDoubts(c)))
@@ -43,7 +43,7 @@ func comparisonHeadline(c *runs.Comparison) string {
 	if c.Step() == nil && c.Traffic != nil {
 		return changesHeadline(c.Traffic)
 	}
-	return say("comparison", c)
+	return sayComparison(c)
 }
 
 func comparisonLevel(c *runs.Comparison) evidence.Confidence {
@@ -58,12 +58,12 @@ func comparisonBrief(c *runs.Comparison) brief {
 	why := each(c.Largest(), func(r runs.Row) string {
 		return fmt.Sprintf("%s %s a step (%s)", measureName(r.Measure), signedLength(r.Change), pValue(r.P))
 	})
-	why = append(why, say("units of", c))
+	why = append(why, sayUnits(c))
 	if slices.Contains(c.Doubts, runs.OtherWorld) {
 		why = append([]string{fmt.Sprintf("other numbers of ranks (%s against %s), so other work", worlds(c.Base), worlds(c.New))}, why...)
 	}
 	b := brief{{Name: "Why", Text: strings.Join(why, "; ") + "."}}
-	if next := say("next comparison", c); next != "" {
+	if next := sayNextOfComparison(c); next != "" {
 		b = append(b, glyph.Term{Name: "Next", Text: next})
 	}
 	return b
@@ -79,9 +79,6 @@ func worlds(side []*runs.Run) string {
 	}
 	return strings.Join(of, ", ")
 }
-
-// measureName names a measure for people: "data.next_wait", "wait".
-func measureName(m runs.Measure) string { return say("measure "+m.Kind.String(), m) }
 
 func signedLength(ns float64) string {
 	if ns < 0 {
@@ -111,13 +108,13 @@ func signedPercent(f float64) string {
 
 // differences returns one line for step time, and one for each measure that differs.
 func differences(c *runs.Comparison) *table.Table {
-	t := tableOf("comparison")
+	t := comparisonColumns()
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if !c.Differs(r) {
 			continue
 		}
-		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, meaning("compared", r.Verdict))
+		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, sayVerdict(r.Verdict))
 		if of := c.Whole(*r); of > 0 && table.Finite(r.Change) {
 			change := signedPercent(r.Change / of)
 			if r.Verdict != compare.Untested {
@@ -147,12 +144,12 @@ func alikeIn(c *runs.Comparison) (n int) {
 
 // comparisonInFull returns one line per measure.
 func comparisonInFull(c *runs.Comparison) *table.Table {
-	t := tableOf("comparison in full")
+	t := comparisonInFullColumns()
 	t.Columns[4].Head = percentOf(c.Confidence) + " interval"
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		of := c.Whole(*r)
-		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, nil, nil, meaning("compared", r.Verdict), nil)
+		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, nil, nil, sayVerdict(r.Verdict), nil)
 		if of > 0 && table.Finite(r.Change) {
 			row[3] = table.TextCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {
@@ -167,19 +164,52 @@ func comparisonInFull(c *runs.Comparison) *table.Table {
 
 // foundTable is one line per finding of either side.
 func foundTable(c *runs.Comparison) *table.Table {
-	t := tableOf("found")
+	t := foundColumns()
 	for i := range c.Found {
 		f := &c.Found[i]
-		t.Row(say("found", f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), string(f.Showing()))
+		t.Row(sayFound(f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), string(f.Showing()))
 	}
 	return t
 }
 
 func comparisonDoubts(c *runs.Comparison) (b bullets) {
 	for _, d := range c.Doubts {
-		if words := say("compare "+d.String(), c); words != "" { // another number of ranks stands with the answer
+		if words := sayDoubt(c, d); words != "" { // another number of ranks stands with the answer
 			b = append(b, words)
 		}
 	}
 	return b
+}
+
+func comparisonColumns() *table.Table {
+	return &table.Table{OneUnit: true, Columns: []table.Column{
+		{Head: "%s/step", Kind: table.Name},
+		{Head: "base", Kind: table.Length},
+		{Head: "new", Kind: table.Length},
+		{Head: "change", Kind: table.Amount},
+		{Head: "result", Kind: table.Uncut},
+	}}
+}
+
+func comparisonInFullColumns() *table.Table {
+	return &table.Table{OneUnit: true, Caption: "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five.", Columns: []table.Column{
+		{Head: "%s/step", Kind: table.Uncut},
+		{Head: "base", Kind: table.Length},
+		{Head: "new", Kind: table.Length},
+		{Head: "change", Kind: table.Amount},
+		{Head: "interval", Kind: table.Amount},
+		{Head: "p", Kind: table.Amount, Spare: true},
+		{Head: "result", Kind: table.Uncut},
+		{Head: "shows", Kind: table.Amount},
+	}}
+}
+
+func foundColumns() *table.Table {
+	return &table.Table{Caption: "base, new: runs that show it.", Columns: []table.Column{
+		{Head: "finding", Kind: table.Uncut},
+		{Head: "base", Kind: table.Amount},
+		{Head: "new", Kind: table.Amount},
+		{Head: "would save", Kind: table.Fraction},
+		{Head: "status", Kind: table.Text},
+	}}
 }

@@ -41,38 +41,30 @@ func completionsDocument(results []Completions) document {
 
 // finding is who departs from its peers, in a sentence or two.
 func (r Completions) finding() string {
-	x := struct {
-		Found     []int
-		Late      []int // of these
-		Early     []int
-		Tested    int
-		Discovery float64
-		Undecided string
-	}{Discovery: r.Discovery}
+	c := completing{discovery: r.Discovery}
 	for _, s := range r.Scores {
 		if s.Test == nil {
 			continue
 		}
-		x.Tested++
+		c.tested++
 		if s.Test.Flagged {
 			rank := r.worker(s.Worker).Rank
-			x.Found = append(x.Found, rank)
 			if s.Later < 0 {
-				x.Early = append(x.Early, rank)
+				c.early = append(c.early, rank)
 			} else {
-				x.Late = append(x.Late, rank)
+				c.late = append(c.late, rank)
 			}
 		}
 	}
-	if x.Tested == 0 && len(r.Scores) > 0 {
-		x.Undecided = meaning("ks", r.Scores[0].Undecided)
+	if c.tested == 0 && len(r.Scores) > 0 {
+		c.undecided = ksDoubt(r.Scores[0].Undecided)
 	}
-	return say("completions", x)
+	return sayCompletions(&c)
 }
 
 // table is the workers by descending S, those that are found first.
 func (r Completions) table() *table.Table {
-	t := tableOf("completions")
+	t := completionsColumns()
 	order := slices.Clone(r.Ranking)
 	for _, s := range r.Scores {
 		if !slices.Contains(r.Ranking, s.Worker) {
@@ -107,7 +99,7 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = table.TextCell("undecided")
-		why := meaning("ks", s.Undecided)
+		why := ksDoubt(s.Undecided)
 		i := slices.Index(t.Footnotes, why)
 		if i < 0 {
 			i = len(t.Footnotes)
@@ -126,9 +118,24 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 
 // basis says how the completion times were compared.
 func (r Completions) basis() bullets {
-	b := told(r, "ks windows", "ks clock", "ks against", "ks test")
+	b := sayCompletionBasis(r.Result)
 	for _, doubt := range r.Doubts {
-		b = append(b, "In doubt: "+meaning("ks", doubt))
+		b = append(b, "In doubt: "+ksDoubt(doubt))
 	}
 	return append(b, r.Traced.basis()...)
+}
+
+func completionsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "dp", Kind: table.ID},
+		{Head: "pp", Kind: table.ID},
+		{Head: "S", Kind: table.Unit, Means: "S: mean distance D of the completion times to those compared with, 0 to 1."},
+		{Kind: table.Bar},
+		{Head: "median", Kind: table.Unit, Spare: true},
+		{Head: "later %s", Kind: table.Length, Means: "later: mean completion behind the median peer."},
+		{Head: "P", Kind: table.Real, Spare: true},
+		{Head: "Q", Kind: table.Real, Means: "Q: false-discovery rate at which it is found."},
+		{Head: "found", Kind: table.Text},
+	}}
 }

@@ -16,7 +16,7 @@ func deviceBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Devices) == 0 {
 		return nil
 	}
-	t := tableOf("device")
+	t := deviceColumns()
 	list := slices.Clone(v.Devices)
 	if len(list) > mostDevices {
 		slices.SortStableFunc(list, func(a, b diagnose.Device) int { return len(b.Unlike) - len(a.Unlike) })
@@ -33,4 +33,16 @@ func deviceBlocks(v *diagnose.RunVerdict) document {
 		t.Row(d.Rank, share(d.Compute, "compute"), share(d.Communication, "communication"), share(d.Memory, "memory"), share(d.Idle, "idle"), share(d.Exposed, "exposed_communication"), d.OfComm)
 	}
 	return document{heading("Device time"), capped(t, mostDevices, "the JSON").Tidy()}
+}
+
+func deviceColumns() *table.Table {
+	return &table.Table{Caption: "From a rank's first work on its device to its last. exposed: communication that no compute covers; of comm: its part of communication.", Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "compute", Kind: table.Fraction},
+		{Head: "comm", Kind: table.Fraction},
+		{Head: "memory", Kind: table.Fraction},
+		{Head: "idle", Kind: table.Fraction},
+		{Head: "exposed", Kind: table.Fraction},
+		{Head: "of comm", Kind: table.Fraction},
+	}}
 }

@@ -1,38 +1,92 @@
 package report
 
-import (
-	"cmp"
-
-	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/diagnose/evidence"
-)
+import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // evidenceWords words one observation: a sentence without a full stop.
 func evidenceWords(e evidence.Observation) string {
-	return cmp.Or(say("evidence "+string(e.Kind()), e), string(e.Kind()))
-}
-
-// lackWords says what a higher confidence lacks.
-func lackWords(l evidence.Lack) string { return say("lack "+string(l.Reason), l) }
-
-// questionWords word what the data leave open, with what would answer it.
-func questionWords(u answer.Undecided) string {
-	text := cmp.Or(say("question "+string(u.Question), u), string(u.Question))
-	if u.Needs == "" {
-		return text
+	switch e := e.(type) {
+	case evidence.LastToArrive:
+		return sayLastToArrive(e)
+	case evidence.Replay:
+		return sayReplay(e)
+	case evidence.LateTogether:
+		return sayLateTogether(e)
+	case evidence.SyncPoint:
+		return saySyncPoint(e)
+	case evidence.DeviceTime:
+		return sayDeviceTime(e)
+	case evidence.GroupWork:
+		return sayGroupWork(e)
+	case evidence.Slower:
+		return saySlower(e)
+	case evidence.BetweenSteps:
+		return sayBetweenSteps(e)
+	case evidence.InputBound:
+		return sayInputBound(e)
+	case evidence.SlowSteps:
+		return saySlowSteps(e)
+	case evidence.LateIntermittently:
+		return sayLateIntermittently(e)
+	case evidence.RankToRank:
+		return sayRankToRank(e)
+	case evidence.RecurringHost:
+		return sayRecurringHost(e)
+	case evidence.DeviceShares:
+		return sayDeviceShares(e)
+	case evidence.NobodyLate:
+		return sayNobodyLate(e)
+	case evidence.Distribution:
+		return sayDistribution(e)
+	case evidence.OneRank:
+		return sayOneRank(e)
+	case evidence.Witness:
+		return sayWitness(e)
+	case evidence.LaunchedOperators:
+		return sayLaunchedOperators(e)
+	case evidence.OperatorDifference:
+		return sayOperatorDifference(e)
+	case evidence.CollectiveWait:
+		return sayCollectiveWait(e)
+	case evidence.SpentIn:
+		return saySpentIn(e)
+	case evidence.StepReplay:
+		return sayStepReplay(e)
+	case evidence.OperatorTimes:
+		return sayOperatorTimes(e)
+	case evidence.PassTimes:
+		return sayPassTimes(e)
+	case evidence.Outliers:
+		return sayOutliers(e)
+	case evidence.CompletionTimes:
+		return sayCompletionTimes(e)
+	case evidence.BlameWalks:
+		return sayBlameWalks(e)
+	case evidence.TransferTimes:
+		return sayTransferTimes(e)
+	case evidence.LaunchDelay:
+		return sayLaunchDelay(e)
+	case evidence.MicrobatchCorrelation:
+		return sayMicrobatchCorrelation(e)
+	case evidence.LastToEnter:
+		return sayLastToEnter(e)
+	case evidence.NeverEntered:
+		return sayNeverEntered(e)
+	case evidence.EnteredDifferently:
+		return sayEnteredDifferently(e)
+	case evidence.LateBehindMessages:
+		return sayLateBehindMessages(e)
+	case evidence.SlowLink:
+		return saySlowLink(e)
+	case evidence.Bandwidth:
+		return sayBandwidth(e)
+	case evidence.ProbeTime:
+		return sayProbeTime(e)
+	case evidence.Monitored:
+		return sayMonitored(e)
+	case evidence.Reported:
+		return sayReported(e)
+	case evidence.Lack:
+		return "against more certainty: " + lackWords(e)
 	}
-	return text + ". " + upper(turnOn(u.Needs))
-}
-
-// actionWords words one action: an imperative without a full stop.
-func actionWords(a answer.Action) string {
-	return cmp.Or(say("action "+string(a.Action), a), string(a.Action))
-}
-
-// turnOn says how to get a source that would decide.
-func turnOn(s answer.Source) string { return cmp.Or(say("turn on "+string(s), nil), string(s)) }
-
-// problemWords word what was lost, skipped or refused.
-func problemWords(p answer.Problem) string {
-	return cmp.Or(say("problem "+string(p.Problem), p), p.Text, string(p.Problem)+say("window of", p))
+	return string(e.Kind())
 }

@@ -54,7 +54,7 @@ func methodBlocks(r *frontier.Result) document {
 	if len(r.Baselines) == 0 || len(r.Ranks) < 2 {
 		return nil
 	}
-	t := tableOf("method")
+	t := methodColumns()
 	add := func(name string, stages []int) {
 		names := stageNames(r, stages)
 		if len(names) == 0 {
@@ -67,4 +67,11 @@ func methodBlocks(r *frontier.Result) document {
 		add(spaced(b.Method), b.Candidates)
 	}
 	return document{heading("Beside simpler accounts"), t}
+}
+
+func methodColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "account", Kind: table.Text},
+		{Head: "stages to look into, best first", Kind: table.List},
+	}}
 }

@@ -28,10 +28,10 @@ func (j Arrivals) hangDocument() document {
 		return j.looked()
 	}
 	if h == nil && len(j.Mismatches) == 0 && len(j.Ranks) == 0 && len(j.Recovered) > 0 {
-		return document{headline{text: say("recovered", j), level: evidence.Insufficient}, prose(say("why recovered", j))}
+		return document{headline{text: sayRecovered(j), level: evidence.Insufficient}, prose(whyRecovered)}
 	}
 	if h == nil && len(j.Mismatches) == 0 {
-		return document{headline{text: say("no hang", j), level: evidence.Insufficient}, prose(say("arrivals facts", j))}
+		return document{headline{text: sayNoHang(j), level: evidence.Insufficient}, prose(sayArrivalFacts(j.Result))}
 	}
 	var d document
 	if h != nil && h.Groups[0].GaveUp && len(h.Groups[0].Missing) == 0 && len(j.Mismatches) > 0 {
@@ -39,13 +39,13 @@ func (j Arrivals) hangDocument() document {
 	}
 	if h != nil {
 		d = hangHeads(h)
-		d = put(d, prose(say("why hang", standstill{h, &h.Groups[0]})), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
+		d = put(d, prose(sayWhyHang(&h.Groups[0])), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
 	}
 	d = put(d, stackTable(j.Stacks), j.answered())
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}
-	return put(d, prose(say("arrivals facts", j)), prose(notedWords(slices.Concat(j.Recovered, j.Noted))))
+	return put(d, prose(sayArrivalFacts(j.Result)), prose(notedWords(slices.Concat(j.Recovered, j.Noted))))
 }
 
 // hangHeads returns the headlines of a hang, as sure as it is who is missing.
@@ -60,15 +60,9 @@ func hangHeads(h *arrivals.Hang) (d document) {
 	return d
 }
 
-// standstill is a call that not all members entered, in a job that stands still.
-type standstill struct {
-	*arrivals.Hang
-	*arrivals.Blocked
-}
-
 // hangHeadlines are one sentence for each group that ranks are missing from and wait for nobody.
 func hangHeadlines(h *arrivals.Hang) (list []string) {
-	list = []string{say("hang", standstill{h, &h.Groups[0]})}
+	list = []string{sayStandstill(h, &h.Groups[0])}
 	if h.Loop {
 		return list
 	}
@@ -78,7 +72,7 @@ func hangHeadlines(h *arrivals.Hang) (list []string) {
 		case i > mostNamed:
 			return append(list, fmt.Sprintf("And %s, below.", table.Counted(len(h.Roots())-i, "rank")))
 		default:
-			list = append(list, upper(rankAt(r.Rank, r.Host, nil))+" "+say("never entered", standstill{h, r.In}))
+			list = append(list, upper(rankAt(r.Rank, r.Host, nil))+" "+sayNotEntered(h, r.In))
 		}
 	}
 	return list
@@ -105,21 +99,17 @@ func missingRanks(b *arrivals.Blocked) []int {
 func (j Arrivals) hangNext() string {
 	roots := j.Result.Hang.Roots()
 	if len(roots) == 0 {
-		return say("next hang of nobody", &j.Result.Hang.Groups[0])
+		return sayNextOfNobody(&j.Result.Hang.Groups[0])
 	}
 	who := ranksWord(each(roots, func(r arrivals.Root) int { return r.Rank }))
 	if len(roots) == 1 {
 		who = rankAt(roots[0].Rank, roots[0].Host, nil)
 	}
-	return say("next hang", struct {
-		At, Who, Ended string
-		Several        bool
-		In             *arrivals.Blocked
-	}{j.stackOfMissing(), who, j.Ended[roots[0].Rank], len(roots) > 1, roots[0].In})
+	return sayNextOfHang(standing{who: who, ended: j.Ended[roots[0].Rank] != "", at: j.stackOfMissing() != "", several: len(roots) > 1, in: roots[0].In})
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {
-	t := tableOf("hang")
+	t := hangColumns()
 	for i := range h.Groups {
 		b := &h.Groups[i]
 		row := t.Cells(b.Group, call(b.Op, b.Seq), rankItems(missingRanks(b), 0), rankItems(b.Waiting, 0), entered(b.Line), rankItems(b.Unknown, 0), nil)
@@ -132,13 +122,35 @@ func hangTable(h *arrivals.Hang) *table.Table {
 }
 
 func mismatchBlocks(m *arrivals.Mismatch) document {
-	t := tableOf("mismatch")
+	t := mismatchColumns()
 	for _, s := range m.Sides {
 		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, entered(s.Line))
 	}
-	return document{headline{text: say("mismatch", m), level: evidence.Strong}, t.Tidy()}
+	return document{headline{text: sayMismatch(m), level: evidence.Strong}, t.Tidy()}
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {
 	return callOf(bareOp(s.Op), s.Sizes, s.Types, d.String())
+}
+
+func hangColumns() *table.Table {
+	return &table.Table{Caption: "In the order in which groups block one another.", Columns: []table.Column{
+		{Head: "group", Kind: table.Name},
+		{Head: "call", Kind: table.Name},
+		{Head: "missing", Kind: table.List},
+		{Head: "waiting", Kind: table.List},
+		{Head: "entered from", Kind: table.Name},
+		{Head: "no dump of", Kind: table.List, Spare: true},
+		{Head: "behind", Kind: table.Name, Means: "behind: the group in which what is missing waits."},
+	}}
+}
+
+func mismatchColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "ranks", Kind: table.List},
+		{Head: "call", Kind: table.Name},
+		{Head: "sizes", Kind: table.Name},
+		{Head: "types", Kind: table.Name},
+		{Head: "entered from", Kind: table.Name},
+	}}
 }

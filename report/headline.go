@@ -38,65 +38,58 @@ func (a firstScreen) headline() string {
 	return text
 }
 
-// answered is an answer to a run, for sentences.
-type answered struct {
-	*diagnose.Answer
-	Run *diagnose.RunVerdict
-}
-
-// cited is a finding and what speaks for it, for sentences.
-type cited struct {
-	Finding *diagnose.Finding
-	Why     *diagnose.Why
-	Seen    evidence.Observation
-}
-
 // mostNamed of the findings beside the first are named on the first screen.
 const mostNamed = 3
 
 // answerTo words the answer to a run.
 func answerTo(v *diagnose.RunVerdict) firstScreen {
 	a := v.Answer()
-	x := answered{&a, v}
 	out := firstScreen{next: strings.Join(each(a.Next, actionWords), "; or "), level: a.Certainty}
 	if f := cmp.Or(a.First, a.Largest); f != nil {
-		out.why = say("why", cited{Finding: f, Why: &a.Why})
+		out.why = sayWhy(f, &a.Why)
 	}
 	switch {
 	case a.Healthy != nil:
-		out.badge = say("seen", stagesSeen(v.Coverage))
+		out.badge = saySeen(stagesSeen(v.Coverage))
 	case a.First != nil && a.First.Confidence > evidence.Insufficient:
 		out.found, out.badge = a.First.Confidence, a.First.Confidence.String()
 	}
 	switch a.Basis {
 	case diagnose.OnTooLittle:
-		name := "short " + string(a.Shortage.Of)
-		out.what, out.why = "Too little data: "+say(name, a.Shortage), say("why "+name, a.Shortage)
-		if one := a.Shortage.One; one != nil && a.Shortage.Of == diagnose.NoPeers {
-			out.what = say("one rank", a.Shortage)
-			if len(one.Changes) > 0 {
-				out.also = say("one rank changes", one.Changes[0])
-			}
-		}
+		out.tooLittle(&a.Shortage)
 	case diagnose.OnOpenQuestion:
-		name := "undecided " + string(a.Open.Question)
-		if say(name, x) == "" {
-			name = "undecided other"
-		}
-		out.what, out.why = "Undecided: "+say(name, x), say("why "+name, x)
+		out.what, out.why = "Undecided: "+sayUndecided(&a.Open), sayWhyUndecided(a.Open.Question, a.Behind)
 	case diagnose.OnFinding:
 		out.what, out.saves = suspectWhat(v, &a)+".", saves(a.Saving, v.MinGain)
 		if len(a.Also) > 0 {
-			out.also = say("also", a)
+			out.also = sayAlso(&a)
 		}
+	case diagnose.OnNoStraggler:
+		out.what, out.why = sayNoStraggler(a.Healthy, v.MinGain), cmp.Or(sayWhyNoStraggler(v, a.Healthy), out.why)
 	case diagnose.OnUnseen:
 		out.level = evidence.Supported // amber: it is no all-clear
-		fallthrough
-	default:
-		out.what = say("answer "+string(a.Basis), x)
-		out.why = cmp.Or(say("why "+string(a.Basis), x), out.why)
+		out.what, out.why = sayUnseen(a.Healthy, v.MinGain), cmp.Or(sayLooked(v, a.Healthy, a.Healthy.Blind), out.why)
+	case diagnose.OnOperators:
+		out.what = sayOperatorAnswer(v, &a)
+	case diagnose.OnCommunication:
+		out.what = sayCommunicationAnswer(v, &a)
+	case diagnose.OnCalls:
+		out.what = sayCallsAnswer(v.Communications)
+	case diagnose.OnStatus:
+		out.what = upper(v.Status.String()) + "."
 	}
 	return out
+}
+
+// tooLittle words what there is too little of.
+func (out *firstScreen) tooLittle(s *diagnose.Shortage) {
+	out.what, out.why = "Too little data: "+sayShortage(s), sayWhyShortage(s)
+	if s.One != nil && s.Of == diagnose.NoPeers {
+		out.what = sayOnlyRank(s)
+		if len(s.One.Changes) > 0 {
+			out.also = sayChange(s.One.Changes[0])
+		}
+	}
 }
 
 // seen is in how many stages of a step a delay worth acting on would have been found.
@@ -118,17 +111,9 @@ func stagesSeen(coverage []answer.Coverage) (s seen) {
 // suspectWhat is who delays whom by how much.
 func suspectWhat(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 	if f := a.First; f.Cause != diagnose.CauseLate && f.Cause != diagnose.CauseDevice {
-		return say("delays "+f.Cause.String(), f)
+		return sayDelay(f)
 	}
-	return lateWhat(a, operatorBehind(v, a.First))
-}
-
-// lateWhat is the sentence on ranks that others wait for.
-func lateWhat(a *diagnose.Answer, inside string) string {
-	return say("delays late", struct {
-		*diagnose.Answer
-		Inside string
-	}{a, inside})
+	return sayLate(a, operatorBehind(v, a.First))
 }
 
 // operatorBehind is the line or the operator that explains most of a finding, in
@@ -151,7 +136,7 @@ func saves(s diagnose.Saving, minGain float64) string {
 	if kind == diagnose.SavesSteps && about(s.Steps) == about(s.Run) {
 		kind = diagnose.SavesEveryStep
 	}
-	text := say("saves "+string(kind), s)
+	text := saySaving(kind, &s)
 	switch {
 	case text == "":
 		return ""
@@ -159,10 +144,4 @@ func saves(s diagnose.Saving, minGain float64) string {
 		text += fmt.Sprintf(", below the threshold of %s", percentOf(minGain))
 	}
 	return text + "."
-}
-
-// shortEvidence is the first line of evidence under a headline that names the
-// suspect already.
-func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
-	return cmp.Or(say("brief "+string(e.Kind()), cited{Finding: f, Seen: e}), evidenceWords(e))
 }

@@ -27,7 +27,7 @@ func latentLine(l *answer.Latent) string {
 		case len(said) == mostHeard:
 			more++
 		default:
-			said = append(said, latentWords(l, d))
+			said = append(said, sayLatent(l, d))
 		}
 	}
 	switch {
@@ -37,23 +37,6 @@ func latentLine(l *answer.Latent) string {
 		said = append(said, table.Counted(more, "other")+": -v")
 	}
 	return upper(strings.Join(said, "; ")) + "."
-}
-
-// latentWords says how a rank differs.
-func latentWords(l *answer.Latent, d *answer.Difference) string {
-	peers, late := "its peers", ""
-	if d.Peer != nil {
-		peers = fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), *d.Peer)
-	}
-	if !d.Sum && len(d.Stages) > 0 && d.Stages[0].Late {
-		late = d.Stages[0].Stage
-	}
-	return say("latent", struct {
-		*answer.Difference
-		Step             int64
-		Where            []string
-		Who, Late, Peers string
-	}{d, l.Step, each(d.Stages, DiffersIn), workerName(d.Rank, d.Role, d.StandsFor), late, peers})
 }
 
 // DiffersIn returns where a rank differs: a stage, or a kind of operators and whether they start late.
@@ -72,7 +55,7 @@ func latentBlocks(l *answer.Latent) document {
 	if l == nil {
 		return nil
 	}
-	t := tableOf("latent")
+	t := latentColumns()
 	for i := range l.Differences {
 		d := &l.Differences[i]
 		where := table.Counted(len(d.Stages), "stage")
@@ -96,8 +79,23 @@ func latentBlocks(l *answer.Latent) document {
 		}
 		t.Row(fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), d.Rank), where, table.RealCell(float64(d.Level)), part, d.D, bareP(d.Alone), waits, walks, saves, shown)
 	}
-	return section("Latent differences", prose(say("latent test", l)), t.Tidy())
+	return section("Latent differences", prose(sayLatentTest(l)), t.Tidy())
 }
 
 // bareP returns a p-value under a heading that says so.
 func bareP(p float64) string { return strings.TrimPrefix(strings.TrimPrefix(pValue(p), "p "), "= ") }
+
+func latentColumns() *table.Table {
+	return &table.Table{Caption: "level: beyond the median of the peers, mean of the middle half of the steps. D: largest weighted departure of the distributions.", Columns: []table.Column{
+		{Head: "rank", Kind: table.Name},
+		{Head: "where", Kind: table.Text},
+		{Head: "level, %s", Kind: table.Length},
+		{Head: "of step", Kind: table.Fraction},
+		{Head: "D", Kind: table.Real},
+		{Head: "p, K-S", Kind: table.Text},
+		{Head: "p, waits", Kind: table.Text},
+		{Head: "walks", Kind: table.Fraction, Means: "walks: part of those of blame that end there."},
+		{Head: "saves", Kind: table.Fraction, Means: "saves: part of a step, by replay, were it as fast as its peers."},
+		{Head: "shown by", Kind: table.Text},
+	}}
+}

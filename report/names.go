@@ -17,7 +17,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 		return nil
 	}
 	found, text := r.Found(), ""
-	rate := say("names rate", r)
+	rate := sayNameRate(r)
 	switch tested := slices.ContainsFunc(r.Differences, func(d opnames.Difference) bool { return d.Tested }); {
 	case len(r.Differences) == 0:
 		return document{heading("Operators by name"), prose("No two ranks do the same work: there is nobody to compare a rank with.")}
@@ -34,7 +34,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 
 // nameTable is a row for each difference.
 func nameTable(found []opnames.Difference, most int) *table.Table {
-	t := tableOf("name")
+	t := nameColumns()
 	for _, d := range found {
 		factor := table.Cell{}
 		if f := d.Factor(); !math.IsInf(f, 0) {
@@ -53,4 +53,18 @@ func takeWords(n int) string {
 		return "One takes significantly"
 	}
 	return table.Grouped(int64(n)) + " take significantly"
+}
+
+func nameColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "operator", Kind: table.Name},
+		{Head: "stage", Kind: table.Name, Spare: true},
+		{Head: "factor", Kind: table.Real, Means: "factor: time to that of the peers, in the steps that are off."},
+		{Head: "peers %s", Kind: table.Length},
+		{Head: "own %s", Kind: table.Length, Means: "peers, own: what all launches of a step take, without waiting for other ranks."},
+		{Head: "launches", Kind: table.Real, Spare: true},
+		{Head: "steps", Kind: table.Integer},
+		{Head: "excess %s/step", Kind: table.Length, Means: "excess: over all steps."},
+	}}
 }

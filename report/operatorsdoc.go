@@ -36,7 +36,7 @@ func replicaBlocks(o *diagnose.Operators) document {
 	if o.Replicas < 2 {
 		return nil
 	}
-	t := tableOf("replicas")
+	t := replicasColumns()
 	var given []labels.Label
 	var reasons []labels.Reason
 	for _, a := range o.Accounts {
@@ -72,9 +72,9 @@ func stepTerms(o *diagnose.Operators) terms {
 	}
 	out := terms{
 		{Name: "job", Text: fmt.Sprintf("%s, %s recorded", layout, table.Counted(len(o.Workers), "worker"))},
-		{Name: "trace", Text: say("operator trace", o)},
+		{Name: "trace", Text: sayOperatorTrace(o)},
 		{Name: "step", Text: length(o.Replay.Recorded.Mean)},
-		{Name: "replayed", Text: say("replayed", o)},
+		{Name: "replayed", Text: sayReplayed(o.Replay)},
 	}
 	if o.Offset > 0 {
 		out = append(out, glyph.Term{Name: "clocks", Text: fmt.Sprintf("up to %s off the middle one, aligned", length(float64(o.Offset)))})
@@ -91,7 +91,7 @@ func stageBlocks(o *diagnose.Operators) document {
 	if o.StandsFor(0) != nil {
 		slowest = "slowest worker"
 	}
-	t := tableOf("pipeline stages")
+	t := pipelineStagesColumns()
 	t.Columns[4].Head = slowest
 	for s, level := range o.Passes.Stages {
 		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
@@ -128,7 +128,7 @@ func replicaOf(o *diagnose.Operators, r trace.Rank) string {
 
 // kindBlocks say what each kind of operator costs beyond its ideal.
 func kindBlocks(o *diagnose.Operators) document {
-	t := tableOf("kind")
+	t := kindColumns()
 	for _, p := range o.Costly() {
 		t.Row(p.Name, p.Overall-1, p.Overall-1)
 	}
@@ -148,4 +148,34 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	return document{heading("One walk back from a victim"), walkTable(o.Walks.Culprits[i].Path)}
+}
+
+func replicasColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "%s/step", Kind: table.Length},
+		{Head: "lead stage", Kind: table.Name},
+		{Head: "share", Kind: table.Fraction},
+		{Head: "labels", Kind: table.List, Last: true},
+		{Head: "latest in it", Kind: table.Text, Last: true},
+	}}
+}
+
+func pipelineStagesColumns() *table.Table {
+	return &table.Table{Caption: "compute: time in forward and backward; of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers.", Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "compute, %s/step", Kind: table.Length},
+		{Kind: table.Bar},
+		{Head: "vs others", Kind: table.Factor},
+		{Head: "slowest", Kind: table.Text},
+		{Head: "vs peers", Kind: table.Factor},
+	}}
+}
+
+func kindColumns() *table.Table {
+	return &table.Table{Caption: "By how much a step with all else ideal is longer with these operators as recorded.", Columns: []table.Column{
+		{Head: "operators", Kind: table.Name},
+		{Head: "costs", Kind: table.Fraction},
+		{Kind: table.Bar},
+	}}
 }

@@ -84,22 +84,18 @@ func outliersDocument(results []Outliers) document {
 
 // finding counts the outliers and says how many mean nothing.
 func (o Outliers) finding() string {
-	x := struct {
-		Outliers
-		Certain  int
-		Expected *float64
-	}{o, 0, o.Expected()}
+	certain := 0
 	for _, found := range o.Result.Outliers {
 		if found.Sure {
-			x.Certain++
+			certain++
 		}
 	}
-	return say("outliers", x)
+	return sayFlagged(o.Result, len(o.Series), certain)
 }
 
 // excessTable is the workers with outliers.
 func (o Outliers) excessTable() *table.Table {
-	t := tableOf("outliers excess")
+	t := outliersExcessColumns()
 	steps := float64(len(o.View.Steps()))
 	for _, s := range o.Suspects {
 		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
@@ -112,7 +108,7 @@ func (o Outliers) excessTable() *table.Table {
 
 // table is the outliers, the first ones.
 func (o Outliers) table() *table.Table {
-	t := tableOf("outliers")
+	t := outliersColumns()
 	n := len(o.Result.Outliers)
 	if o.Shown > 0 {
 		n = min(n, o.Shown)
@@ -134,31 +130,55 @@ func (o Outliers) table() *table.Table {
 
 // judged counts the series by method, scale and doubt.
 func (o Outliers) judged() bullets {
-	x := struct {
-		Outliers
-		Expected    *float64
-		Other, Logs int
-	}{Outliers: o, Expected: o.Expected()}
+	other, logs := 0, 0
 	doubts := make(map[zscore.Doubt]int)
 	for _, r := range o.Result.Series {
 		if r.Method != o.Method {
-			x.Other++
+			other++
 		}
 		if r.Log {
-			x.Logs++
+			logs++
 		}
 		for _, doubt := range r.Doubts {
 			doubts[doubt]++
 		}
 	}
-	b := told(x, "zscore method", "zscore logarithms", "zscore other")
+	b := sayFlagging(o.Result, len(o.Series), other, logs)
 	var list []zscore.Doubt
 	for doubt := range doubts {
 		list = append(list, doubt)
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), table.Grouped(int64(len(o.Series))), meaning("zscore", doubt)))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), table.Grouped(int64(len(o.Series))), zscoreDoubt(doubt)))
 	}
 	return append(b, o.basis()...)
+}
+
+func outliersExcessColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "dp", Kind: table.ID},
+		{Head: "pp", Kind: table.ID},
+		{Head: "excess %s/step", Kind: table.Length, Means: "excess: by how much its flagged durations and transfers are longer than its peers'."},
+		{Head: "outliers", Kind: table.Integer},
+		{Head: "sure", Kind: table.Integer},
+		{Head: "first outlier", Kind: table.Text},
+	}}
+}
+
+func outliersColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "dp", Kind: table.ID, Spare: true},
+		{Head: "pp", Kind: table.ID, Spare: true},
+		{Head: "operator", Kind: table.Name},
+		{Head: "step", Kind: table.Text},
+		{Head: "what", Kind: table.Text},
+		{Head: "effect %s", Kind: table.Length, Means: "effect: deviation from the median of the peers; of every step its median."},
+		{Head: "score", Kind: table.Real},
+		{Head: "beyond", Kind: table.Real, Spare: true},
+		{Head: "P", Kind: table.Real},
+		{Head: "sure", Kind: table.Text},
+	}}
 }

@@ -14,7 +14,7 @@ import (
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
-		json:     func() any { return publish.OverheadOf(a, overheadHeadline(a)) },
+		json:     func() any { return publish.OverheadOf(a, sayOverhead(a)) },
 		rows:     func() *publish.Rows { return publish.OverheadRows(a) },
 		document: func() document { return overheadDocument(a) },
 	})
@@ -22,14 +22,11 @@ func (o Output) Overhead(a *overhead.Account) error {
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
 func overheadDocument(a *overhead.Account) document {
-	return put(headline{text: overheadHeadline(a), level: overheadLevel(a)}, prose(say("overhead basis", a)),
-		section("Read with care", bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) }))),
+	return put(headline{text: sayOverhead(a), level: overheadLevel(a)}, prose(sayOverheadBasis(a)),
+		section("Read with care", bullets(each(a.Doubts, overheadDoubt))),
 		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), boundTable(a)),
 		section(table.Counted(a.Pairs, "measurement"), pairTable(a.Measurements)))
 }
-
-// overheadHeadline is the answer in one sentence.
-func overheadHeadline(a *overhead.Account) string { return say("overhead", a) }
 
 // overheadLevel makes a gate that is exceeded stand out.
 func overheadLevel(a *overhead.Account) evidence.Confidence {
@@ -45,7 +42,7 @@ func overheadLevel(a *overhead.Account) evidence.Confidence {
 }
 
 func boundTable(a *overhead.Account) *table.Table {
-	t := tableOf("bound")
+	t := boundColumns()
 	for _, e := range a.Estimates {
 		for _, b := range e.Intervals {
 			t.Row(e.Statistic.String(), e.Value, b.Method.String(), b.Lower, b.Upper, b.AtLeast, b.AtMost)
@@ -56,7 +53,7 @@ func boundTable(a *overhead.Account) *table.Table {
 
 // pairTable is one line per pair.
 func pairTable(measurements []overhead.Measurement) *table.Table {
-	t := tableOf("pair")
+	t := pairColumns()
 	several := slices.ContainsFunc(measurements, func(m overhead.Measurement) bool { return m.Window > 0 })
 	for _, m := range measurements {
 		row := t.Cells(m.Pair, m.Run, m.Other, nil, m.Base, m.With, m.Overhead())
@@ -66,4 +63,28 @@ func pairTable(measurements []overhead.Measurement) *table.Table {
 		t.Add(row...)
 	}
 	return ends(t, windowLimit).Tidy()
+}
+
+func boundColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "statistic", Kind: table.Text},
+		{Head: "overhead", Kind: table.Fine},
+		{Head: "by", Kind: table.Text},
+		{Head: "from", Kind: table.Fine, Means: "from … to holds the overhead between them; at least and at most do so by themselves."},
+		{Head: "to", Kind: table.Fine},
+		{Head: "at least", Kind: table.Fine},
+		{Head: "at most", Kind: table.Fine},
+	}}
+}
+
+func pairColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "pair", Kind: table.Name},
+		{Head: "without", Kind: table.Name, Spare: true},
+		{Head: "with", Kind: table.Name, Spare: true},
+		{Head: "window", Kind: table.ID},
+		{Head: "%s/step without", Kind: table.Length},
+		{Head: "%s/step with", Kind: table.Length},
+		{Head: "overhead", Kind: table.Fine},
+	}}
 }

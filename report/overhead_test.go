@@ -93,14 +93,14 @@ func TestOverheadHeadline(t *testing.T) {
 		"single":    " in the one pair of runs, with no bound: not shown to be within the gate of 2 %.",
 		"many":      ", at most ",
 	} {
-		if got := overheadHeadline(accountOf(t, name)); !strings.Contains(got, want) {
+		if got := sayOverhead(accountOf(t, name)); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q in it", name, got, want)
 		}
 	}
 	within := accountOf(t, "plain")
 	gate := 0.5
 	within.Gate, within.Standing = &gate, within.Estimate.Against(gate, within.Interval)
-	if got := overheadHeadline(within); !strings.HasSuffix(got, ": within the gate of 50 %.") {
+	if got := sayOverhead(within); !strings.HasSuffix(got, ": within the gate of 50 %.") {
 		t.Errorf("%q", got)
 	}
 }

@@ -24,9 +24,8 @@ func TestSentencesAreFilled(t *testing.T) {
 		check(name, questionWords(answer.Undecided{Question: q, Hides: 1e6, N: 2, Ranks: []int{1, 2}, Stage: "a", Name: "b", About: []evidence.Subject{{}, {}}}))
 	}
 	window := int64(3)
-	for name := range blocks() {
-		if kind, ok := strings.CutPrefix(name, "problem "); ok {
-			check(kind, problemWords(answer.Problem{Problem: answer.ProblemKind(kind), N: 1, Of: 2, Ranks: []int{4}, Steps: &[2]int64{5, 6}, Window: &window, Times: &[4]int64{}}))
-		}
+	for _, kind := range []answer.ProblemKind{answer.RanksMissing, answer.DumpsMissing, answer.StepsTwice, answer.StepsDropped, answer.StagesChange, answer.WorldChanges, answer.AccumulationChanges,
+		answer.RecordingError, answer.BaselineTooShort, answer.CallsWithoutKernels, answer.MonitoringHost, answer.MonitoringTime, answer.MonitoringZone} {
+		check(string(kind), problemWords(answer.Problem{Problem: kind, N: 1, Of: 2, Ranks: []int{4}, Steps: &[2]int64{5, 6}, Window: &window, Times: &[4]int64{}}))
 	}
 }

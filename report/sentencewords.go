@@ -1,165 +1,42 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"math/bits"
-	"reflect"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// sentenceFunctions are what the sentences may ask for beside the fields of their values.
-var sentenceFunctions template.FuncMap
+// What sentences share: numbers with their units, arithmetic, names and lists of them.
 
-func init() { // as it says sentences itself
-	sentenceFunctions = template.FuncMap{
-		// Numbers with their units.
-		"length": of(length), "about": of(about), "exact": of(percentOf), "percent": of(table.Percent), "times": of(table.Times),
-		"number": of(table.Number), "hundredths": func(x any) string { return table.Decimals(real(x), 2) }, "p": of(pValue), "probability": of(probability), "rate": of(rate),
-		"finite": of(table.Finite), "bytes": binaryBytes, "ordinal": ordinal, "clock": clockWord, "instant": instant, "measured": withUnit,
-		"fine": of(table.FinePercent), "signed": of(signedLength), "plain": of(gigabytes), "day": dayOf,
-		"decimals": func(n int, x any) string { return table.Decimals(real(x), n) },
-		"rounded":  func(x any) int { return int(real(x) + 0.5) },
-		"mostly":   func(ns int64) int64 { return ns * 5 / 4 },
-		"grouped":  func(n any) string { return table.Grouped(int64(real(n))) },
-		"count":    func(n any, noun string) string { return table.Counted(int(real(n)), noun) },
-		"countIs":  func(n int, noun string) string { return table.Counted(n, noun) + " " + isAre(n) },
-		"isAre":    isAre,
-		// Arithmetic.
-		"add": add, "sub": sub,
-		"product":  func(a, b int) int { return a * b },
-		"distance": func(a, b any) float64 { return math.Abs(real(a) - real(b)) },
-		"div":      func(a, b any) float64 { return real(a) / real(b) },
-		"share":    func(a, b any) float64 { return real(a) / max(1, real(b)) },
-		"least":    func(a, b float64) float64 { return min(math.Abs(a), math.Abs(b)) },
-		"greatest": func(a, b float64) float64 { return max(math.Abs(a), math.Abs(b)) },
-		// Names and lists of them.
-		"stage": stageWord, "bare": bareStage, "stages": stagesWord, "process": theStage, "steps": stepsWord, "group": groupWord,
-		"label": opnames.Label, "line": sourceWord, "ranks": ranksWord, "rankList": rankList, "ranges": trace.RankList, "rankAt": rankAt,
-		"itsSteps": itsSteps, "stepRange": stepRange,
-		"some": someOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
-		"side": side, "measure": measureName, "visible": glyph.Visible, "upper": upper,
-		"andStages": func(stages []string) string { return andList(each(stages, stageWord)) },
-		"firstOf":   func(n int, list []string) string { return strings.Join(list[:min(n, len(list))], ", ") },
-		"lower":     func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
-		"unstopped": func(s string) string { return strings.TrimRight(glyph.Visible(s), ".") },
-		"noun":      func(workers any) string { return nounOf(!reflect.ValueOf(workers).IsZero()) },
-		"is":        is,
-		"spaced":    spaced,
-		"say":       say,
-		// Evidence, findings and what else answers hold.
-		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
-		"several":    several,
-		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "blind": blindTo, "reasons": reasons, "link": linkName,
-		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
-		"participants": participants, "turnOn": turnOn,
-		"leastFound":  leastFound,
-		"lostInNoise": lostInNoise,
-		"howMuch":     func(f *diagnose.Finding) string { return say("how much", f) },
-		"workerAt":    workerName,
-		"worker":      func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
-		"first":       func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
-		"links":       func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
-		// Monitoring.
-		"probe":      func(channel string) string { return strings.TrimSuffix(channel, trace.ProbeSuffix) },
-		"quantities": func(names []string) string { return andList(each(names, quantityName)) },
-		"did":        func(name string) string { return cmp.Or(say("did "+name, nil), "had a "+glyph.Visible(name)+" of") },
-		"check":      func(name string) string { return say("check "+name, nil) },
-		"event":      func(name string) string { return cmp.Or(say("event "+name, nil), glyph.Visible(name)) },
-	}
-}
+// share returns a part of a whole; of no whole the part.
+func share[N int | int64](part, whole N) float64 { return float64(part) / float64(max(1, whole)) }
 
-// of is a function of any number, or of what points to one.
-func of[T any](f func(float64) T) func(any) T {
-	return func(x any) T { return f(real(x)) }
-}
+// ratio returns a over b; of no b an infinity.
+func ratio(a, b int64) float64 { return float64(a) / float64(b) }
 
-// real is any number, or what points to one.
-func real(x any) float64 {
-	v := reflect.Indirect(reflect.ValueOf(x))
-	if v.CanInt() {
-		return float64(v.Int())
-	}
-	return v.Float()
-}
+// hundredths writes a number with two decimals.
+func hundredths(f float64) string { return table.Decimals(f, 2) }
 
-func add(a, b any) int64 { return int64(real(a)) + int64(real(b)) }
+// rounded returns the nearest whole number of one that is not negative.
+func rounded(f float64) int { return int(f + 0.5) }
 
-// sub is a whole number where both are.
-func sub(a, b any) any {
-	if reflect.ValueOf(a).CanInt() && reflect.ValueOf(b).CanInt() {
-		return int64(real(a)) - int64(real(b))
-	}
-	return real(a) - real(b)
-}
+// countIs writes "1 step is" or "5 steps are".
+func countIs(n int, noun string) string { return table.Counted(n, noun) + " " + isAre(n) }
 
-// is reports whether a value, or what it points to, is written as one of those.
-func is(x any, among ...any) bool {
-	text := func(x any) string {
-		if v := reflect.Indirect(reflect.ValueOf(x)); v.IsValid() {
-			return fmt.Sprint(v.Interface())
-		}
-		return ""
-	}
-	return slices.ContainsFunc(among, func(name any) bool { return text(name) == text(x) })
-}
+// lower lets a sentence stand inside of another.
+func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// find is the first evidence of a kind, nil without any.
-func find(list []evidence.Observation, kind evidence.Kind) any {
-	i := slices.IndexFunc(list, func(e evidence.Observation) bool { return e.Kind() == kind })
-	if i < 0 {
-		return nil
-	}
-	return list[i]
-}
-
-// witnessOf is what a recording says of a finding, nil where it was not asked.
-func witnessOf(list []evidence.Observation, source evidence.Source) any {
-	if e, ok := evidence.WitnessOf(list, source); ok {
-		return e
-	}
-	return nil
-}
-
-// entersLast is how often a rank enters collectives last by calls and kernels.
-func entersLast(f *diagnose.Finding) evidence.LastToEnter {
-	e, _ := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
-	return e
-}
-
-// losesIn is the stage in which a group loses what a slow link costs; "" where that is not known.
-func losesIn(v *diagnose.RunVerdict) string {
-	for _, f := range v.Findings[1:] {
-		if e, victim := evidence.Find[evidence.SlowLink](f.Evidence); victim && e.Elsewhere && f.Rank == nil && f.Stage != "" {
-			return f.Stage
-		}
-	}
-	return ""
-}
-
-// alsoSuspected names findings of communication, each once.
-func alsoSuspected(list []*diagnose.Finding) string {
-	var names []string
-	for _, f := range list {
-		if name := say("suspected", f); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
+// unstopped returns a sentence without its full stop.
+func unstopped(s string) string { return strings.TrimRight(glyph.Visible(s), ".") }
 
 // stagesWord is "data, forward or backward", or how many stages they are.
 func stagesWord(stages []string) string {
@@ -319,28 +196,11 @@ func callOf(op, sizes, types, difference string) string {
 }
 
 // sourceWord is a line as people write it: "train.py:66 (backward)".
-func sourceWord(line any) string {
-	s, ok := line.(*evidence.SourceLine)
-	if !ok {
-		here := line.(evidence.SourceLine)
-		s = &here
-	}
-	if s.Call == "" {
+func sourceWord(s *evidence.SourceLine) string {
+	if s == nil || s.Call == "" {
 		return s.Short()
 	}
 	return fmt.Sprintf("%s (%s)", s.Short(), s.Call)
-}
-
-// linkName names a link or communicator: "the link between ranks 1 and 5 (node0 and node1)".
-func linkName(s evidence.Subject) string {
-	hosts := strings.Join(s.Hosts, ", ")
-	if len(s.Hosts) > 4 {
-		hosts = fmt.Sprintf("%d hosts", len(s.Hosts))
-	}
-	return say("subject "+cmp.Or(string(s.Scope), "communicator"), struct {
-		evidence.Subject
-		Names, Both string
-	}{s, hosts, strings.Join(s.Hosts, " and ")})
 }
 
 // rate writes bytes per nanosecond.
@@ -361,9 +221,6 @@ func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n)
 func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05 UTC") }
 func dayOf(at int64) string     { return time.Unix(0, at).UTC().Format("2 January 2006") }
 func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.DateTime) }
-
-// quantityName is what people call a quantity of monitoring.
-func quantityName(name string) string { return cmp.Or(say("quantity "+name, nil), glyph.Visible(name)) }
 
 // withUnit is a value with its unit.
 func withUnit(x float64, unit string) string {

@@ -27,7 +27,7 @@ func sourcesDocument(c *crosscheck.Comparison) document {
 	if !c.Agree() {
 		level = evidence.Supported
 	}
-	d := document{headline{text: sourcesHeadline(c), level: level}, prose(say("sources basis", c))}
+	d := document{headline{text: sourcesHeadline(c), level: level}, prose(saySourcesBasis(c))}
 	if len(c.Doubts) > 0 {
 		d = append(d, heading("Read with care"), bullets(c.Doubts))
 	}
@@ -43,10 +43,7 @@ func sourcesHeadline(c *crosscheck.Comparison) string {
 			odd = append(odd, a.Name)
 		}
 	}
-	return say("sources", struct {
-		*crosscheck.Comparison
-		Odd string
-	}{c, strings.Join(odd, ", ")})
+	return saySources(c, strings.Join(odd, ", "))
 }
 
 // letter stands for a source: A to Z, then A2.
@@ -60,7 +57,7 @@ func letter(i int) string {
 
 // sourceTable is one line per source.
 func sourceTable(c *crosscheck.Comparison) *table.Table {
-	t := tableOf("source")
+	t := sourceColumns()
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		row := t.Cells(letter(i), a.Name, a.Format, Size(a.Bytes), nil, a.Recorded, nil, nil, nil)
@@ -78,7 +75,7 @@ func sourceTable(c *crosscheck.Comparison) *table.Table {
 
 // shareTable is one line per stage, one column per source.
 func shareTable(c *crosscheck.Comparison) *table.Table {
-	t := tableOf("share")
+	t := shareColumns()
 	for i := range c.Accounts {
 		t.Columns = append(t.Columns, table.Column{Head: letter(i), Kind: table.Unit})
 	}
@@ -102,4 +99,24 @@ func routeTerms(c *crosscheck.Comparison) terms {
 		t = append(t, glyph.Term{Name: letter(i), Text: strings.Join(c.Accounts[i].Routing, ", ")})
 	}
 	return t
+}
+
+func sourceColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Kind: table.Text},
+		{Head: "source", Kind: table.Name},
+		{Head: "format", Kind: table.Text, Spare: true},
+		{Head: "size", Kind: table.Text},
+		{Head: "× first", Kind: table.Text},
+		{Head: "steps", Kind: table.Integer, Spare: true},
+		{Head: "share differs", Kind: table.Unit, Means: "share differs: the largest difference of a stage's share from the first source's."},
+		{Head: "time differs", Kind: table.Text, Means: "time differs: the largest difference of a stage's time on a rank in a step."},
+		{Head: "routing", Kind: table.Text},
+	}}
+}
+
+func shareColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+	}}
 }

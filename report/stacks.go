@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,33 +34,24 @@ func (j Arrivals) answered() document {
 		if b.Stands >= stands {
 			sure = evidence.Supported
 		}
-		d = append(d, headline{text: j.Run + ": " + say("behind", struct {
-			*arrivals.Behind
-			Who, Leaders string
-		}{&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)}), level: sure})
+		d = append(d, headline{text: j.Run + ": " + sayBehind(&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)), level: sure})
 	}
-	x := struct {
-		Arrivals
-		Who, At string
-	}{Arrivals: j}
 	if len(a.Unanswered) > 0 {
-		x.Who = j.whoIs(a.Unanswered)
-		d = append(d, headline{text: say("unanswered", x), level: evidence.Supported})
+		d = append(d, headline{text: sayUnanswered(j.Run, j.whoIs(a.Unanswered), len(a.Unanswered)), level: evidence.Supported})
 	}
 	if len(a.Absent) > 0 {
-		d = append(d, headline{text: say("absent", x), level: evidence.Ambiguous})
+		d = append(d, headline{text: sayAbsent(j.Run, a), level: evidence.Ambiguous})
 	}
 	if len(d) == 0 {
-		d = append(d, headline{text: say("nobody behind", x), level: evidence.Insufficient})
+		d = append(d, headline{text: sayNobodyBehind(j.Run, a), level: evidence.Insufficient})
 	}
 	for _, e := range a.Errors {
 		d = append(d, prose(upper(e)+"."))
 	}
 	if ranks := append(slices.Clone(a.Roots), a.Unanswered...); len(ranks) > 0 {
-		x.Who, x.At = j.whoIs(ranks), j.stacksOf(ranks)
-		d = append(d, prose(say("next behind", x)))
+		d = append(d, prose(cmp.Or(j.stacksOf(ranks), sayNextOfBehind(a, j.whoIs(ranks)))))
 	} else if len(a.Absent) > 0 {
-		d = append(d, prose(say("next absent", x)))
+		d = append(d, prose(sayNextOfAbsent(a)))
 	}
 	return d
 }
@@ -75,26 +67,22 @@ func (j Arrivals) whoIs(ranks []int) string {
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
 func (j Arrivals) stacksAlone() document {
 	most, others := j.Majority()
-	x := struct {
-		Run, Most, Owner, At          string
-		Ranks, Others, Alike, Further int
-		Apart                         []int
-	}{Run: j.Run, Others: len(others)}
+	p := parted{run: j.Run, others: len(others)}
 	for _, s := range j.Stacks {
-		x.Ranks += len(s.Ranks)
+		p.ranks += len(s.Ranks)
 	}
 	sure := evidence.Insufficient
 	if most != nil {
-		x.Most, x.Alike = standsIn(most), len(most.Ranks)
+		p.most, p.alike = standsIn(most), len(most.Ranks)
 	}
 	if most != nil && len(others) > 0 {
 		sure = evidence.Ambiguous
 		for _, s := range others {
-			x.Apart = append(x.Apart, s.Ranks...)
+			p.apart = append(p.apart, s.Ranks...)
 		}
-		x.Owner, x.At, x.Further = stackOwner(&others[0]), standsIn(&others[0]), len(x.Apart)-len(others[0].Ranks)
+		p.owner, p.at, p.further = stackOwner(&others[0]), standsIn(&others[0]), len(p.apart)-len(others[0].Ranks)
 	}
-	return document{headline{text: say("stacks", x), level: sure}, stackTable(j.Stacks), prose(say("next stacks", x)), prose(notedWords(j.Noted))}
+	return document{headline{text: sayStacks(&p), level: sure}, stackTable(j.Stacks), prose(sayNextOfStacks(&p)), prose(notedWords(j.Noted))}
 }
 
 // notedWords returns what is not known of stacks.
@@ -127,7 +115,7 @@ func standsIn(s *arrivals.Stack) string {
 
 // stackTable is one row for each stack.
 func stackTable(stacks []arrivals.Stack) *table.Table {
-	t := tableOf("stack")
+	t := stackColumns()
 	for i := range stacks {
 		t.Row(rankItems(stacks[i].Ranks, 0), standsIn(&stacks[i]))
 	}
@@ -153,4 +141,11 @@ func (j Arrivals) stacksOf(ranks []int) (text string) {
 		}
 	}
 	return text
+}
+
+func stackColumns() *table.Table {
+	return &table.Table{Caption: "When somebody looked (py-spy, faulthandler), or where it ended.", Columns: []table.Column{
+		{Head: "main thread of", Kind: table.List},
+		{Head: "is in", Kind: table.Name},
+	}}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,10 +10,27 @@ import (
 
 // stageWord is a stage in a sentence.
 func stageWord(stage string) string {
-	if stage == "" {
+	switch stage {
+	case "":
 		return "several stages"
+	case "data.next_wait":
+		return "data"
+	case "model.fwd_loss_cpu_wall":
+		return "forward"
+	case "model.backward_cpu_wall":
+		return "backward"
+	case "callbacks.cpu_wall":
+		return "callbacks"
+	case "optim.step_cpu_wall":
+		return "the optimizer step"
+	case "step.other_cpu_wall":
+		return "time outside the recorded stages"
+	case "step.whole":
+		return "the whole step"
+	case "step.rest":
+		return "the rest of the step"
 	}
-	return cmp.Or(say("stage "+stage, nil), stage)
+	return stage
 }
 
 // bareStage is a stage as a name: without the article that it has in a sentence.

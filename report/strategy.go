@@ -13,11 +13,11 @@ func strategyWords(r *comm.Result) string {
 	experts := ""
 	for _, d := range comm.Strategy(r) {
 		if d.Kind == parallel.ExpertParallel { // its ranks are those of data parallelism, once more
-			experts = ", with " + say("dimension", d)
+			experts = ", with " + sayDimension(&d)
 		} else {
-			names = append(names, say("dimension", d))
+			names = append(names, sayDimension(&d))
 		}
-		why = append(why, say("why dimension", d))
+		why = append(why, sayWhyDimension(&d))
 	}
 	switch {
 	case len(why) == 0:

@@ -82,7 +82,7 @@ func pathTable(m *comm.Machine) *table.Table {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	t := tableOf("path")
+	t := pathColumns()
 	shown := ranks[:min(len(ranks), mostSquare)]
 	for _, to := range shown {
 		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Text})
@@ -108,7 +108,7 @@ func pathTable(m *comm.Machine) *table.Table {
 
 // linkTable is a row for each link of a machine.
 func linkTable(m *comm.Machine) *table.Table {
-	t := tableOf("link")
+	t := linkColumns()
 	for _, l := range m.Links {
 		t.Row(deviceText(m.Devices[l.From]), deviceText(m.Devices[l.To]), l.Class.String(), l.Bandwidth)
 	}
@@ -159,4 +159,20 @@ func (o Output) TopologyGraph(machines []comm.Machine) error {
 	}
 	out.WriteString("}\n")
 	return out.Flush()
+}
+
+func pathColumns() *table.Table {
+	return &table.Table{Caption: "class of the worst link between two ranks, and GB/s of the narrowest.", Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "GPU", Kind: table.Name},
+	}}
+}
+
+func linkColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "device", Kind: table.Text},
+		{Head: "linked to", Kind: table.Text},
+		{Head: "by", Kind: table.Text},
+		{Head: "GB/s", Kind: table.Real},
+	}}
 }

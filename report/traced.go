@@ -29,20 +29,15 @@ func (t Traced) ranksOf(workers []int) []int { return publish.RanksOf(t.View, wo
 // title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
 func (t Traced) title() heading {
 	v := t.View
-	return heading(say("trace title", struct {
-		*operators.View
-		Run          string
-		Steps        []int64
-		Workers, All int
-		Alone        bool // stage times of ranks that do the same work
-	}{v, v.Trace.Run, v.Steps(), v.Workers(), v.Trace.Layout.DP * v.Trace.Layout.PP, v.Trace.Serial && v.Grid.Stages == 1}))
+	return heading(sayTrace(&crew{run: v.Trace.Run, steps: v.Steps(), workers: v.Workers(), all: v.Trace.Layout.DP * v.Trace.Layout.PP,
+		replicas: v.Grid.Replicas, stages: v.Grid.Stages, alike: v.Trace.Serial && v.Grid.Stages == 1}))
 }
 
 // basis are the sentences that every account of a trace ends with.
 func (t Traced) basis() bullets {
 	var b bullets
 	if t.View.Offset > 0 {
-		b = append(b, say("clocks aligned", t.View.Offset))
+		b = append(b, sayAligned(t.View.Offset))
 	}
 	return append(b, publish.TraceOf(t.View).Notes...)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -11,7 +12,7 @@ func modelBlocks(r *comm.Result) document {
 	if len(r.Accounts) == 0 {
 		return nil
 	}
-	t := tableOf("model")
+	t := modelColumns()
 	for _, g := range volume.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
@@ -30,5 +31,18 @@ func modelBlocks(r *comm.Result) document {
 			t.Row(trace.RankList(ranks), x.For(), x.Op.String(), expected, Size(int64(x.Observed.Logged)), x.Ratio, x.Count, x.Size)
 		}
 	}
-	return section("Volumes beside the model", t.Tidy(), prose(say("bubble", r.Accounts[0])))
+	return section("Volumes beside the model", t.Tidy(), prose(sayBubble(&r.Accounts[0])))
+}
+
+func modelColumns() *table.Table {
+	return &table.Table{Caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown.", Columns: []table.Column{
+		{Head: "ranks", Kind: table.Text},
+		{Head: "for", Kind: table.Text},
+		{Head: "operation", Kind: table.Text},
+		{Head: "expected", Kind: table.Text},
+		{Head: "observed", Kind: table.Text},
+		{Head: "ratio", Kind: table.Factor},
+		{Head: "calls", Kind: table.Factor},
+		{Head: "size", Kind: table.Factor},
+	}}
 }

@@ -19,7 +19,7 @@ func trafficDocument(r *comm.Result) document {
 	v := diagnose.Communication(r)
 	sure, clocks := prose(""), clockTable(r)
 	if len(v.Findings) > 0 {
-		sure = prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning("confidence", v.Confidence)))
+		sure = prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, confidenceMeaning(v.Confidence)))
 	}
 	if len(clocks.Rows) < 2 {
 		clocks = nil
@@ -39,13 +39,9 @@ func trafficDocument(r *comm.Result) document {
 }
 
 func trafficBasis(r *comm.Result) string {
-	x := struct {
-		*comm.Result
-		Pairs, Certain int
-		Inputs, Sets   string
-	}{Result: r}
+	j := joined{unmatched: r.Unmatched, leftover: r.Leftover}
 	for i := range r.Ranks {
-		x.Pairs, x.Certain = x.Pairs+r.Ranks[i].Pairs, x.Certain+r.Ranks[i].Certain
+		j.pairs, j.certain = j.pairs+r.Ranks[i].Pairs, j.certain+r.Ranks[i].Certain
 	}
 	var inputs []string
 	logs, dumps := r.Sources(comms.SourceNCCLLog), r.Sources(comms.SourceInspector)
@@ -58,18 +54,18 @@ func trafficBasis(r *comm.Result) string {
 	if n := r.Sources(comms.SourceNsight); n > 0 || dumps == 0 {
 		inputs = append(inputs, table.Counted(n, "export"))
 	}
-	x.Inputs = strings.Join(inputs, ", ")
+	j.inputs = strings.Join(inputs, ", ")
 	for _, n := range r.Notes {
 		if n.Kind == comm.NoteDisjoint {
-			x.Sets = setsWords(n.Sets)
+			j.sets = setsWords(n.Sets)
 		}
 	}
-	return say("traffic basis", x)
+	return sayTrafficBasis(&j)
 }
 
 // operationTable is one line per operation.
 func operationTable(r *comm.Result) *table.Table {
-	t := tableOf("operation")
+	t := operationColumns()
 	uses := byCalls(r)
 	var total int64
 	for _, u := range uses {
@@ -87,7 +83,7 @@ func operationTable(r *comm.Result) *table.Table {
 
 // sizeTable is how many calls have messages of which size, by powers of 16.
 func sizeTable(r *comm.Result) *table.Table {
-	t := tableOf("size")
+	t := sizeColumns()
 	var classes [17]int64
 	total := int64(0)
 	for i := range r.Calls {
@@ -112,7 +108,7 @@ func binarySize(power int) string {
 
 // commRankTable is one line per rank.
 func commRankTable(r *comm.Result) *table.Table {
-	t := tableOf("comm rank")
+	t := commRankColumns()
 	late, _ := suspects.LatenessOf(r)
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
@@ -134,7 +130,7 @@ func commRankTable(r *comm.Result) *table.Table {
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
 func communicatorTable(r *comm.Result) *table.Table {
-	t := tableOf("communicator")
+	t := communicatorColumns()
 	notes := map[string]int{}
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
@@ -174,7 +170,7 @@ func opTexts(c *parallel.Communicator) []string {
 
 // clockTable is one line per host.
 func clockTable(r *comm.Result) *table.Table {
-	t := tableOf("clock")
+	t := clockColumns()
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if seen[c.Number] {
@@ -226,4 +222,61 @@ func notUnderstood(r *comm.Result) (b bullets) {
 		b = append(b, table.Counted(int(n), "tuning line")+" whose call is not in the log")
 	}
 	return b
+}
+
+func operationColumns() *table.Table {
+	return &table.Table{Caption: "volume: elements × element size, as logged, over all ranks.", Columns: []table.Column{
+		{Head: "operation", Kind: table.Text},
+		{Head: "calls", Kind: table.Integer},
+		{Head: "volume", Kind: table.Text},
+		{Kind: table.Bar},
+		{Head: "share", Kind: table.Fraction},
+	}}
+}
+
+func sizeColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "from", Kind: table.Text},
+		{Head: "below", Kind: table.Text},
+		{Head: "calls", Kind: table.Integer},
+		{Kind: table.Bar},
+		{Head: "share", Kind: table.Fraction},
+	}}
+}
+
+func commRankColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "host", Kind: table.Name},
+		{Head: "calls", Kind: table.Integer},
+		{Head: "matched", Kind: table.Integer},
+		{Head: "certain", Kind: table.Fraction, Spare: true},
+		{Head: "last", Kind: table.Fraction, Means: "last: share of its collectives that it was the last to enter."},
+		{Head: "caused %s", Kind: table.Length, Means: "caused: how long the others waited for it alone."},
+		{Head: "own %s", Kind: table.Length, Means: "own: its own delay beyond the median rank, not inherited from others."},
+		{Head: "waited %s", Kind: table.Length},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: time in collectives after the last rank had entered."},
+	}}
+}
+
+func communicatorColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "communicator", Kind: table.Name},
+		{Head: "kind", Kind: table.Text},
+		{Head: "ranks", Kind: table.Text},
+		{Head: "operations", Kind: table.List},
+		{Head: "volume", Kind: table.Text},
+		{Head: "a step", Kind: table.Real, Means: "a step: calls of one rank with at least 16 KiB.", Spare: true},
+		{Head: "bursts", Kind: table.Real, Means: "bursts: −1 for evenly spaced calls, 1 for calls all at once.", Spare: true},
+	}}
+}
+
+func clockColumns() *table.Table {
+	return &table.Table{Caption: "ahead: offset from the first clock at the start of its recording. gains: drift, 0 where it is within the error.", Columns: []table.Column{
+		{Head: "export", Kind: table.Name},
+		{Head: "ahead %s", Kind: table.Length},
+		{Head: "gains ppm", Kind: table.Real},
+		{Head: "residual %s", Kind: table.Length},
+		{Head: "collectives", Kind: table.Integer},
+	}}
 }

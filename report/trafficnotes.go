@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,9 +23,6 @@ func trafficNotes(r *comm.Result) bullets {
 	}
 	return out
 }
-
-// noteWords words a note.
-func noteWords(n comm.Note) string { return cmp.Or(say("note "+string(n.Kind), n), string(n.Kind)) }
 
 func pairedWords(paired []int) string {
 	var how []string
@@ -61,13 +57,6 @@ func someLines(lines []int64) string {
 // communicatorEvidence words what a communicator is taken to be for.
 func communicatorEvidence(c *parallel.Communicator) []string {
 	return each(c.Evidence, func(e parallel.Evidence) string { return communicatorWords(c, e) })
-}
-
-func communicatorWords(c *parallel.Communicator, e parallel.Evidence) string {
-	return cmp.Or(say("used for "+string(e.Kind), struct {
-		parallel.Evidence
-		In *parallel.Communicator
-	}{e, c}), string(e.Kind))
 }
 
 // mostUsed is the three most used operations with their shares of the calls.

@@ -15,7 +15,7 @@ import (
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
 // is bound by latency has no line: its bandwidth says nothing of the link.
 func speedTable(r *comm.Result) *table.Table {
-	t := tableOf("bandwidth")
+	t := bandwidthColumns()
 	t.Columns[6].Means = limitMeans(r)
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
@@ -63,7 +63,7 @@ func besidePeers(c *comm.Cell) string {
 
 // messageTable is one line per pair of ranks that send each other messages: who waited for whom.
 func messageTable(r *comm.Result) *table.Table {
-	t := tableOf("message")
+	t := messageColumns()
 	for _, m := range publish.MessagesOf(r) {
 		t.Row(fmt.Sprintf("%d, %d", m.Low, m.High), m.Count, Size(m.Bytes), m.Waits[0], m.Waits[1], m.Moving)
 	}
@@ -87,4 +87,29 @@ func workName(r *comm.Result, c *comm.Cell) string {
 		return kind.String() + " " + r.WorkOf(c)
 	}
 	return r.WorkOf(c)
+}
+
+func bandwidthColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "communicator", Kind: table.Name},
+		{Head: "operation", Kind: table.Text},
+		{Head: "from", Kind: table.Text},
+		{Head: "calls", Kind: table.Integer, Spare: true},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: from the last start to the last end, the median.", Spare: true},
+		{Head: "bus GB/s", Kind: table.Real, Means: "bus: what each link of a ring carries."},
+		{Head: "limit", Kind: table.Text},
+		{Head: "of it", Kind: table.Fraction},
+		{Head: "beside peers", Kind: table.Text, Means: "beside peers: share of their GB/s, where it is significantly slower."},
+	}}
+}
+
+func messageColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "ranks", Kind: table.Text},
+		{Head: "messages", Kind: table.Integer},
+		{Head: "volume", Kind: table.Text},
+		{Head: "first waits %s", Kind: table.Length, Means: "waits: until the other rank had entered too; in a pipeline most of it is by design."},
+		{Head: "second waits %s", Kind: table.Length},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: with both ranks there."},
+	}}
 }

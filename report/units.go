@@ -22,11 +22,12 @@ func Size(n int64) string {
 }
 
 // Length is how reports write a length of time.
-func Length(ns int64) string { return length(float64(ns)) }
+func Length(ns int64) string { return length(ns) }
 
 // length writes a length of time with its unit and three significant digits:
 // "121 ms", "4.56 µs".
-func length(ns float64) string {
+func length[N int64 | float64](n N) string {
+	ns := float64(n)
 	if !table.Finite(ns) {
 		return table.Absent
 	}

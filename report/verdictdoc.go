@@ -84,7 +84,7 @@ func reportedOfOne(observed []evidence.Observation) string {
 
 // runTable is one line per run, in the order given.
 func runTable(v *diagnose.Verdict) *table.Table {
-	t := tableOf("runs")
+	t := runsColumns()
 	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
 	for _, r := range v.Runs {
 		row := t.Cells(r.Run, spaced(r.Status), nil, nil, nil)
@@ -93,11 +93,7 @@ func runTable(v *diagnose.Verdict) *table.Table {
 			row[2] = table.TextCell(bareStage(a.Healthy.Blind[0].Stage))
 		}
 		if a.First != nil {
-			status := say("run status", struct {
-				Status  answer.Status
-				Finding *diagnose.Finding
-				Name    string
-			}{r.Status, a.First, whoWord(a.First)})
+			status := sayStatus(r.Status, a.First, whoWord(a.First))
 			row[1], row[2] = table.TextCell(status), table.TextCell(shortPlace(a.First))
 			row[3], row[4] = table.RealCell(a.Saving.Run), table.TextCell(a.First.Confidence.String())
 		}
@@ -115,7 +111,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if w != nil {
 		d = document{stepTable(v, w), prose(inputLine(v, w))}
 	}
-	d = put(d, prose(say("earlier", v)), remark(say("beside it", v)), problemRemarks(v.Problems, v.Answer().Shortage.Says))
+	d = put(d, prose(sayEarlier(v)), remark(sayTraceBeside(v)), problemRemarks(v.Problems, v.Answer().Shortage.Says))
 	switch {
 	case !s.Verbose && w != nil && s.Labels:
 		return put(d, hint("-v shows the evidence"), wordBlocks(w.Main.Labels, w.Main.Reasons))
@@ -129,7 +125,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 
 // coverageBlocks returns a line for each place of a step: whether a late rank would be found there, and if not, why.
 func coverageBlocks(v *diagnose.RunVerdict) document {
-	t := tableOf("coverage")
+	t := coverageColumns()
 	for _, c := range v.Coverage {
 		seen, found, hides, why, needs := "yes", table.Cell{}, table.Cell{}, "", ""
 		if c.Least > 0 {
@@ -145,9 +141,6 @@ func coverageBlocks(v *diagnose.RunVerdict) document {
 	}
 	return section("What this recording shows", t.Tidy())
 }
-
-// WhyUnseen returns why a place is not seen, in a few words.
-func WhyUnseen(c answer.Coverage) string { return say("unseen "+string(c.Reason), c) }
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out
 // stand in the line on the input, and what the headline said is not said again.
@@ -201,7 +194,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 	if shown.BelowFloor() {
 		return rawTable(shown)
 	}
-	t := tableOf("step")
+	t := stepColumns()
 	for _, s := range inOrder(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
@@ -254,30 +247,26 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 
 // inputLine is what was read.
 func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
-	x := struct {
-		Main                            *frontier.Result
-		Hosts, Windows, Steps, Part, Of int
-		Dropped                         *answer.Problem // steps that the cut leaves out
-	}{Main: w.Main, Windows: len(v.Windows)}
+	x := extent{main: w.Main, windows: len(v.Windows)}
 	hosts := map[string]bool{"": true}
 	for _, r := range w.Main.Members {
 		hosts[r.Host] = true
 	}
-	x.Hosts = len(hosts) - 1
+	x.hosts = len(hosts) - 1
 	for i := range v.Windows {
 		m := v.Windows[i].Main
-		x.Steps += m.Steps
+		x.steps += m.Steps
 		if m.Window == w.Main.Window { // a window that was split has parts
-			x.Of++
+			x.of++
 		}
 		if m == w.Main {
-			x.Part = x.Of
+			x.part = x.of
 		}
 	}
 	if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StepsDropped }); i >= 0 {
-		x.Dropped = &v.Problems[i]
+		x.dropped = &v.Problems[i]
 	}
-	return say("input", x)
+	return sayInput(&x)
 }
 
 // itsSteps are the steps of a window.
@@ -327,7 +316,7 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	if len(v.Findings) < 2 {
 		return nil
 	}
-	t := tableOf("other findings")
+	t := otherFindingsColumns()
 	for i := range v.Findings[1:] {
 		s := &v.Findings[1+i]
 		t.Row(whoWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
@@ -344,7 +333,7 @@ func cutBlocks(main, paper *frontier.Result) document {
 	if leadName(main) == leadName(paper) && slices.Equal(a, b) {
 		return nil
 	}
-	t := tableOf("cuts")
+	t := cutsColumns()
 	t.Columns[1].Head, t.Columns[3].Head = paper.Cut.String()+" cut", main.Cut.String()+" cut"
 	for _, p := range paper.Stages {
 		row := t.Cells(p.Name, p.Share, p.Share, nil, nil)
@@ -369,5 +358,59 @@ func leadName(r *frontier.Result) string {
 
 // wordBlocks explain labels and reasons.
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
-	return put(section("Labels of the account alone, without arrivals and replay", explained("label", labels)), section("Why the account alone says no more", explained("reason", reasons)))
+	return put(section("Labels of the account alone, without arrivals and replay", explained(labels, labelMeaning)), section("Why the account alone says no more", explained(reasons, reasonMeaning)))
+}
+
+func runsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Key},
+		{Head: "verdict", Kind: table.Text},
+		{Head: "where", Kind: table.Name},
+		{Head: "of the run", Kind: table.Fraction},
+		{Head: "certainty", Kind: table.Text},
+	}}
+}
+
+func coverageColumns() *table.Table {
+	return &table.Table{Caption: "found from: the least delay of one rank in every step that is found. may hide: the largest that is not.", Columns: []table.Column{
+		{Head: "place", Kind: table.Name},
+		{Head: "seen", Kind: table.Text},
+		{Head: "found from, %s", Kind: table.Length},
+		{Head: "may hide, %s", Kind: table.Length},
+		{Head: "because", Kind: table.Text},
+		{Head: "shown by", Kind: table.Text},
+	}}
+}
+
+func stepColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "%s/step", Kind: table.Length},
+		{Head: "share", Kind: table.Bar},
+		{Kind: table.Fraction},
+		{Head: "recoverable", Kind: table.Amount},
+		{Head: "ranks", Kind: table.Text},
+	}}
+}
+
+func otherFindingsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "who", Kind: table.Text},
+		{Head: "where", Kind: table.Name},
+		{Head: "line", Kind: table.Name, Spare: true},
+		{Head: "%s/step", Kind: table.Length},
+		{Head: "steps", Kind: table.Integer},
+		{Head: "of the run", Kind: table.Fraction},
+		{Head: "certainty", Kind: table.Text},
+	}}
+}
+
+func cutsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name},
+		{Head: "paper", Kind: table.Fraction},
+		{Kind: table.Bar},
+		{Head: "main", Kind: table.Fraction},
+		{Kind: table.Bar},
+	}}
 }

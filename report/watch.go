@@ -11,15 +11,11 @@ import (
 // Window writes one window of a run in one line: its steps, how long one takes,
 // and who was late in it.
 func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
-	x := struct {
-		*diagnose.Window
-		Late    *diagnose.Lateness
-		MinGain float64
-	}{Window: w, MinGain: v.MinGain}
-	if l, late := v.LateIn(w); late {
-		x.Late = &l
+	var late *diagnose.Lateness
+	if l, ok := v.LateIn(w); ok {
+		late = &l
 	}
-	_, err := fmt.Fprintln(o.W, glyph.Visible(say("watched", x)))
+	_, err := fmt.Fprintln(o.W, glyph.Visible(sayWatched(w.Main, late, v.MinGain)))
 	return err
 }
 

@@ -82,7 +82,7 @@ func shareCell(e *whatif.Effect, share float64) table.Cell {
 func whatifDocument(results []WhatIf) document {
 	var d document
 	for _, x := range results {
-		d = append(d, x.title(), prose(say("what if", x)), x.timelines(),
+		d = append(d, x.title(), prose(sayWhatIf(x.Result)), x.timelines(),
 			heading("What each part causes alone"), partsTable("this part as recorded and all else ideal, to all ideal", x.ByOp, x.ByStage, x.ByDP),
 			heading("Slowdown that each worker causes alone"), x.causes(),
 			heading("What fixing would save"), x.savings())
@@ -95,7 +95,7 @@ func whatifDocument(results []WhatIf) document {
 }
 
 func (x WhatIf) timelines() *table.Table {
-	t := tableOf("what if timelines")
+	t := whatIfTimelinesColumns()
 	for _, each := range []struct {
 		name string
 		time float64
@@ -110,7 +110,7 @@ const partsShown = 8
 
 // partsTable is the slowdowns by kind of operator, stage and replica.
 func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table.Table {
-	t := tableOf("what if parts")
+	t := whatIfPartsColumns()
 	t.Columns[1].Means = "slowdown: step time with " + means + "."
 	addParts(t, byOp, "")
 	addParts(t, byStage, "stage")
@@ -134,7 +134,7 @@ const causesShown = 12
 
 // causes are the workers by the slowdown that each causes alone.
 func (x WhatIf) causes() *table.Table {
-	t := tableOf("what if causes")
+	t := whatIfCausesColumns()
 	order := slices.Clone(x.Workers)
 	slices.SortStableFunc(order, func(a, b whatif.Worker) int { return cmp.Compare(b.Overall, a.Overall) })
 	for i, w := range order {
@@ -151,7 +151,7 @@ const fixesShown = 12
 
 // savings are the fixes and the two that the study of traces is about.
 func (x WhatIf) savings() *table.Table {
-	t := tableOf("what if savings")
+	t := whatIfSavingsColumns()
 	list := x.fixes()
 	if x.Suspects != nil {
 		list = list[:min(fixesShown, len(list))]
@@ -181,6 +181,42 @@ func addEffect(t *table.Table, name string, e *whatif.Effect) {
 
 // basis says what ideal means and how well the replay fits.
 func (x WhatIf) basis() bullets {
-	b := told(x, "what if ideal", "what if fit", "what if worst", "what if fixes")
-	return append(b, x.Traced.basis()...)
+	return append(sayWhatIfBasis(x.Result, x.Ideal, len(x.Suspects) > 0), x.Traced.basis()...)
+}
+
+func whatIfTimelinesColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "timeline", Kind: table.Text},
+		{Head: "%s/step", Kind: table.Length},
+		{Kind: table.Bar},
+	}}
+}
+
+func whatIfPartsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "part", Kind: table.Name},
+		{Head: "slowdown", Kind: table.Factor},
+		{Kind: table.Bar, Means: "The bar is what is above 1."},
+	}}
+}
+
+func whatIfCausesColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "rank", Kind: table.ID},
+		{Head: "dp", Kind: table.ID},
+		{Head: "pp", Kind: table.ID},
+		{Head: "slowdown", Kind: table.Factor},
+		{Kind: table.Bar},
+	}}
+}
+
+func whatIfSavingsColumns() *table.Table {
+	return &table.Table{Columns: []table.Column{
+		{Head: "fix", Kind: table.Name},
+		{Head: "then %s/step", Kind: table.Length, Means: "then: step time with this made ideal and all else as recorded."},
+		{Head: "saves %s", Kind: table.Length},
+		{Head: "saves", Kind: table.Fraction, Means: "saves: in time and as part of the step without launch delays."},
+		{Head: "of excess", Kind: table.Fraction, Means: "of excess: as part of the time lost to uneven work."},
+		{Head: "alone %s/step", Kind: table.Length, Means: "alone: step time with this as recorded and all else ideal."},
+	}}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -14,17 +13,6 @@ func Who(f *diagnose.Finding) string { return glyph.Visible(whoWord(f)) }
 
 // Where is where a finding is, as tables have it.
 func Where(f *diagnose.Finding) string { return glyph.Visible(placeWord(f)) }
-
-// whoWord is who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
-func whoWord(f *diagnose.Finding) string { return cmp.Or(say("who", f), f.Kind.String()) }
-
-// subject is who a sentence is about, with where they run; "" for all ranks alike.
-func subject(w diagnose.Who) string { return say("who "+string(w.Kind), w) }
-
-// several reports whether a subject takes a verb of several.
-func several(w diagnose.Who) bool {
-	return w.Kind == diagnose.SomeRanks || w.Kind == diagnose.HostRanks || w.Kind == diagnose.GroupRanks
-}
 
 // rankAt is a rank with what is known of where it runs: "rank 2 (gpu-node-1, local rank 2)".
 func rankAt(rank int, host string, local *int) string {

@@ -7,12 +7,10 @@ import (
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// explained are values of a closed set, each with what it means to somebody who has not
-// read the paper.
-func explained[T fmt.Stringer](kind string, values []T) terms {
-	var out terms
+// explained returns values of a closed set, each with what it means to somebody who has not read the paper.
+func explained[T fmt.Stringer](values []T, meaning func(T) string) (out terms) {
 	for _, v := range values {
-		out = append(out, glyph.Term{Name: v.String(), Text: meaning(kind, v)})
+		out = append(out, glyph.Term{Name: v.String(), Text: meaning(v)})
 	}
 	return out
 }

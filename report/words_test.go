@@ -54,14 +54,14 @@ func TestWords(t *testing.T) {
 	if n := len(allLabels()); n != 12 {
 		t.Errorf("%d labels, the paper has 12", n)
 	}
-	for _, x := range explained("label", allLabels()) {
+	for _, x := range explained(allLabels(), labelMeaning) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
-	for _, x := range explained("reason", allReasons()) {
+	for _, x := range explained(allReasons(), reasonMeaning) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
 	for _, c := range named(evidence.Insufficient) {
-		check(len("Confidence: . ")+len(c.String()), c.String(), meaning("confidence", c))
+		check(len("Confidence: . ")+len(c.String()), c.String(), confidenceMeaning(c))
 	}
 }
 
@@ -73,19 +73,19 @@ func TestDoubtWords(t *testing.T) {
 		}
 	}
 	for _, d := range named(ks.NoOperators) {
-		check(d.String(), meaning("ks", d))
+		check(d.String(), ksDoubt(d))
 	}
 	for _, d := range named(zscore.TooFewPeers) {
-		check(d.String(), meaning("zscore", d))
+		check(d.String(), zscoreDoubt(d))
 	}
 	for _, d := range named(bootstrap.OneBlock) {
-		check(d.String(), meaning("overhead", d))
+		check(d.String(), overheadDoubt(d))
 	}
 }
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := explained("label", []labels.Label{99}); len(got) != 1 || got[0].Text != "invalid(99)" {
+	if got := explained([]labels.Label{99}, labelMeaning); len(got) != 1 || got[0].Text != "invalid(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }
@@ -109,7 +109,7 @@ func TestLateWhere(t *testing.T) {
 			f := &diagnose.Finding{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: c.place, Confidence: evidence.Strong, Evidence: c.seen,
 				Cost: diagnose.Cost{Excess: 60e6, Step: 186e6}}
 			a := &diagnose.Answer{First: f, Who: f.Who(), Where: f.Where()}
-			if got := lateWhat(a, ""); !strings.HasPrefix(got, "Rank 2 delays everyone "+c.want) {
+			if got := sayLate(a, ""); !strings.HasPrefix(got, "Rank 2 delays everyone "+c.want) {
 				t.Errorf("%s, expected …%s", got, c.want)
 			}
 		})

@@ -14,8 +14,8 @@ import (
 )
 
 // Observation is one piece of evidence. A new kind is a struct here, with a Kind
-// method and a doc tag on each field, and a sentence in package report, whose table of
-// sentences is also the list of kinds in the JSON Schema.
+// method and a doc tag on each field, a row in publish.Observations, and a sentence in
+// package report.
 type Observation interface{ Kind() Kind }
 
 // Kind names a kind of evidence, in the JSON too.

@@ -59,9 +59,6 @@ const (
 	Bar                    // a bar as long as its part of the column's largest value
 )
 
-var kindNames = [...]string{"text", "uncut", "wrapped", "name", "key", "list", "integer", "id", "part", "length", "fraction", "rate", "fine", "factor",
-	"hundredths", "unit", "precise", "real", "amount", "bar"}
-
 func (k Kind) name() bool { return k == Name || k == Key }
 
 func (k Kind) numeric() bool {
@@ -81,29 +78,6 @@ type Column struct {
 	Note  int
 	Spare bool // left out where the page is too narrow, and in Markdown
 	Last  bool // left out where the page is too narrow for all names
-}
-
-// Described is a table without rows: a line for each column with its head, its kind and what
-// it means, "lag %s | length spare | lag: behind the median."; then, behind =, what stands below.
-func Described(lines []string) *Table {
-	t := &Table{}
-	for _, line := range lines {
-		caption, below := strings.CutPrefix(line, "= ")
-		switch {
-		case below:
-			t.Caption = strings.TrimSpace(t.Caption + " " + caption)
-			continue
-		case line == "one unit":
-			t.OneUnit = true
-			continue
-		}
-		parts := append(strings.SplitN(line, " | ", 3), "", "")
-		flags := strings.Fields(parts[1])
-		kind := Kind(slices.Index(kindNames[:], flags[0]))
-		t.Columns = append(t.Columns, Column{Head: strings.TrimSpace(parts[0]), Kind: kind, Means: parts[2],
-			Spare: slices.Contains(flags, "spare"), Last: slices.Contains(flags, "last")})
-	}
-	return t
 }
 
 // Heads are columns of one kind.

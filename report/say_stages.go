@@ -1,0 +1,233 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
+)
+
+// Sentences about the evidence of stage times: without a full stop.
+
+func sayLastToArrive(e evidence.LastToArrive) string {
+	who, they := fmt.Sprintf("rank %d", e.Rank), "it is"
+	if len(e.Ranks) > 0 {
+		who, they = "one of "+ranksWord(e.Ranks), "they are"
+	}
+	text := fmt.Sprintf("%s is last to arrive at %d of the %d synchronisation points where %s late, because of %s", who, e.N, e.Of, they, stageWord(e.Stage))
+	if e.Stage == "" {
+		text += ", most of it " + stageWord(e.Mainly)
+	}
+	text += fmt.Sprintf(", %s longer there than its peers on average", length(e.Excess))
+	if e.Line != nil {
+		text += ", " + sayTrend(e.Line)
+	}
+	text += fmt.Sprintf("; %s if all ranks were alike", pValue(e.P))
+	if e.Ends {
+		text += "; its record ends there, and the others' go on"
+	}
+	return text
+}
+
+func sayTrend(l *evidence.Line) string {
+	trend := "falling"
+	if l.Grows() {
+		trend = "growing"
+	}
+	return fmt.Sprintf("%s evenly from %s in step %d to %s in step %d", trend, length(l.From), l.Steps[0], length(l.To), l.Steps[1])
+}
+
+func sayReplay(e evidence.Replay) string {
+	who := "it"
+	if len(e.Ranks) > 1 {
+		who = ranksWord(e.Ranks)
+	}
+	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", who, about(e.Saves), about(e.Charged), who)
+}
+
+func sayLateTogether(e evidence.LateTogether) string {
+	of := ""
+	if place := e.Host + e.Group; place != "" {
+		of = fmt.Sprintf(", all ranks of %s and no other", place)
+	}
+	return fmt.Sprintf("%s are late together%s: fixing all of them would cut those steps by %s, and the run by %s", ranksWord(e.Ranks), of, about(e.Gain), about(e.RunGain))
+}
+
+func saySyncPoint(e evidence.SyncPoint) string {
+	in := stageWord(e.Stage)
+	switch {
+	case e.By == "named":
+		return fmt.Sprintf("ranks synchronise in %s, as given by --meet-after", in)
+	case e.By == "name":
+		return fmt.Sprintf("ranks are taken to synchronise in %s, where gradients are reduced: its times do not exclude it", in)
+	case !table.Finite(e.Slope):
+		return fmt.Sprintf("ranks synchronise in %s: over all windows, the later a rank arrives the less it spends there (too few steps in one window for a slope)", in)
+	}
+	if e.Every != 0 {
+		in += fmt.Sprintf(" in one step of %d", e.Every)
+	}
+	return fmt.Sprintf("ranks synchronise in %s: a rank that arrives 1 ms later spends %s ms less there [%s, %s]", in, hundredths(e.Slope), hundredths(e.Low), hundredths(e.High))
+}
+
+func sayDeviceTime(e evidence.DeviceTime) string {
+	if e.Rank == nil {
+		return fmt.Sprintf("%s takes %s a step on every host and %s on the device (%d samples): the rest is spent on the host, in Python, in launching or in copies",
+			stageWord(e.Stage), length(e.Host), length(e.Device), e.Samples)
+	}
+	return fmt.Sprintf("device events (%s): %s a sampled step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
+		e.Channel, length(e.Device), *e.Rank, length(e.Peers), e.Samples, *e.Rank, length(e.Host), stageWord(e.Stage))
+}
+
+func sayGroupWork(e evidence.GroupWork) string {
+	return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise", e.Group, length(e.Own), length(e.Others))
+}
+
+func saySlower(e evidence.Slower) string {
+	stage, more := stageWord(e.Stage), e.Time-e.BaseTime
+	switch {
+	case e.Grows:
+		return fmt.Sprintf("%s takes %s more in every step than in the step before, on all ranks alike", stage, length(float64(more)/float64(e.Steps[1]-e.Steps[0])))
+	case e.Baseline:
+		return fmt.Sprintf("%s takes %s a step on all ranks, %s in the baseline (%d steps): %s more, between %s and %s at 95 %%",
+			stage, length(e.Time), length(e.BaseTime), e.BaseN, length(more), length(e.Low), length(e.High))
+	}
+	return fmt.Sprintf("%s takes %s a step in steps %d–%d and %s in steps %d–%d, on all ranks alike",
+		stage, length(e.Time), e.Steps[0], e.Steps[1], length(e.BaseTime), e.BaseSteps[0], e.BaseSteps[1])
+}
+
+func sayBetweenSteps(e evidence.BetweenSteps) string {
+	text := fmt.Sprintf("the middle rank spends %s of the time between steps (evaluation, checkpoints)", about(e.Share))
+	if e.Excess > 0 {
+		text += fmt.Sprintf("; rank %d is there %s longer in all than the others, who wait for it", e.Rank, length(e.Excess))
+	}
+	return text
+}
+
+func sayInputBound(e evidence.InputBound) string {
+	return fmt.Sprintf("%s takes %s of each step on all ranks: input-bound?", stageWord(e.Stage), about(e.Share))
+}
+
+func saySlowSteps(e evidence.SlowSteps) string {
+	return fmt.Sprintf("%d of %d steps, in %s: %s as long as the others, %s more, on all ranks alike", e.N, e.Of, stepsWord(e.First, e.Last), table.Times(e.Factor), length(e.Excess))
+}
+
+func sayLateIntermittently(e evidence.LateIntermittently) string {
+	text := "ranks are late intermittently because of " + stageWord(e.Stage)
+	if e.Even {
+		text += fmt.Sprintf(", each of %d about as often", len(e.Late))
+	} else if turns := sayTurns(e); turns != "" {
+		text += ": " + turns
+	}
+	return text + fmt.Sprintf("; were none late, step time would fall by %s", about(e.Saves))
+}
+
+// sayTurns says how often the first of the ranks were late; "" where no rank is known.
+func sayTurns(e evidence.LateIntermittently) (text string) {
+	for i, rank := range e.Late[:min(3, len(e.Late))] {
+		if i == 0 {
+			text = fmt.Sprintf("rank %d in %d steps", rank, e.Turns[i])
+		} else {
+			text += fmt.Sprintf(", rank %d in %d", rank, e.Turns[i])
+		}
+	}
+	if len(e.Late) > 3 {
+		text += fmt.Sprintf(" and %s in up to %d", table.Counted(len(e.Late)-3, "other"), e.Turns[3])
+	}
+	return text
+}
+
+// sayWhoTakesTurns says which ranks are late intermittently.
+func sayWhoTakesTurns(e evidence.LateIntermittently) string {
+	switch {
+	case e.Even:
+		return "ranks"
+	case len(e.Late) <= 4:
+		return ranksWord(e.Late)
+	}
+	return fmt.Sprintf("%d of %s", len(e.Late), table.Counted(e.Ranks, "rank"))
+}
+
+func sayRankToRank(e evidence.RankToRank) string {
+	text := fmt.Sprintf("the delay in %s moves from rank to rank (%s), never on two at once, %s", stageWord(e.Stage), rankList(e.Ranks), pValue(e.P))
+	switch len(e.Hosts) {
+	case 0:
+	case 1:
+		text += ", all on " + e.Hosts[0]
+	default:
+		text += fmt.Sprintf(", over %d hosts: not one host", len(e.Hosts))
+	}
+	return text + fmt.Sprintf("; fixing it on all of them would cut the run by %s", about(e.Saves))
+}
+
+func sayRecurringHost(e evidence.RecurringHost) string {
+	return fmt.Sprintf("the late rank is on %s in %d of %d runs with a late rank, %s if any host were as likely", e.Host, e.N, e.Of, pValue(e.P))
+}
+
+func sayDeviceShares(e evidence.DeviceShares) string {
+	text := fmt.Sprintf("its device idles %s of the time and computes %s", about(e.Idle), about(e.Compute))
+	if e.Exposed >= 0.01 {
+		text += fmt.Sprintf("; communication that nothing covers takes %s", about(e.Exposed))
+	}
+	return text
+}
+
+func sayNobodyLate(e evidence.NobodyLate) string {
+	text, last := saySearched(&e), e.Last
+	if last == nil {
+		return text
+	}
+	if !last.Significant {
+		return text + ", nobody last more often than chance"
+	}
+	return text + fmt.Sprintf("; rank %d is last at %d of %s, by %s (median), %s if all ranks were alike",
+		last.Rank, last.N, table.Counted(last.Of, "synchronisation point"), length(last.Behind), pValue(last.P))
+}
+
+// saySearched says what was compared, and found nothing in.
+func saySearched(e *evidence.NobodyLate) string {
+	text := table.Counted(e.Ranks, "rank") + ", " + table.Counted(e.Steps, "step")
+	if e.Skew > 0 {
+		text += fmt.Sprintf("; arrival skew %s (median)", length(e.Skew))
+	}
+	return text
+}
+
+func sayDistribution(e evidence.Distribution) string {
+	method := "waits"
+	if e.Symptoms != 0 {
+		method = "blame"
+	}
+	text := fmt.Sprintf("K-S and %s agree: %s %d works %s a step longer than its peers", method, nounOf(e.Workers), e.Rank, length(e.Level))
+	if e.Several {
+		text += " over several stages, in none of them by itself"
+	} else if e.Stage != "" {
+		text += " in " + stageWord(e.Stage)
+	}
+	return text + fmt.Sprintf(", beyond a margin of %s, %s", length(e.Margin), pValue(e.P))
+}
+
+func sayOneRank(e evidence.OneRank) string {
+	text := fmt.Sprintf("%s takes %s of a %s step", stageWord(e.Stage), length(e.Time), length(e.Step))
+	for _, c := range e.Changes {
+		text += "; " + lower(unstopped(sayChange(c)))
+	}
+	return text
+}
+
+// sayChange says where the steps of the only rank become longer: a whole sentence.
+func sayChange(c evidence.Change) string {
+	stage := stageWord(c.Stage)
+	switch {
+	case c.Grows:
+		return fmt.Sprintf("From step %d to %d %s grows from %s to %s.", c.Steps[0], c.Steps[1], stage, length(c.Before), length(c.After))
+	case c.After != 0:
+		return fmt.Sprintf("From step %d on %s takes %s, %s before.", c.Steps[0], stage, length(c.After), length(c.Before))
+	case c.Every != 0:
+		return fmt.Sprintf("Every %s step, from %d on, takes %s longer in %s: %s of the run.", ordinal(c.Every), c.Steps[0], length(c.Excess), stage, about(c.Share))
+	}
+	take := "take"
+	if c.N == 1 {
+		take = "takes"
+	}
+	return fmt.Sprintf("%s of %d %s %s longer in %s: %s of the run.", table.Counted(c.N, "step"), c.Of, take, length(c.Excess), stage, about(c.Share))
+}

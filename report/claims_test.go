@@ -162,7 +162,7 @@ var accounts = map[string]func(value string) (string, error){
 		Discovery   float64
 		Undecided   string
 	}) string {
-		return sayCompletions(&completing{x.Late, x.Early, x.Tested, x.Discovery, x.Undecided})
+		return sayCompletions(&completionFinding{x.Late, x.Early, x.Tested, x.Discovery, x.Undecided})
 	}),
 	"ks": wordsOf(func(r ks.Result) string { return strings.Join(sayCompletionBasis(&r), "; ") }),
 	"outliers": wordsOf(func(x struct {
@@ -188,7 +188,7 @@ var accounts = map[string]func(value string) (string, error){
 		Pairs, Certain, Unmatched, Leftover int
 		Sets                                string
 	}) string {
-		return sayTrafficBasis(&joined{x.Inputs, x.Pairs, x.Certain, x.Unmatched, x.Leftover, x.Sets})
+		return sayTrafficBasis(&trafficSources{x.Inputs, x.Pairs, x.Certain, x.Unmatched, x.Leftover, x.Sets})
 	}),
 	"dimension": wordsOf(func(d comm.Dimension) string { return sayDimension(&d) + ": " + sayWhyDimension(&d) }),
 	"bubble":    wordsOf(func(a volume.Account) string { return sayBubble(&a) }),

@@ -41,7 +41,7 @@ func completionsDocument(results []Completions) document {
 
 // finding is who departs from its peers, in a sentence or two.
 func (r Completions) finding() string {
-	c := completing{discovery: r.Discovery}
+	c := completionFinding{discovery: r.Discovery}
 	for _, s := range r.Scores {
 		if s.Test == nil {
 			continue

@@ -105,7 +105,7 @@ func (j Arrivals) hangNext() string {
 	if len(roots) == 1 {
 		who = rankAt(roots[0].Rank, roots[0].Host, nil)
 	}
-	return sayNextOfHang(standing{who: who, ended: j.Ended[roots[0].Rank] != "", at: j.stackOfMissing() != "", several: len(roots) > 1, in: roots[0].In})
+	return sayNextOfHang(hangSuspects{who: who, ended: j.Ended[roots[0].Rank] != "", at: j.stackOfMissing() != "", several: len(roots) > 1, in: roots[0].In})
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {

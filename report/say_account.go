@@ -10,7 +10,7 @@ import (
 
 // The account of a window, and how it was read.
 
-// sayWindow is "job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
+// sayWindow returns "job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
 func sayWindow(r *frontier.Result) string {
 	text := fmt.Sprintf("window %d", r.Window)
 	if r.Run != "" {

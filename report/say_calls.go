@@ -78,7 +78,7 @@ func sayLinkIsSlow(f *diagnose.Finding, e *evidence.SlowLink) string {
 	return fmt.Sprintf("%s %s slow%s: %s; that costs %s, %s of the time.", upper(linkName(e.Between)), is, from, saySlow(*e), length(e.Lost), about(e.Share))
 }
 
-// losesIn is the stage in which a group loses what a slow link costs; "" where that is not known.
+// losesIn returns the stage in which a group loses what a slow link costs; "" where that is not known.
 func losesIn(v *diagnose.RunVerdict) string {
 	for _, f := range v.Findings[1:] {
 		if e, victim := evidence.Find[evidence.SlowLink](f.Evidence); victim && e.Elsewhere && f.Rank == nil && f.Stage != "" {

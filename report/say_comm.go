@@ -14,15 +14,15 @@ import (
 
 // What communication comes to, how it was found, and what its recordings lack.
 
-// heard is what a result of communication was put together from.
-type joined struct {
+// trafficSources is what a result of communication was put together from.
+type trafficSources struct {
 	inputs              string
 	pairs, certain      int // calls with their kernels, and those of them that are certain
 	unmatched, leftover int // calls without a kernel, kernels without a call
 	sets                string
 }
 
-func sayTrafficBasis(j *joined) string {
+func sayTrafficBasis(j *trafficSources) string {
 	text := j.inputs
 	if j.pairs > 0 {
 		text += fmt.Sprintf("; %s matched to kernels, %s of them with certainty", table.Counted(j.pairs, "call"), table.Percent(float64(j.certain)/float64(j.pairs)))

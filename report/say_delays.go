@@ -310,7 +310,7 @@ func sayWhy(f *diagnose.Finding, w *diagnose.Why) string {
 	return text + "."
 }
 
-// shortEvidence is the first line of evidence under a headline that names the suspect already.
+// shortEvidence returns the first line of evidence under a headline that names the suspect already.
 func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 	switch e := e.(type) {
 	case evidence.LastToEnter:

@@ -25,7 +25,7 @@ type crew struct {
 	alike            bool // stage times of ranks that do the same work
 }
 
-// sayTrace is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
+// sayTrace returns "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
 func sayTrace(c *crew) string {
 	text := ""
 	if c.run != "" {
@@ -80,15 +80,15 @@ func sayBlameFlags(alpha float64) string {
 	return fmt.Sprintf("Operators are late or long by sfstat zscore, at an error rate of %s per operator instance", table.Percent(alpha))
 }
 
-// compared is whose operators complete at other times than their peers'.
-type completing struct {
+// completionFinding is whose operators complete at other times than their peers'.
+type completionFinding struct {
 	late, early []int
 	tested      int
 	discovery   float64
 	undecided   string // why nobody was tested; "": some were
 }
 
-func sayCompletions(c *completing) string {
+func sayCompletions(c *completionFinding) string {
 	found := table.Percent(c.discovery)
 	switch {
 	case c.undecided != "":

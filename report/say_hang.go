@@ -181,8 +181,8 @@ func sayNextTime(b *arrivals.Blocked) string {
 	return "; for the next time set TORCH_FR_BUFFER_SIZE=20000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1, whose dumps sfstat hang reads"
 }
 
-// standing is who a job waits for, and what is known of them.
-type standing struct {
+// hangSuspects is who a job waits for, and what is known of them.
+type hangSuspects struct {
 	who     string
 	ended   bool // their process ended, as a log says
 	at      bool // somebody looked where they are
@@ -190,7 +190,7 @@ type standing struct {
 	in      *arrivals.Blocked
 }
 
-func sayNextOfHang(s standing) string {
+func sayNextOfHang(s hangSuspects) string {
 	what, hosts, later := "py-spy dump of "+s.who, "its host", ""
 	if s.ended {
 		what = "find out why it ended"

@@ -210,5 +210,5 @@ func quantityOf(name string) quantity {
 	return quantity{name: shown, did: "had a " + shown + " of"}
 }
 
-// quantityName is what people call a quantity of monitoring.
+// quantityName returns what people call a quantity of monitoring.
 func quantityName(name string) string { return quantityOf(name).name }

@@ -24,7 +24,7 @@ func sayProblem(p *answer.Problem) string {
 	case answer.StepsTwice:
 		return fmt.Sprintf("%s%s were recorded twice, in another window too: they count twice", sayStepsOf(p), sayWindowOf(p))
 	case answer.StepsDropped:
-		return saySteps(p)
+		return sayStepsLeftOut(p)
 	case answer.StagesChange:
 		return sayChangeAt("the stage list", p)
 	case answer.WorldChanges:
@@ -52,8 +52,8 @@ func sayProblem(p *answer.Problem) string {
 	return ""
 }
 
-// saySteps says which steps a cut left out.
-func saySteps(p *answer.Problem) string {
+// sayStepsLeftOut says which steps a cut left out.
+func sayStepsLeftOut(p *answer.Problem) string {
 	end, their := "they end", "their"
 	if p.N == 1 {
 		end, their = "it ends", "its"

@@ -14,7 +14,7 @@ import (
 
 // Who a finding is about, what was read of a run, and what a batch comes to.
 
-// whoWord is who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
+// whoWord returns who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
 func whoWord(f *diagnose.Finding) string {
 	switch {
 	case f.Rank != nil && f.Group != "" && f.Group != "default_pg":
@@ -33,7 +33,7 @@ func whoWord(f *diagnose.Finding) string {
 	return f.Kind.String()
 }
 
-// subject is who a sentence is about, with where they run; "" for all ranks alike.
+// subject returns who a sentence is about, with where they run; "" for all ranks alike.
 func subject(w diagnose.Who) string {
 	switch w.Kind {
 	case diagnose.OneRank:
@@ -58,7 +58,7 @@ func several(w diagnose.Who) bool {
 	return w.Kind == diagnose.SomeRanks || w.Kind == diagnose.HostRanks || w.Kind == diagnose.GroupRanks
 }
 
-// sayWhoDelays is who delays a run of a batch, beside its host.
+// sayWhoDelays returns who delays a run of a batch, beside its host.
 func sayWhoDelays(r *findings.Row) string {
 	is := func(k diagnose.Kind) bool { return r.Kind != nil && *r.Kind == k.String() }
 	switch {
@@ -74,7 +74,7 @@ func sayWhoDelays(r *findings.Row) string {
 	return "all ranks"
 }
 
-// sayStatus is the answer to a run in a table of runs: a name alone is that of a straggler, and an undecided run has one that may be.
+// sayStatus returns the answer to a run in a table of runs: a name alone is that of a straggler, and an undecided run has one that may be.
 func sayStatus(s answer.Status, f *diagnose.Finding, name string) string {
 	switch {
 	case s == answer.Straggler:
@@ -152,7 +152,7 @@ func sayBatch(windows, all, flagged int, lost int64, refused int) string {
 	return text
 }
 
-// sayWatched is a window of a run that is watched, in one line; late is nil where nobody is.
+// sayWatched returns a window of a run that is watched, in one line; late is nil where nobody is.
 func sayWatched(m *frontier.Result, late *diagnose.Lateness, minGain float64) string {
 	text, step := fmt.Sprintf("%s window %d, %s", m.Run, m.Window, itsSteps(m)), ""
 	if n := len(m.Quality.Missing); n > 0 {

@@ -65,8 +65,8 @@ func sayNextOfBehind(a *arrivals.Asked, who string) string {
 
 const dumpEntries = "dumps of PyTorch's Flight Recorder beside these show who is missing in which call"
 
-// parted is where the main threads of ranks are.
-type parted struct {
+// stackPlaces is where the main threads of ranks are.
+type stackPlaces struct {
 	run     string
 	ranks   int    // with a stack
 	most    string // where most are; "": no place is that of most
@@ -78,7 +78,7 @@ type parted struct {
 	further int    // ranks in the rest
 }
 
-func sayStacks(p *parted) string {
+func sayStacks(p *stackPlaces) string {
 	ranks := table.Counted(p.ranks, "rank")
 	switch {
 	case p.most == "":
@@ -93,7 +93,7 @@ func sayStacks(p *parted) string {
 	return text
 }
 
-func sayNextOfStacks(p *parted) string {
+func sayNextOfStacks(p *stackPlaces) string {
 	switch {
 	case p.most == "":
 		return "Next: " + dumpEntries + "."

@@ -38,7 +38,7 @@ func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 // unstopped returns a sentence without its full stop.
 func unstopped(s string) string { return strings.TrimRight(glyph.Visible(s), ".") }
 
-// stagesWord is "data, forward or backward", or how many stages they are.
+// stagesWord returns "data, forward or backward", or how many stages they are.
 func stagesWord(stages []string) string {
 	const most = 5
 	if len(stages) > most {
@@ -131,7 +131,7 @@ func fewOf(stages []string) string {
 	return orList(stages)
 }
 
-// theStage is what to look at of stages.
+// theStage returns what to look at of stages.
 func theStage(stages []string) string {
 	switch stagename.KindOf(stages[0]) {
 	case stagename.Callbacks:
@@ -167,7 +167,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// groupWord is a group by its description, or "group 2" where it has but a number.
+// groupWord returns a group by its description, or "group 2" where it has but a number.
 func groupWord(name string) string {
 	if strings.Trim(name, "0123456789") == "" {
 		return "group " + name
@@ -175,7 +175,7 @@ func groupWord(name string) string {
 	return name
 }
 
-// bareOp is an operation without its library.
+// bareOp returns an operation without its library.
 func bareOp(op string) string {
 	_, bare, ok := strings.Cut(op, ":")
 	if !ok {
@@ -184,7 +184,7 @@ func bareOp(op string) string {
 	return bare
 }
 
-// callOf is a call with what it differs in.
+// callOf returns a call with what it differs in.
 func callOf(op, sizes, types, difference string) string {
 	switch difference {
 	case "sizes", "input_and_output", "totals":
@@ -195,7 +195,7 @@ func callOf(op, sizes, types, difference string) string {
 	return op
 }
 
-// sourceWord is a line as people write it: "train.py:66 (backward)".
+// sourceWord returns a line as people write it: "train.py:66 (backward)".
 func sourceWord(s *evidence.SourceLine) string {
 	if s == nil || s.Call == "" {
 		return s.Short()
@@ -217,12 +217,12 @@ func rate(f float64) string {
 // binaryBytes writes a size class: "32 MiB".
 func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
 
-// clockWord is a time of day, dayOf its day, instant both.
+// clockWord returns a time of day, dayOf its day, instant both.
 func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05 UTC") }
 func dayOf(at int64) string     { return time.Unix(0, at).UTC().Format("2 January 2006") }
 func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.DateTime) }
 
-// withUnit is a value with its unit.
+// withUnit returns a value with its unit.
 func withUnit(x float64, unit string) string {
 	switch unit {
 	case "fraction":

@@ -67,7 +67,7 @@ func (j Arrivals) whoIs(ranks []int) string {
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
 func (j Arrivals) stacksAlone() document {
 	most, others := j.Majority()
-	p := parted{run: j.Run, others: len(others)}
+	p := stackPlaces{run: j.Run, others: len(others)}
 	for _, s := range j.Stacks {
 		p.ranks += len(s.Ranks)
 	}

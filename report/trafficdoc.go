@@ -39,7 +39,7 @@ func trafficDocument(r *comm.Result) document {
 }
 
 func trafficBasis(r *comm.Result) string {
-	j := joined{unmatched: r.Unmatched, leftover: r.Leftover}
+	j := trafficSources{unmatched: r.Unmatched, leftover: r.Leftover}
 	for i := range r.Ranks {
 		j.pairs, j.certain = j.pairs+r.Ranks[i].Pairs, j.certain+r.Ranks[i].Certain
 	}

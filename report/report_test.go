@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -37,20 +39,24 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// looks are the forms that have golden files.
+// looks are the pages that have golden files: the words of every case, as text at one width, and each other form of the cases
+// named. TestTextFits, TestColorOnlyColors and TestWordsAtAnyWidth hold what other widths and colour may change.
 var looks = []struct {
 	suffix string
 	format Format
 	style  Style
+	cases  []string // all, where there are none
 }{
-	{"80.txt", Text, Style{}},
-	{"120.txt", Text, Style{Width: 120, Verbose: true}},
-	{"80.ansi", Text, Style{Color: true}},
-	{"120.ansi", Text, Style{Color: true, Width: 120}},
-	{"md", Markdown, Style{}},
-	{"csv", CSV, Style{}},
-	{"json", JSON, Style{}},
+	{"txt", Text, Style{Verbose: true}, nil},
+	{"ansi", Text, Style{Color: true}, []string{"verdict-strong"}},
+	{"120.txt", Text, Style{Width: 120}, []string{"verdict-strong"}},
+	{"md", Markdown, Style{}, []string{"verdict-strong", "verdict-hostile", "compare-regression"}},
+	{"csv", CSV, Style{}, []string{"verdict-strong", "frontier-groups", "ks-slow", "zscore-slow", "blame-slow", "whatif-slow", "overhead-many", "sources-odd", "compare-regression", "batch-month"}},
+	{"json", JSON, Style{}, []string{"verdict-strong", "verdict-unseen", "frontier-groups", "ks-slow", "blame-slow", "whatif-slow", "overhead-many", "sources-odd", "compare-regression", "batch-month"}},
 }
+
+// amongRuns are accounts whose words stand in frontier-several-runs too.
+var amongRuns = []string{"frontier-nothing", "frontier-unseen", "frontier-stage-only"}
 
 // to is where tests write.
 func to(w io.Writer, f Format, s Style, problems ...Problem) Output {
@@ -84,36 +90,91 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 }
 
 func TestGolden(t *testing.T) {
+	written := []string{"claims.txt", "fields.txt"}
 	for _, l := range looks {
 		rendered(t, l.format, l.style, func(name string, out []byte) {
-			switch _, of, _ := strings.Cut(name, "-"); {
-			case (of == "wide" || of == "undecided") && l.suffix != "80.txt", name == "zscore-slow" && l.format == JSON: // long, and under a schema
-			default:
+			if l.cases == nil && !slices.Contains(amongRuns, name) || slices.Contains(l.cases, name) {
 				golden(t, name+"."+l.suffix, out)
+				written = append(written, name+"."+l.suffix)
 			}
 		})
+	}
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !slices.Contains(written, f.Name()) {
+			t.Errorf("testdata/%s is of no case", f.Name())
+		}
 	}
 }
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// No line is wider than asked, in runes and in terminal columns, at any width.
+// No line is wider than asked, in runes and in terminal columns, at any width; nor does one end in spaces.
 func TestTextFits(t *testing.T) {
-	for _, w := range []int{0, 1, 60, 61, 67, 80, 93, 120, 200} {
-		for _, color := range []bool{false, true} {
-			s := Style{Width: w, Color: color}
-			rendered(t, Text, s, func(name string, out []byte) {
-				for i, line := range strings.Split(sgr.ReplaceAllString(string(out), ""), "\n") {
-					if n := max(len([]rune(line)), glyph.Columns(line)); n > s.width() {
-						t.Errorf("width %d: %s:%d is %d columns: %s", w, name, i+1, n, line)
-					}
-					if strings.TrimRight(line, " ") != line {
-						t.Errorf("width %d: %s:%d ends in spaces: %q", w, name, i+1, line)
-					}
+	widths := []int{0, 1}
+	for w := 60; w <= 200; w += 7 {
+		widths = append(widths, w)
+	}
+	for _, w := range widths {
+		s := Style{Width: w, Verbose: w%2 == 0}
+		rendered(t, Text, s, func(name string, out []byte) {
+			for i, line := range strings.Split(string(out), "\n") {
+				if n := max(len([]rune(line)), glyph.Columns(line)); n > s.width() {
+					t.Errorf("width %d: %s:%d is %d columns: %s", w, name, i+1, n, line)
 				}
-			})
+				if strings.TrimRight(line, " ") != line {
+					t.Errorf("width %d: %s:%d ends in spaces: %q", w, name, i+1, line)
+				}
+			}
+		})
+	}
+}
+
+// The words of a page beside its tables are the same, in the same order, at any width: a wider page only breaks its lines
+// elsewhere.
+func TestWordsAtAnyWidth(t *testing.T) {
+	for name, d := range documents(t) {
+		d = slices.DeleteFunc(d, func(b block) bool { _, isTable := b.(*table.Table); return isTable })
+		words := func(width int) string {
+			var out bytes.Buffer
+			newTextWriter(&out, Style{Width: width}).document(d)
+			return strings.Join(strings.Fields(out.String()), " ")
+		}
+		wide := words(200)
+		for w := 60; w < 200; w++ {
+			if narrow := words(w); narrow != wide {
+				t.Errorf("%s at %d columns:\n%s", name, w, cmp.Diff(wide, narrow))
+				break
+			}
 		}
 	}
+}
+
+// documents returns the documents of all cases by their names.
+func documents(t *testing.T) map[string]document {
+	t.Helper()
+	if err := analyzed(); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]document{"batch": batchDocument(archive(), nil, nil), "sources-odd": sourcesDocument(comparison()), "sources-alike": sourcesDocument(alike())}
+	for _, c := range verdictCases {
+		v := c.make()
+		all["verdict-"+c.name], all["frontier-"+c.name] = verdictDocument(v, testProblems(), Style{Verbose: true}), frontierDocument(results(v))
+	}
+	for _, c := range tracedCases {
+		all["ks-"+c.name], all["zscore-"+c.name] = completionsDocument([]Completions{c.completions}), outliersDocument([]Outliers{c.outliers})
+		all["blame-"+c.name], all["whatif-"+c.name] = blameDocument([]Blame{c.blame}), whatifDocument([]WhatIf{c.whatif})
+	}
+	for _, c := range overheadCases {
+		all["overhead-"+c.name] = overheadDocument(accountOf(t, c.name))
+	}
+	for i, c := range comparisonCases {
+		all["compare-"+c.name] = Style{Verbose: true}.comparisonDocument(comparisonOfCase(t, i))
+	}
+	return all
 }
 
 // Colour adds escape sequences and nothing else; without it there are none.

@@ -229,12 +229,19 @@ func (t *Waits) waiting() []int64 {
 	return out
 }
 
+// mostRough is how many cohorts align the clocks to begin with: more place none better.
+const mostRough = 256
+
 // roughly aligns the clocks as if all members of a cohort had entered it at once.
 func (t *Waits) roughly() {
 	var e clock.Events
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, p := range t.Places {
-		for _, c := range p.Cohorts {
+	low, high, cohorts := int64(math.MaxInt64), int64(math.MinInt64), 0
+	for i := range t.Places {
+		cohorts += len(t.Places[i].Cohorts)
+	}
+	for i := range t.Places {
+		all := t.Places[i].Cohorts
+		for _, c := range every(all, max(leastSample, len(all)*mostRough/cohorts)) {
 			entered := make([]clock.Reading, len(c))
 			for i, one := range c {
 				entered[i] = clock.Reading{Clock: t.Domain[one.Process], At: t.Enter(one)}

@@ -133,7 +133,13 @@ func (a *source) process(p int) Rank {
 			r.Progress[int(groups[i])] = Progress{g.Enqueued, g.Completed, g.TimedOut}
 		}
 	}
-	nth, step := map[inStep]int32{}, int64(-1)
+	nth, step, calls := map[inStep]int32{}, int64(-1), 0
+	for i := range a.c.Calls {
+		if a.c.Calls[i].Process == p {
+			calls++
+		}
+	}
+	r.Calls = make([]Call, 0, calls)
 	for i := range a.c.Calls {
 		c := &a.c.Calls[i]
 		if c.Process != p || !c.HasEnter || c.Group < 0 {

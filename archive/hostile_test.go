@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -371,20 +372,36 @@ func TestAbsurdFooters(t *testing.T) {
 	}
 }
 
-// TestSmallFileOfLargeWindow: 16 MiB of times are read of a file of any size, and one step more
-// is refused of one that cannot hold measured times.
+// TestSmallFileOfLargeWindow: 16 MiB of times are read at a time of a file of any size, and one step more in parts, which
+// have all of it.
 func TestSmallFileOfLargeWindow(t *testing.T) {
-	for steps, accepted := range map[int]bool{1 << 17: true, 1<<17 + 1: false} {
-		w := &trace.Window{WorldSize: 8, Schema: trace.Schema{Stages: []string{"a"}}, Durations: make([]int64, 8*steps)}
-		for r := range 8 {
+	const ranks = 8
+	for steps, parts := range map[int]int{1 << 17: 1, 1<<17 + 1: 9} {
+		w := &trace.Window{Index: 4, FirstStep: 100, WorldSize: ranks, Schema: trace.Schema{Stages: []string{"a"}}, Durations: make([]int64, ranks*steps),
+			Notes: []input.Note{{Kind: input.NoteRecorder, Text: "lost"}}}
+		for i := range w.Durations {
+			w.Durations[i] = int64(i / 50_000)
+		}
+		for r := range ranks {
 			w.Ranks = append(w.Ranks, trace.Rank{ID: r})
 		}
 		b := write(t, w)
 		if len(b) > 1<<16 {
 			t.Fatalf("the file has %d bytes", len(b))
 		}
-		if _, err := readAll(b); (err == nil) != accepted || !accepted && !errors.Is(err, input.ErrTooLarge) {
-			t.Errorf("%d steps: %v", steps, err)
+		got, err := readAll(b)
+		if err != nil || len(got) != parts {
+			t.Fatalf("%d steps: %d windows, %v", steps, len(got), err)
+		}
+		var all []int64
+		for i, g := range got {
+			if g.Index != 4 || g.FirstStep != 100+int64(len(all)/ranks) || len(g.Durations) > len(w.Durations)/parts+ranks || (len(g.Notes) > 0) != (i == 0) {
+				t.Errorf("window %d from step %d with %d times and %d notes", g.Index, g.FirstStep, len(g.Durations), len(g.Notes))
+			}
+			all = append(all, g.Durations...)
+		}
+		if !slices.Equal(all, w.Durations) {
+			t.Errorf("%d steps: other times", steps)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type Reader struct {
 	meta    *meta
 	columns columns
 	next    int          // position in meta.Windows
-	row     int64        // of the file, where that window begins
+	taken   int          // steps of it that were read
+	row     int64        // of the file, where the next of them begins
 	beside  int          // columns that are read at a time; 0: one
 	ahead   ahead        // windows that were read and not given
 	ranks   []trace.Rank // of the cohort
@@ -51,11 +52,12 @@ const (
 	freeOfRatio = 64 << 20
 )
 
-// A window of more than windowFree bytes of times has at most windowFold times those of the file:
-// times that are measured do not go into a sixth of a byte each.
+// A window of more than windowFree bytes of times, and more than windowFold times those of the file, is read in
+// parts, each with a windowParts-th of that: with few bytes a file may claim any number of steps.
 const (
-	windowFree = 16 << 20
-	windowFold = 48
+	windowFree  = 16 << 20
+	windowFold  = 8
+	windowParts = 8
 )
 
 // Open opens an archive. Close must be called.
@@ -86,7 +88,7 @@ func OpenOn(on disk.Disk, path string, lim ingest.Limits) (*Reader, error) {
 // error is ErrNotArchive when the bytes are something else.
 func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Reader, error) {
 	lim = lim.Scale(size)
-	f, err := parquet.Open(parquet.Input{R: r, Size: size, Name: file}, parquet.Limits{Footer: min(lim.Line, maxFooter), Window: lim.Window})
+	f, err := parquet.Open(parquet.Input{R: r, Size: size, Name: file}, parquet.Limits{Footer: min(lim.Line, maxFooter), Window: lim.Window, Held: lim.Pending})
 	if errors.Is(err, parquet.ErrNotParquet) {
 		return nil, input.At(input.Pos{File: file}, input.Bad(ErrNotArchive, "%v", errors.Unwrap(err)))
 	}

@@ -96,7 +96,8 @@ func (a *Reader) readColumns(list []*table) {
 	})
 }
 
-// begin takes the next window from the metadata, with room for its times.
+// begin takes the next window from the metadata, or the next steps of one that is too large to be held, with room for
+// their times.
 func (a *Reader) begin() (*table, error) {
 	p := a.meta.Windows[a.next]
 	f := a.meta.Forms[p[0]]
@@ -110,23 +111,46 @@ func (a *Reader) begin() (*table, error) {
 	if w.DataWait, err = trace.ParseDataWait(f.DataWait); err != nil {
 		return nil, err
 	}
-	w.Notes = append(w.Notes, f.Notes...)
-	rows := f.Steps * len(w.Ranks) // counted by countRows
-	most := min(a.lim.Pending, max(windowFree, windowFold*a.size))
-	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > most/8/per {
-		return nil, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes for a file of %d: if its times are real, convert it again in shorter windows",
-			w.Index, w.Run, f.Steps, len(w.Ranks), len(a.meta.Stages), most, a.size)
-	}
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
 		return nil, input.Bad(input.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
 	}
+	if a.taken == 0 {
+		w.Notes = append(w.Notes, f.Notes...)
+	}
+	steps, err := a.stretch(w, f.Steps)
+	if err != nil {
+		return nil, err
+	}
+	w.FirstStep += int64(a.taken)
+	rows := steps * len(w.Ranks)
 	w.Durations = ingest.Times(rows * len(a.meta.Stages))
 	if !f.NoWall {
 		w.Wall = ingest.Times(rows)
 	}
 	t := &table{w: w, form: f, rows: rows, first: a.row, channels: a.meta.Channels, found: &a.found}
-	a.next, a.row = a.next+1, a.row+int64(rows)
+	a.row += int64(rows)
+	if a.taken += steps; a.taken == f.Steps {
+		a.next, a.taken = a.next+1, 0
+	}
 	return t, nil
+}
+
+// stretch returns how many steps of a window are read next: what is left of it, or of a window whose times take more than
+// may be held a part, so that all parts are about as long.
+func (a *Reader) stretch(w *trace.Window, all int) (int, error) {
+	step := 8 * int64(len(w.Ranks)) * (int64(len(a.meta.Stages)) + 1) // bytes
+	most := min(a.lim.Pending, max(windowFree, windowFold*a.size))
+	switch {
+	case int64(all) <= most/step:
+		return all, nil
+	case step > most || int64(all) > a.lim.Table/step:
+		return 0, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",
+			w.Index, w.Run, all, len(w.Ranks), len(a.meta.Stages), a.lim.Table)
+	}
+	per := max(1, most/windowParts/step)
+	parts := (int64(all) + per - 1) / per
+	per = (int64(all) + parts - 1) / parts
+	return int(min(per, int64(all-a.taken))), nil
 }
 
 // ranksOf are the ranks of a cohort. Their roles are shared: nobody changes one.

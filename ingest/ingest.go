@@ -35,6 +35,7 @@ const (
 type Limits struct {
 	Line    int64 // bytes in one line or record
 	Pending int64 // bytes of windows that wait for ranks that have not reported
+	Table   int64 // bytes of a window of a table, of which what is more than Pending is held compressed; Pending by default
 	Ratio   int64 // decompressed bytes per compressed byte, past the first 64 MiB; 500 at most for gzip
 	Window  int64 // bytes of history that a zstd frame may ask the decoder to hold
 }
@@ -81,6 +82,9 @@ func (l Limits) OrDefault() Limits {
 	}
 	if l.Pending <= 0 {
 		l.Pending = d.Pending
+	}
+	if l.Table <= 0 {
+		l.Table = l.Pending
 	}
 	if l.Ratio <= 0 {
 		l.Ratio = d.Ratio

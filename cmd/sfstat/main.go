@@ -15,5 +15,6 @@ func main() {
 			os.Exit(code)
 		}
 	}
+	keepWithin()
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 )
@@ -26,4 +28,35 @@ func held() uint64 {
 	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(of)
 	return of[0].Value.Uint64() - of[1].Value.Uint64()
+}
+
+// usual is what the program keeps within where what is in use is much less, bytes.
+const usual = 224 << 20
+
+// keepWithin has garbage collected earlier than by its share, where the program would take more than usual and
+// uses much less. GOMEMLIMIT says otherwise.
+func keepWithin() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(usual)
+		runtime.SetFinalizer(new(cycle), (*cycle).end)
+	}
+}
+
+// cycle is unreachable from the beginning, so that each collection finds it.
+type cycle struct{ _ *byte }
+
+// end makes room as collections by share do, where as much is in use as to have them follow one another otherwise.
+func (c *cycle) end() {
+	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(of)
+	debug.SetMemoryLimit(limitFor(int64(of[0].Value.Uint64())))
+	runtime.SetFinalizer(c, (*cycle).end)
+}
+
+// limitFor returns how much the program may take before garbage is collected early, bytes.
+func limitFor(live int64) int64 {
+	if live < usual*5/8 {
+		return usual
+	}
+	return 2*live + usual
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -31,6 +32,11 @@ type group struct {
 	metas []meta
 	last  []int32 // by position in ranks: the newest meta
 	cells int64   // bytes of all metas
+
+	shelf             *shelf // has the rows that are not in rows; nil: none
+	first, lastStep   int64  // of all rows
+	firstLine, lastAt int64  // lines of the first row and of the last
+	per               int    // rows that are taken off the shelf at a time
 }
 
 type groupRow struct {
@@ -60,7 +66,18 @@ func newGroup(l *layout, file string) *group {
 	return &group{layout: l, file: file, side: make([][]sample, len(l.channels))}
 }
 
-func (g *group) empty() bool { return len(g.rows) == 0 }
+func (g *group) empty() bool { return len(g.rows) == 0 && !g.more() }
+
+// more reports whether rows are on the shelf.
+func (g *group) more() bool { return g.shelf != nil && g.shelf.rows > 0 }
+
+// count returns how many rows there are.
+func (g *group) count() int {
+	if g.shelf == nil {
+		return len(g.rows)
+	}
+	return g.shelf.rows + len(g.rows)
+}
 
 // accepts reports whether a row belongs to the window that is being collected.
 func (g *group) accepts(r *row) bool {
@@ -71,17 +88,31 @@ func (g *group) accepts(r *row) bool {
 // the order and in the window, its wall time.
 const rowBytes = 80
 
-// add collects a row that the group accepts.
-func (g *group) add(r *row, limit int64) *cellError {
+// cost is about what a row takes.
+func (g *group) cost() int64 { return rowBytes + 16*int64(len(g.layout.stages)+len(g.side)) }
+
+// add collects a row that the group accepts. Where rows take more than lim.Pending, they are compressed; they may not
+// take more than lim.Table by themselves.
+func (g *group) add(r *row, lim ingest.Limits) *cellError {
 	if g.empty() {
 		if err := g.begin(r); err != nil {
 			return err
 		}
+		g.first, g.lastStep, g.firstLine = r.step, r.step, r.line
 	}
-	S := len(g.layout.stages)
-	if int64(len(g.rows)+1)*int64(rowBytes+16*S)+g.cells > limit {
-		return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window? Decompress a file that is compressed: it may take more then", g.window, g.run, limit)}
+	if int64(g.count()+1)*g.cost()+g.cells > lim.Table {
+		return g.tooLarge(lim.Table)
 	}
+	most := lim.Pending
+	if g.shelf != nil {
+		most /= runPart
+	}
+	if int64(len(g.rows)+1)*g.cost()+g.cells > most {
+		if err := g.lay(lim.Pending); err != nil {
+			return err
+		}
+	}
+	g.first, g.lastStep, g.lastAt = min(g.first, r.step), max(g.lastStep, r.step), r.line
 	at := g.position(int(r.rank))
 	m, err := g.meta(r, at)
 	if err != nil {
@@ -95,6 +126,33 @@ func (g *group) add(r *row, limit int64) *cellError {
 	g.rows = append(g.rows, groupRow{r.line, r.step, r.wall, int32(at), m})
 	g.times = append(g.times, r.times...)
 	return nil
+}
+
+// Parts of what may be held that rows take before they are compressed again, and that a stretch of them takes whose windows
+// are made, by the memory of rows as they are collected: they are there several times then.
+const runPart, stretchPart = 4, 8
+
+// lay compresses the rows that are held, of which all may take limit bytes.
+func (g *group) lay(limit int64) *cellError {
+	if g.cells > limit/2 {
+		return g.tooLarge(limit)
+	}
+	if g.shelf == nil {
+		var err error
+		if g.shelf, err = newShelf(); err != nil {
+			return &cellError{-1, err}
+		}
+	}
+	g.shelf.put(g)
+	g.rows, g.times = nil, nil // of which few are there at a time from now on
+	if g.shelf.held > limit {
+		return g.tooLarge(limit)
+	}
+	return nil
+}
+
+func (g *group) tooLarge(limit int64) *cellError {
+	return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
 }
 
 // begin starts the window of a row.
@@ -210,9 +268,14 @@ func (g *group) reset() {
 	for _, rank := range g.ranks {
 		g.column[rank] = 0
 	}
+	g.clear()
+	g.ranks, g.last, g.metas, g.cells, g.shelf = g.ranks[:0], g.last[:0], g.metas[:0], 0, nil
+}
+
+// clear forgets the rows.
+func (g *group) clear() {
 	for i := range g.side {
 		g.side[i] = g.side[i][:0]
 	}
 	g.rows, g.times = g.rows[:0], g.times[:0]
-	g.ranks, g.last, g.metas, g.cells = g.ranks[:0], g.last[:0], g.metas[:0], 0
 }

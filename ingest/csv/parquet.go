@@ -14,7 +14,7 @@ import (
 func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
 	lim := o.Limits.Scale(in.Size)
 	o.Limits = lim
-	f, err := parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
+	f, err := parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window, Held: lim.Pending})
 	if err != nil {
 		return nil, err
 	}

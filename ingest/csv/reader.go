@@ -34,6 +34,7 @@ type Reader struct {
 	earlier earlier
 	emptied emptied   // since the window before
 	read    int       // rows since then
+	after   error     // what ended the table behind the rows that were collected; nil: others follow
 	apart   bool      // other files have the other ranks, with which windows are understood
 	clocks  clocks    // among the stages
 	sums    sums.Rule // of the stages
@@ -185,9 +186,46 @@ func (c *Reader) Next() (*trace.Window, error) {
 	return w, nil
 }
 
-// fill reads the rows of one window and makes it, or the several that it is.
+// fill makes the next windows: of the rows of one window, or a stretch of them, or the several windows that they are.
 func (c *Reader) fill() error {
-	var end error
+	if !c.group.more() {
+		end, err := c.collect()
+		if err != nil {
+			return err
+		}
+		c.after = end
+		if c.group.empty() {
+			if c.emptied.rows > 0 && end == io.EOF && !c.made {
+				return c.nothingLeft()
+			}
+			return end
+		}
+		c.made = true
+		if err := c.group.finish(&c.earlier, c.lim.Pending); err != nil {
+			return err
+		}
+	}
+	windows, err := c.group.windows(c.lim.Pending)
+	if err != nil {
+		return err
+	}
+	if c.after != nil && !c.group.more() {
+		c.end = io.EOF
+		if c.after != io.EOF {
+			last := windows[len(windows)-1]
+			last.Notes = append(last.Notes, input.Note{Kind: input.NoteTruncated, Text: c.after.Error()})
+		}
+	}
+	if windows, err = c.plausible(windows); err != nil || len(windows) == 0 {
+		return err
+	}
+	c.understood(windows[0])
+	c.ready = windows
+	return nil
+}
+
+// collect reads the rows of one window. end is what ended the table behind them, nil where rows of another window follow.
+func (c *Reader) collect() (end, err error) {
 	for {
 		if !c.pending {
 			if end = c.parse(); end != nil {
@@ -197,38 +235,14 @@ func (c *Reader) fill() error {
 		if c.pending = !c.group.accepts(&c.row); c.pending {
 			break
 		}
-		if err := c.group.add(&c.row, c.lim.Pending); err != nil {
-			return c.place(err.err, err.column)
+		if err := c.group.add(&c.row, c.lim); err != nil {
+			return nil, c.place(err.err, err.column)
 		}
 	}
-	cut := errors.Is(end, input.ErrTruncated)
-	if end != nil && end != io.EOF && !cut {
-		return end
+	if end != nil && end != io.EOF && !errors.Is(end, input.ErrTruncated) {
+		return nil, end
 	}
-	if end != nil {
-		c.end = io.EOF
-	}
-	if c.group.empty() {
-		if c.emptied.rows > 0 && end == io.EOF && !c.made {
-			return c.nothingLeft()
-		}
-		return end
-	}
-	c.made = true
-	windows, err := c.group.windows(&c.earlier)
-	if err != nil {
-		return err
-	}
-	if cut {
-		last := windows[len(windows)-1]
-		last.Notes = append(last.Notes, input.Note{Kind: input.NoteTruncated, Text: end.Error()})
-	}
-	if windows, err = c.plausible(windows); err != nil || len(windows) == 0 {
-		return err
-	}
-	c.understood(windows[0])
-	c.ready = windows
-	return nil
+	return end, nil
 }
 
 // plausible returns windows without running totals and sums of other stages; times of ranks in several units are refused.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -385,19 +386,90 @@ type packed struct{ io.Reader }
 
 func (packed) Size() int64 { return 1000 }
 
-// TestRowsOfSmallFile: a window may not take much more memory than the file is long that its rows
-// are decompressed from.
-func TestRowsOfSmallFile(t *testing.T) {
+// TestRowsInStretches: rows that take more memory than may be held are read in stretches of steps, whatever order they come in, and have all that stands in them.
+func TestRowsInStretches(t *testing.T) {
+	const ranks, steps = 4, 20_000
+	for name, at := range map[string]func(i int) (step, rank int){
+		"by step":  func(i int) (int, int) { return i / ranks, i % ranks },
+		"by rank":  func(i int) (int, int) { return i % steps, i / steps },
+		"reversed": func(i int) (int, int) { return steps - 1 - i/ranks, i % ranks },
+	} {
+		var text strings.Builder
+		text.WriteString("step,rank,host,a,b,e,e.ready\n")
+		for i := range ranks * steps {
+			step, rank := at(i)
+			sampled := ","
+			if step%1000 == 7 {
+				sampled = fmt.Sprintf("%d.5,%v", step, rank == 2)
+			}
+			fmt.Fprintf(&text, "%d,%d,h%d,%d,%d,%s\n", step, rank, rank/2, 1_000_000+step*389%977, rank, sampled)
+		}
+		r, err := csv.NewReader(strings.NewReader(text.String()), "x", csv.Options{Unit: csv.Nanoseconds, Limits: ingest.Limits{Pending: 2 << 20, Table: 1 << 30}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, samples, windows := int64(0), 0, 0
+		for ; ; windows++ {
+			w, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil || w.Index != int64(windows) || w.FirstStep != next || len(w.Ranks) != ranks || w.Ranks[3].Host != "h1" || len(w.Durations) > ranks*steps/4 {
+				t.Fatalf("%s, window %d: %v, %+v", name, windows, err, w.Ranks)
+			}
+			for row := range w.Steps() {
+				for rank, v := range w.Step(row)[:ranks] {
+					if v != 1_000_000+(next+int64(row))*389%977 || w.Step(row)[ranks+rank] != int64(rank) {
+						t.Fatalf("%s: step %d of rank %d takes %d", name, next+int64(row), rank, v)
+					}
+				}
+			}
+			for _, c := range w.Side {
+				for _, x := range c.Samples {
+					if samples++; x.Step%1000 != 7 || x.Value != float64(x.Step)+.5 || x.Ready != (x.Rank == 2) {
+						t.Fatalf("%s: sample %+v", name, x)
+					}
+				}
+			}
+			next += int64(w.Steps())
+		}
+		if windows < 8 || next != steps || samples != ranks*steps/1000 {
+			t.Errorf("%s: %d windows, %d steps, %d samples", name, windows, next, samples)
+		}
+	}
+}
+
+// TestRowsTwiceInSmallFile: a row that comes again is told from those of other steps, though both are held compressed.
+func TestRowsTwiceInSmallFile(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("step,rank,a\n")
 	for step := range 600_000 {
 		fmt.Fprintf(&text, "%d,0,1\n", step)
 	}
+	text.WriteString("1234,0,1\n")
 	r, err := csv.NewReader(packed{strings.NewReader(text.String())}, "x", csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(); !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "50331648 bytes") {
+	if _, err := r.Next(); !errors.Is(err, input.ErrDuplicate) || !strings.Contains(err.Error(), "first at line 1236") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestRowsOverAll: what is held compressed has a limit too, and so has what it stands for.
+func TestRowsOverAll(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("step,rank,a\n")
+	for step := range 200_000 {
+		fmt.Fprintf(&text, "%d,0,%d\n", step, rand.Int64N(1e17))
+	}
+	for _, lim := range []ingest.Limits{{Pending: 1 << 20, Table: 1 << 30}, {Pending: 1 << 20, Table: 1 << 21}} {
+		r, err := csv.NewReader(strings.NewReader(text.String()), "x", csv.Options{Unit: csv.Nanoseconds, Limits: lim})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Next(); !errors.Is(err, input.ErrTooLarge) {
+			t.Errorf("%+v: error %v", lim, err)
+		}
 	}
 }

@@ -7,19 +7,46 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// windows makes the windows of the collected rows and empties the group.
-func (g *group) windows(seen *earlier) ([]*trace.Window, error) {
-	defer g.reset()
+// finish is called when all rows of a window are there; limit is what may be held of them.
+func (g *group) finish(seen *earlier, limit int64) error {
 	g.maxRank = slices.Max(g.ranks)
-	first, end := g.rows[0].step, g.rows[0].step
-	for i := range g.rows {
-		first, end = min(first, g.rows[i].step), max(end, g.rows[i].step)
-	}
-	if line, again := seen.note(windowKey{g.run, g.window}, stretch{first, end, g.rows[len(g.rows)-1].line}); again {
-		return nil, input.At(g.pos(0), input.Bad(input.ErrDuplicate,
+	if line, again := seen.note(windowKey{g.run, g.window}, stretch{g.first, g.lastStep, g.lastAt}); again {
+		return input.At(input.Pos{File: g.file, Line: g.firstLine}, input.Bad(input.ErrDuplicate,
 			"window %d of run %q was closed at line %d and goes on here: order the rows by run and window, and number the windows on after a restart", g.window, g.run, line))
 	}
-	return g.join()
+	if g.shelf == nil {
+		return nil
+	}
+	g.shelf.put(g)
+	g.rows, g.times = nil, nil
+	most := max(1, limit/stretchPart/g.cost())
+	stretches := (int64(g.shelf.rows) + most - 1) / most
+	g.per = int((int64(g.shelf.rows) + stretches - 1) / stretches)
+	return nil
+}
+
+// windows makes the windows of the collected rows: of one stretch of their steps where they were too many to be held. The
+// group is empty after the last.
+func (g *group) windows(limit int64) ([]*trace.Window, error) {
+	if g.shelf == nil {
+		defer g.reset()
+		return g.join()
+	}
+	if err := g.shelf.take(g, g.per); err != nil {
+		return nil, err
+	}
+	if int64(len(g.rows))*g.cost() > limit {
+		return nil, input.At(g.pos(0), g.tooLarge(limit).err)
+	}
+	out, err := g.join()
+	if !slices.ContainsFunc(g.layout.columns, func(c column) bool { return c.kind == window }) {
+		g.window++
+	}
+	g.clear()
+	if !g.more() {
+		g.reset()
+	}
+	return out, err
 }
 
 func (g *group) pos(row int) input.Pos { return input.Pos{File: g.file, Line: g.rows[row].line} }

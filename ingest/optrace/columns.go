@@ -15,7 +15,7 @@ import (
 func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
 	rows := maxRows(lim, in.Size)
-	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim), Window: lim.Window})
+	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim), Window: lim.Window, Held: lim.Scale(in.Size).Pending})
 	if err == nil {
 		err = f.Check(rows)
 	}

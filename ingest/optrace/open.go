@@ -48,11 +48,11 @@ func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 const rowBytes = 192
 
 // maxRows returns how many rows are read of an input that is stored in so many bytes: Pending bounds the memory. Rows of a Parquet file take eight bytes or so
-// in jobs of hundreds of workers; runs of equal ones may take next to nothing, which Ratio allows past the first million.
+// in jobs of hundreds of workers, and half of that where times repeat.
 func maxRows(lim ingest.Limits, stored int64) int64 {
 	most := min(lim.Pending/rowBytes, operator.MaxOps)
 	if stored >= 0 {
-		most = min(most, 1<<20+stored*lim.Ratio/rowBytes)
+		most = min(most, max(1<<20, stored/4))
 	}
 	return most
 }

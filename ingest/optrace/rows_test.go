@@ -14,7 +14,7 @@ func TestMaxRows(t *testing.T) {
 			t.Errorf("%d rows of %d bytes", most, stored)
 		}
 	}
-	if most := maxRows(lim, 20_000); most > 1<<20+20_000*lim.Ratio {
+	if most := maxRows(lim, 20_000); most > 1<<20 {
 		t.Errorf("%d rows of 20 kB", most)
 	}
 	if most := maxRows(lim, ingest.UnknownSize); most != lim.Pending/rowBytes {

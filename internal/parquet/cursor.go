@@ -68,6 +68,9 @@ type Cursor struct {
 	strings []string
 	known   map[string]int64
 	text    int // bytes of all strings
+
+	later later // values of the current page that were not decoded
+	held  int64 // bytes of what the cursor has in memory, by the account of the file
 }
 
 // Cursor starts at the first row of a column.
@@ -101,13 +104,16 @@ func (c *Cursor) Next(n int) (Run, error) {
 			return Run{}, input.At(c.Pos(), err)
 		}
 	}
-	r := c.take(min(n, c.left, atOnce))
+	r, err := c.take(min(n, c.left, atOnce))
+	if err != nil {
+		return Run{}, input.At(c.Pos(), err)
+	}
 	c.left -= r.Rows
 	return r, nil
 }
 
 // take gives the next n rows of the page.
-func (c *Cursor) take(n int) Run {
+func (c *Cursor) take(n int) (Run, error) {
 	r := Run{Rows: n}
 	count := n
 	if c.levels != nil {
@@ -122,8 +128,11 @@ func (c *Cursor) take(n int) Run {
 		}
 		c.levels = c.levels[n:]
 	}
+	if err := c.decodeTo(count); err != nil {
+		return r, err
+	}
 	r.Values, c.values = c.values[:count], c.values[count:]
-	return r
+	return r, nil
 }
 
 // Forget lets go of the strings, where a new page begins and none is to come from a
@@ -182,6 +191,10 @@ func (c *Cursor) nextPage() error {
 		return input.Bad(input.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", p.values, c.rows, maxPageRows)
 	}
 	c.rows -= p.values
+	late := p.values > lateValues && (p.encoding == format.RLEDictionary || p.encoding == plainDictionary)
+	if err := c.hold(&p, late); err != nil {
+		return err
+	}
 	levels, src, err := c.split(&p, s)
 	if err != nil {
 		return err
@@ -194,10 +207,36 @@ func (c *Cursor) nextPage() error {
 		}
 		count = bytes.Count(c.levels, []byte{1})
 	}
+	if c.left = int(p.values); late {
+		c.values = nil
+		return c.later.begin(src, count)
+	}
 	if err := c.decode(sized(&c.page, count), p.encoding, src, s); err != nil {
+		c.left = 0
 		return err
 	}
-	c.values, c.left = c.page, int(p.values)
+	c.values, c.later.left = c.page, 0
+	return nil
+}
+
+// hold counts what a page takes with what the cursors of the file hold of others.
+func (c *Cursor) hold(p *page, late bool) error {
+	values := p.values
+	if late {
+		values = lateValues
+	}
+	bytes := 8*(values+int64(len(c.dict))) + int64(c.text)
+	if late || p.Type == format.DictionaryPage {
+		bytes += int64(p.UncompressedPageSize)
+	}
+	if c.leaf.Nullable {
+		bytes += p.values
+	}
+	more := bytes - c.held
+	c.held = bytes
+	if all := c.f.held.Add(more); c.f.lim.Held > 0 && all > c.f.lim.Held {
+		return input.Bad(input.ErrTooLarge, "the pages of all columns take %d bytes at a time, at most %d are held of a file of this size: write it with smaller pages, as of 1 MiB", all, c.f.lim.Held)
+	}
 	return nil
 }
 
@@ -205,7 +244,7 @@ func (c *Cursor) nextPage() error {
 func (c *Cursor) decompress(p *page, body []byte, raw int64, s *scratch) ([]byte, error) {
 	most := 16*p.values + 1024 // no encoding of numbers takes more than nine bytes for a value and a header
 	if c.leaf.Type == TypeBytes {
-		most = maxTextPage
+		most = c.f.atMost(maxTextPage)
 	}
 	if raw > most {
 		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
@@ -267,6 +306,9 @@ func (s *scratch) zstdDecoder(window int64) (_ *zstd.Decoder, err error) {
 func (c *Cursor) dictionary(p *page, s *scratch) error {
 	if p.values > max(c.rows, minDict) {
 		return input.Bad(input.ErrTooLarge, "a dictionary of %d values for %d rows", p.values, c.rows)
+	}
+	if err := c.hold(p, false); err != nil {
+		return err
 	}
 	src, err := c.decompress(p, p.body, int64(p.UncompressedPageSize), s)
 	if err != nil {

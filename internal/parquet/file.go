@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -22,6 +23,7 @@ type Input struct {
 type Limits struct {
 	Footer int64 // bytes of the footer
 	Window int64 // bytes of history that a zstd page may ask for
+	Held   int64 // bytes that decoded pages of all columns take at a time; 0: whatever they do
 }
 
 // File is an open file. Its cursors may be used side by side.
@@ -29,6 +31,15 @@ type File struct {
 	in   Input
 	lim  Limits
 	foot *metadata
+	held atomic.Int64 // bytes that the cursors account for
+}
+
+// atMost returns a limit, or a part of what may be held, if that is less.
+func (f *File) atMost(limit int64) int64 {
+	if f.lim.Held > 0 {
+		return min(limit, f.lim.Held/4)
+	}
+	return limit
 }
 
 // scratch is what the decoding of a page needs.

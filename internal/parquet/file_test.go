@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -347,4 +348,106 @@ func FuzzRead(f *testing.F) {
 			t.Error("an error without words")
 		}
 	})
+}
+
+// largePages is a file of one page per column: positions in a dictionary, in long runs and in none, of which the second
+// column lacks some.
+func largePages(t *testing.T, rows int) []byte {
+	t.Helper()
+	type row struct {
+		A int64  `parquet:"a,dict,zstd"`
+		B *int64 `parquet:"b,dict,zstd"`
+		C int64  `parquet:"c,plain,zstd"`
+	}
+	var b bytes.Buffer
+	w := pq.NewGenericWriter[row](&b, pq.PageBufferSize(1<<30))
+	all := make([]row, rows)
+	for i := range all {
+		a, v := largeAt(i)
+		all[i] = row{A: a, B: v}
+	}
+	if _, err := w.Write(all); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func largeAt(i int) (a int64, b *int64) {
+	a = int64(i / 150_000)
+	if i > 300_000 {
+		a = int64(i * i % 37)
+	}
+	if i%11 > 0 && i%200_000 < 100_000 {
+		v := int64(i % 5)
+		b = &v
+	}
+	return a, b
+}
+
+// TestLargePages: positions in a dictionary are decoded as they are asked for, and are those of a page that is decoded whole.
+func TestLargePages(t *testing.T) {
+	const rows = 700_001
+	for _, n := range []int{1, 1000, rows} {
+		f := open(t, largePages(t, rows))
+		for column := range 2 {
+			c, err := f.Cursor(column)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := 0; at < rows; {
+				r, err := c.Next(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				next := 0
+				for i := range r.Rows {
+					a, b := largeAt(at + i)
+					if column == 0 {
+						b = &a
+					}
+					if b == nil {
+						continue
+					}
+					if r.Row(next) != i || r.Values[next] != *b {
+						t.Fatalf("row %d of column %d: %d in row %d, expected %d", at+i, column, r.Values[next], at+r.Row(next), *b)
+					}
+					next++
+				}
+				if next != len(r.Values) {
+					t.Fatalf("%d values more from row %d on", len(r.Values)-next, at)
+				}
+				at += r.Rows
+			}
+			if _, err := c.Next(1); err != io.EOF {
+				t.Errorf("after the last: %v", err)
+			}
+		}
+	}
+}
+
+// TestHeld: pages may not take more than is allowed; what is decoded as it is asked for counts little.
+func TestHeld(t *testing.T) {
+	const rows = 1 << 20
+	b := largePages(t, rows)
+	for held, columns := range map[int64]int{1 << 19: 0, 4 << 20: 2, 16 << 20: 3} {
+		f, err := Open(Input{bytes.NewReader(b), int64(len(b)), "t.parquet"}, Limits{Footer: 1 << 20, Window: 64 << 20, Held: held})
+		if err == nil {
+			err = f.Check(rows)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for column := range 3 {
+			c, err := f.Cursor(column)
+			if err == nil {
+				_, err = c.Next(1)
+			}
+			if want := column < columns; (err == nil) != want || err != nil && !errors.Is(err, input.ErrTooLarge) {
+				t.Errorf("%d bytes, column %d: %v", held, column, err)
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
@@ -154,6 +155,76 @@ func (c *Cursor) lookUp(dst []int64, src []byte, s *scratch) error {
 	return nil
 }
 
+// lateValues is from how many values on positions in the dictionary are decoded as they are asked for: a run of equal
+// ones takes next to nothing, however many rows it is for.
+const lateValues = 1 << 16
+
+// later is the positions of a page that were not decoded.
+type later struct {
+	src    []byte // what is left of them
+	width  byte   // bits of a position
+	left   int    // positions
+	packed bool   // the run that was begun,
+	count  int    // and how many of its positions are left
+	part   []byte
+}
+
+// begin takes so many positions out of a page, which are checked to be there.
+func (l *later) begin(src []byte, values int) error {
+	if len(src) == 0 {
+		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
+	}
+	part, err := runs(src[1:], int(src[0]), values)
+	if err == nil {
+		l.src, l.width, l.left, l.count = append(l.src[:0], part...), src[0], values, 0
+	}
+	return err
+}
+
+// next returns a page of at most lateValues of them, and their number.
+func (l *later) next() (page []byte, values int) {
+	size := (int(l.width) + 7) / 8
+	if l.count == 0 {
+		head, n := binary.Uvarint(l.src) // checked by begin
+		l.src, l.packed, l.count = l.src[n:], head&1 == 1, int(head>>1)
+		if l.packed {
+			l.count *= 8
+		}
+	}
+	values = min(l.count, lateValues)
+	if l.count -= values; l.packed {
+		size = values / 8 * int(l.width)
+		l.part = binary.AppendUvarint(append(l.part[:0], l.width), uint64(values/8)<<1|1)
+	} else {
+		l.part = binary.AppendUvarint(append(l.part[:0], l.width), uint64(values)<<1)
+	}
+	l.part = append(l.part, l.src[:size]...)
+	if l.packed || l.count == 0 {
+		l.src = l.src[size:]
+	}
+	values = min(values, l.left)
+	l.left -= values
+	return l.part, values
+}
+
+// decodeTo decodes positions until there are so many values.
+func (c *Cursor) decodeTo(count int) error {
+	for len(c.values) < count && c.later.left > 0 {
+		page, n := c.later.next()
+		have := len(c.values)
+		values := slices.Grow(c.page[:0], have+n)[:have+n]
+		copy(values, c.values)
+		s := spare.Get().(*scratch)
+		err := c.decode(values[have:], format.RLEDictionary, page, s)
+		spare.Put(s)
+		if err != nil {
+			return err
+		}
+		c.page, c.values = values, values
+	}
+	return nil
+}
+
 // booleans decodes bits or runs, which their length comes before.
 func booleans(dst []int64, how format.Encoding, src []byte) error {
 	switch how {
@@ -208,8 +279,8 @@ func (c *Cursor) intern(s []byte) (int64, error) {
 	if at, ok := c.known[string(s)]; ok {
 		return at, nil
 	}
-	if c.text += len(s) + stringCost; c.text > maxText {
-		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, maxText)
+	if c.text += len(s) + stringCost; int64(c.text) > c.f.atMost(maxText) {
+		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, c.f.atMost(maxText))
 	}
 	at := int64(len(c.strings))
 	c.known[string(s)] = at

@@ -18,6 +18,7 @@ const (
 	exitBadInput    = 2 // bad usage too
 	exitFinding     = 3 // only with --fail-on
 	exitInterrupted = 130
+	exitUnread      = 141 // the reader of standard output went away, as by SIGPIPE
 	exitTerminated  = 143 // as by interrupt, of SIGTERM
 )
 
@@ -45,7 +46,8 @@ func badInput(err error) error {
 
 // exitCode decides what an error means to the caller of the program. Errors
 // with a position and errors of named files are the user's; an error that
-// nobody has claimed is ours, and so is a panic, whatever was read. Whoever closed our output early has seen enough.
+// nobody has claimed is ours, and so is a panic, whatever was read. That whoever read
+// our output went away is no error to speak of, but the results are not there.
 func exitCode(err error) int {
 	var (
 		known  *exitError
@@ -53,8 +55,10 @@ func exitCode(err error) int {
 		path   *fs.PathError
 	)
 	switch {
-	case err == nil, closedPipe(err):
+	case err == nil:
 		return exitDone
+	case closedPipe(err):
+		return exitUnread
 	case bug.In(err) != nil:
 		return exitInternal
 	case errors.As(err, &known):

@@ -64,17 +64,12 @@ func (o *outputs) discard() {
 }
 
 // emit sends a report, which write writes, to where --output says. A file gets its name
-// only when all of it is written; a reader of standard output that goes away
-// is not an error.
+// only when all of it is written.
 func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
 	if err := keepRecording(c.String("output")); err != nil {
 		return err
 	}
-	err := p.writeTo(c.String("output"), write)
-	if closedPipe(err) {
-		return nil
-	}
-	return err
+	return p.writeTo(c.String("output"), write)
 }
 
 // publish is emit for a result that report writes, as --format and the flags of

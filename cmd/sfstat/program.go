@@ -202,6 +202,16 @@ func (p *program) say(format string, args ...any) {
 	}
 }
 
+// Write passes on what another program says on standard error.
+func (p *program) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.progress != nil {
+		p.progress.clear()
+	}
+	return p.err.Write(b)
+}
+
 // mostSaid bounds what is remembered of what was said.
 const mostSaid = 1000
 

@@ -3,16 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"strconv"
-	"time"
+	"io"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -28,7 +23,12 @@ func (p *program) watch(c *cli.Context) error {
 	}
 	p.saysOnce()
 	w := watching{p: p, c: c, to: to, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
+	w.out = &turns{w: p.out}
+	if command := c.String("exec"); command != "" {
+		w.hooks = newHooks(&w, command)
+	}
 	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged))
+	w.hooks.end(err != nil)
 	w.notExported(w.to.send(c.Context, nil, nil)) // what waits
 	return cmp.Or(err, w.failed)
 }
@@ -38,6 +38,8 @@ type watching struct {
 	p      *program
 	c      *cli.Context
 	to     exporter
+	out    io.Writer
+	hooks  *hooks // nil: none
 	seen   live.Told
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
@@ -85,7 +87,7 @@ func (w *watching) tell(j *live.Judgement, n live.News) error {
 		}
 		out.WriteByte('\n')
 	}
-	if _, err := w.p.out.Write(out.Bytes()); err != nil {
+	if _, err := w.out.Write(out.Bytes()); err != nil {
 		return err
 	}
 	run := []diagnose.RunVerdict{*n.Run}
@@ -94,8 +96,8 @@ func (w *watching) tell(j *live.Judgement, n live.News) error {
 	} else {
 		w.notExported(w.to.send(w.c.Context, run, nil))
 	}
-	if command := w.c.String("exec"); n.Changed && command != "" {
-		return w.exec(j, n.Run, command)
+	if n.Changed && w.hooks != nil {
+		return w.hooks.begin(j, n.Run)
 	}
 	return nil
 }
@@ -105,32 +107,4 @@ func (w *watching) notExported(err error) {
 	if err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --otlp: %s", w.c.Title(), oneLine(err))
 	}
-}
-
-// execLimit is how long a command of --exec may take.
-const execLimit = time.Minute
-
-// exec runs the command of --exec. That it fails is said, and ends nothing.
-func (w *watching) exec(j *live.Judgement, r *diagnose.RunVerdict, command string) error {
-	var in bytes.Buffer
-	if err := (report.Output{W: &in, Format: report.JSON, Problems: j.Problems}).Verdict(j.Verdict); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(w.c.Context, execLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, w.p.out, w.p.err
-	rank, host := "", ""
-	if f := r.Answer().First; f != nil {
-		host = f.Host
-		if f.Rank != nil {
-			rank = strconv.Itoa(*f.Rank)
-		}
-	}
-	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+glyph.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+glyph.Visible(host))
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil && w.c.Context.Err() == nil {
-		w.p.remark(w.c, "%s: --exec: %v", w.c.Title(), err)
-	}
-	return nil
 }

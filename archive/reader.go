@@ -97,13 +97,13 @@ func NewReader(r io.ReaderAt, size int64, file string, lim ingest.Limits) (*Read
 	}
 	a := &Reader{file: f, size: size, close: func() error { return nil }, name: file, lim: lim}
 	if err := a.open(); err != nil {
-		return nil, a.at(err)
+		return nil, a.place(err)
 	}
 	return a, nil
 }
 
-// at places an error in the file, unless it has a place.
-func (a *Reader) at(err error) error { return input.At(input.Pos{File: a.name}, err) }
+// place places an error in the file, unless it has a place.
+func (a *Reader) place(err error) error { return input.At(input.Pos{File: a.name}, err) }
 
 // open reads the metadata and finds the columns.
 func (a *Reader) open() error {

@@ -33,7 +33,7 @@ func (a *Reader) read() ahead {
 			err = t.readKeys(&a.columns)
 		}
 		if err != nil {
-			out.err = a.placed(err)
+			out.err = a.placeError(err)
 			break
 		}
 		list = append(list, t)
@@ -49,7 +49,7 @@ func (a *Reader) read() ahead {
 			err = t.w.Validate()
 		}
 		if err != nil {
-			out.err = a.placed(err)
+			out.err = a.placeError(err)
 			break
 		}
 		out.windows = append(out.windows, t.w)
@@ -57,12 +57,12 @@ func (a *Reader) read() ahead {
 	return out
 }
 
-// placed is an error in the file.
-func (a *Reader) placed(err error) error {
+// placeError returns an error in the file.
+func (a *Reader) placeError(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the rows were counted
 	}
-	return a.at(err)
+	return a.place(err)
 }
 
 // readColumns reads the columns of windows whose keys were read, column by column. In a column nothing is

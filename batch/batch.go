@@ -218,8 +218,8 @@ func (b *work) tell(bytes, windows int64) {
 	}
 }
 
-// whole is the error where not everything is in a summary, and must be.
-func (o *Options) whole(s *findings.Summary) error {
+// requireWhole returns the error where not everything is in a summary, and must be.
+func (o *Options) requireWhole(s *findings.Summary) error {
 	if n := len(s.Refused); o.Strict && n > 0 {
 		return fmt.Errorf("%s left out or %w (--strict)", table.Counted(n, "input"), ErrNotWhole)
 	}
@@ -249,7 +249,7 @@ func (b *work) join() (*findings.Summary, error) {
 		if err == nil && s.Empty() && b.o.Shard.Of <= 1 {
 			err = ErrNothing
 		}
-		return cmp.Or(err, b.o.whole(s))
+		return cmp.Or(err, b.o.requireWhole(s))
 	})
 	if err == nil && b.o.Windows.Format != flatrow.Nowhere {
 		err = write(&b.o.Windows, windowsMark, b.o.Create, func(to flatrow.Writer[findings.Window]) error {

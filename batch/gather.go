@@ -45,7 +45,7 @@ func Gather(paths []string, o Options) (*findings.Summary, error) {
 		if s.Empty() && first != nil {
 			return ErrNothing
 		}
-		return o.whole(s)
+		return o.requireWhole(s)
 	})
 	return s, err
 }

@@ -173,7 +173,7 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	}
 	s := j.open[i]
 	if err := s.s.Add(r); err != nil {
-		return j.refuse(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
+		return j.refuse(j.of.problem(cmp.Or(path, joinName(at.Folder, at.File)), err))
 	}
 	if !isWindow {
 		return nil
@@ -232,7 +232,7 @@ func (j *judge) close(s *session) error {
 		out, failed = nil, []*bug.Error{bug.In(err)}
 	}
 	for _, b := range failed {
-		if err := j.refuse(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
+		if err := j.refuse(j.of.problem(joinName(s.at.Folder, s.at.File), b)); err != nil {
 			return err
 		}
 	}

@@ -46,8 +46,8 @@ func folderOf(name string) string {
 	return scheme + schemeEnd + path.Dir(rest)
 }
 
-// within is the name of a file in a folder.
-func within(folder, file string) string {
+// joinName returns the name of a file in a folder.
+func joinName(folder, file string) string {
 	if !objectstore.Is(folder) {
 		return filepath.Join(folder, file)
 	}

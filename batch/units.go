@@ -50,14 +50,14 @@ func units(files []file, holds holder) ([]unit, error) {
 			}
 			out = append(out, u)
 		default:
-			out = append(out, apart(f.files)...)
+			out = append(out, stageUnits(f.files)...)
 		}
 	}
 	return out, nil
 }
 
-// apart is the units of a folder that holds stage times alone.
-func apart(files []file) (out []unit) {
+// stageUnits returns the units of a folder that has only stage times.
+func stageUnits(files []file) (out []unit) {
 	rest := -1
 	at := make(map[string]int) // units of Parquet files
 	for _, f := range files {

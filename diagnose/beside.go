@@ -176,8 +176,8 @@ func (a *accounts) inOrder(of stretch) {
 	}
 }
 
-// beside accounts for them where none does.
-func (a *accounts) beside(of stretch) {
+// accountEach accounts for every completed window of a stretch whose analysis takes no account.
+func (a *accounts) accountEach(of stretch) {
 	if a == nil || a.point == nil {
 		return
 	}

@@ -347,7 +347,7 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 	for _, ns := range j.Replay.Recorded.PerStep {
 		whole += ns
 	}
-	f := &Finding{source: evidence.FromOperators, modelled: t.delayed != nil, Place: Place{Op: t.Op, Ranks: j.alike(t)},
+	f := &Finding{source: evidence.FromOperators, modelled: t.delayed != nil, Place: Place{Op: t.Op, Ranks: j.slowTogether(t)},
 		Cost: costOf(&t.Claim, whole, j.Steps[t.Steps.First], j.Steps[t.Steps.Last]), Confidence: evidence.Strong, BelowMinGain: !j.reported(t)}
 	// What several save together the replay divides by itself.
 	f.Gain, f.RunLow, f.RunAtMost, f.After = t.gain, 0, 0, 0
@@ -369,7 +369,7 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 			f.Kind = KindOp
 		}
 		say(timesOf(&t.Claim))
-		say(j.against(t.workers[0], t.P)...)
+		say(j.listEvidence(t.workers[0], t.P)...)
 	case t.Cause == claim.Launch:
 		f.Kind, f.Cause = KindEdge, CauseLaunch
 		say(evidence.LaunchDelay{Workers: j.several(), Rank: *f.Rank, Op: t.Op, Delay: t.Behind, Outlier: j.startsLate(t)})

@@ -37,7 +37,7 @@ func communicationBy(r *comm.Result, g gates.Gates, minGain float64) RunVerdict 
 	if len(found) > 0 {
 		v.Confidence, v.Next = v.Findings[0].Confidence, found[0].next()
 	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
-		v.Next = []answer.Action{{Action: answer.Profile, Ranks: []int{last.Rank}, Peers: besides(r, []int{last.Rank})}}
+		v.Next = []answer.Action{{Action: answer.Profile, Ranks: []int{last.Rank}, Peers: otherMember(r, []int{last.Rank})}}
 	}
 	return v
 }
@@ -137,7 +137,7 @@ func (h heardSuspect) next() []answer.Action {
 	if h.Bandwidth != nil {
 		a.Action, a.Ranks = answer.TestLink, slices.Concat(h.Ranks, h.Bandwidth.Partners)
 	} else {
-		a.Peers = besides(h.r, h.Ranks)
+		a.Peers = otherMember(h.r, h.Ranks)
 	}
 	for i := range h.r.Communicators {
 		if n := h.r.Communicators[i].Steps; n > 0 {
@@ -148,8 +148,8 @@ func (h heardSuspect) next() []answer.Action {
 	return []answer.Action{a}
 }
 
-// besides is one rank that shares a communicator with a suspect and is none.
-func besides(r *comm.Result, ranks []int) []int {
+// otherMember returns a rank that shares a communicator with a suspect and is not suspected.
+func otherMember(r *comm.Result, ranks []int) []int {
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
 		if !slices.Contains(c.Ranks, ranks[0]) {

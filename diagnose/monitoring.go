@@ -381,7 +381,7 @@ func (w *watched) monitored(d *monitoring.Difference, step int64) evidence.Monit
 // another device of the host are not theirs.
 func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
 	for _, e := range w.events {
-		if !slices.ContainsFunc(units, func(u monitoring.Unit) bool { return u.Host == e.Host && (u.Device == e.Device || e.Device < 0) }) || !in(times, e.At) {
+		if !slices.ContainsFunc(units, func(u monitoring.Unit) bool { return u.Host == e.Host && (u.Device == e.Device || e.Device < 0) }) || !happenedIn(times, e.At) {
 			continue
 		}
 		i := slices.IndexFunc(out, func(have evidence.Reported) bool {
@@ -400,9 +400,9 @@ func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval)
 	return out[:min(mostMonitored, len(out))]
 }
 
-// in reports whether something happened in some times or within reach of them; of
+// happenedIn reports whether something happened in some times or within reach of them; of
 // what has no time, and where none is known, it may have.
-func in(times []monitoring.Interval, at int64) bool {
+func happenedIn(times []monitoring.Interval, at int64) bool {
 	return at == 0 || times == nil || slices.ContainsFunc(times, func(t monitoring.Interval) bool {
 		return at >= t.From-monitoring.MaxReach && at <= t.To+monitoring.MaxReach
 	})

@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/engine/blame"
 )
 
-// against lists what the engines say about a worker, and puts what the
+// listEvidence lists what the engines say about a worker, and puts what the
 // confidence rests on first.
-func (j *opJudge) against(w int, p float64) (out []evidence.Observation) {
+func (j *opJudge) listEvidence(w int, p float64) (out []evidence.Observation) {
 	if j.Passes != nil && j.Passes.Workers[w].Factor > 1.02 {
 		out = append(out, evidence.PassTimes{Factor: j.Passes.Workers[w].Factor, Peers: j.Replicas - 1, P: &p})
 	}

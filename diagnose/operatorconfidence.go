@@ -89,9 +89,9 @@ func (t *theory) once() bool {
 	return t.Steps.Incidents < fewestIncidents && 3*t.Steps.Count < t.Steps.Of && !t.Steps.Ongoing
 }
 
-// alike are the ranks of the workers that are slow together with a theory's,
+// slowTogether returns the ranks of the workers that are slow together with a theory's,
 // ascending; nil for one alone.
-func (j *opJudge) alike(t *theory) []int {
+func (j *opJudge) slowTogether(t *theory) []int {
 	if t.Cause != claim.Late || !t.masked(len(j.Steps)) || !j.reported(t) {
 		return nil
 	}

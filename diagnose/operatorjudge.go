@@ -145,8 +145,8 @@ func fixes(list []*theory) []fix {
 	return out
 }
 
-// without is a list but for one theory.
-func without(list []*theory, one *theory) []*theory {
+// removeTheory returns a list but for one theory.
+func removeTheory(list []*theory, one *theory) []*theory {
 	return slices.DeleteFunc(slices.Clone(list), func(t *theory) bool { return t == one })
 }
 
@@ -157,7 +157,7 @@ func without(list []*theory, one *theory) []*theory {
 func (j *opJudge) divide(list []*theory, step func(left []*theory) float64) {
 	now, clean, sum := step(list), step(nil), 0.0
 	for _, t := range list {
-		t.saved, t.after, t.joint = max(0, now-step(without(list, t))), max(0, step([]*theory{t})-clean), max(0, now-clean)
+		t.saved, t.after, t.joint = max(0, now-step(removeTheory(list, t))), max(0, step([]*theory{t})-clean), max(0, now-clean)
 		sum += t.after
 	}
 	for _, t := range list {

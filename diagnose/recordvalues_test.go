@@ -200,7 +200,7 @@ func TestToolsOfRuns(t *testing.T) {
 		for runs := 1; runs <= 2; runs++ {
 			s.runs = make([]*run, runs)
 			var got []string
-			for _, r := range s.beside(&run{name: name}) {
+			for _, r := range s.telemetryFor(&run{name: name}) {
 				got = append(got, r.Path)
 			}
 			if runs == 1 {

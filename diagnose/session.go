@@ -164,9 +164,9 @@ func (s *Session) add(r trace.Recording) error {
 	return input.Bad(input.ErrFormat, "a recording of type %T, which no engine knows", r)
 }
 
-// beside is what monitoring recorded, which is of no run, and what other tools conclude of a run: where there
+// telemetryFor returns what monitoring recorded, which is of no run, and what other tools conclude of a run: where there
 // are several, in its folder.
-func (s *Session) beside(r *run) []*health.Record {
+func (s *Session) telemetryFor(r *run) []*health.Record {
 	if len(s.runs) < 2 {
 		return s.telemetry
 	}
@@ -196,7 +196,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 			r.later.entries.AddWindow(w)
 		}
 	}
-	r.forget(r.steps.from())
+	r.forget(r.steps.firstKept())
 	of.giveBack(s.o.Beside)
 	return nil
 }
@@ -298,9 +298,9 @@ func (r *run) empty() bool {
 	return len(r.windows) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
 }
 
-// told reports whether what a reader notes of a window is a problem of its own:
+// isProblem reports whether what a reader notes of a window is a problem of its own:
 // what is compared here is said here, and what a recorder says is no problem.
-func told(k input.NoteKind) bool {
+func isProblem(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteDamaged, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
 		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered, input.NoteStagesSummed,
@@ -343,7 +343,7 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 		lose(p)
 	}
 	for _, n := range w.Notes {
-		if told(n.Kind) {
+		if isProblem(n.Kind) {
 			lose(answer.Problem{Problem: answer.ProblemKind(n.Kind.String()), Window: &m.Window, Text: n.Text})
 		}
 	}
@@ -408,7 +408,7 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 		if r.empty() {
 			continue
 		}
-		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.beside(r))) })
+		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetryFor(r))) })
 		if at := len(v.Runs) - 1; at >= 0 && (worst < 0 || worse(&v.Runs[at], &v.Runs[worst])) {
 			worst = at
 		}

@@ -91,13 +91,13 @@ func TestAgainstAWorker(t *testing.T) {
 	p := 1e-4
 	want := []evidence.Observation{evidence.PassTimes{Factor: 1.5, Peers: 3, P: &p}, evidence.Outliers{Whole: 2, Steps: 7, Alpha: 0.01}, evidence.CompletionTimes{S: 0.4, Q: 1e-3, Later: 5, Others: []int{12, 13}},
 		evidence.BlameWalks{End: 6, Symptoms: 9, Op: "z", Victims: []int{10, 13}}}
-	if diff := gocmp.Diff(want, j.against(1, p)); diff != "" {
+	if diff := gocmp.Diff(want, j.listEvidence(1, p)); diff != "" {
 		t.Error(diff)
 	}
-	if got := j.against(0, p); got != nil {
+	if got := j.listEvidence(0, p); got != nil {
 		t.Errorf("of a worker of which nothing is known: %+v", got)
 	}
-	if got := j.against(2, p); len(got) != 2 {
+	if got := j.listEvidence(2, p); len(got) != 2 {
 		t.Errorf("%+v, want completion times and walks", got)
 	}
 }

@@ -167,8 +167,8 @@ func (s *series) complete(in *steps) {
 	})
 }
 
-// from is the number of the first window of which steps are kept.
-func (s *steps) from() int {
+// firstKept returns the number of the first window of which steps are kept.
+func (s *steps) firstKept() int {
 	if s.recent == 0 {
 		return 0
 	}
@@ -223,7 +223,7 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 		d.Memory.Free()
 		in.memory.put(d.Memory)
 	}()
-	s.windows.beside(of)
+	s.windows.accountEach(of)
 	unit := of.unit()
 	var second parallel.Group // reads the division, as the first stage does
 	if in.beside == nil {

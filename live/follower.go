@@ -95,7 +95,7 @@ func (f *Follower) unsettled() bool {
 func (f *Follower) finish(each func(Change) error) error {
 	for _, key := range slices.Sorted(maps.Keys(f.units)) {
 		if u := f.units[key]; u.session != nil && u.session.tail.Open > 0 {
-			if err := each(u.contained(u.read, f.whole)); err != nil {
+			if err := each(u.contained(u.read, f.readWhole)); err != nil {
 				return err
 			}
 		}
@@ -184,8 +184,8 @@ func (f *Follower) due(now *follow.Unit) bool {
 	return u.due(now) || u.session != nil && u.session.tail.Open > 0 && u.still == quietLooks || u.unread && u.still > 0 && u.still&(u.still-1) == 0
 }
 
-// whole reads a unit from its beginning.
-func (f *Follower) whole(u *judgedUnit, now *follow.Unit) Change {
+// readWhole reads a unit from its beginning.
+func (f *Follower) readWhole(u *judgedUnit, now *follow.Unit) Change {
 	u.session, u.begins, u.read, u.seen = nil, nil, now, now
 	s := f.judging(now)
 	in, err := f.o.Read(now, func(item auto.Item, r trace.Recording) error {

@@ -52,13 +52,13 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	goesOn := u.read != nil && now.Grown(u.read) && !now.Same(u.read)
 	u.still, u.restless = 0, 0
 	if !goesOn && (u.read != nil || !now.Plain() || now.Size() < longUnit) {
-		return f.whole(u, now)
+		return f.readWhole(u, now)
 	}
 	if u.session == nil {
 		u.session = &session{of: f.judging(now), read: map[string]int64{}}
 	}
 	if f.appended(u.session, now) != nil {
-		return f.whole(u, now)
+		return f.readWhole(u, now)
 	}
 	var in Inputs
 	x := Change{Key: now.Key}

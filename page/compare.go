@@ -22,9 +22,9 @@ func distances() ks.Options {
 	return ks.Options{Matrix: true, Replicates: ks.NoTest, Against: ks.Everyone}
 }
 
-// apart is how far the completion times of every two workers are apart; nil of one.
+// pairDistances returns how far the completion times of every two workers are apart; nil of one.
 // place is the position of a rank on the page.
-func apart(v *operators.View, r *ks.Result, place map[int]int) *Apart {
+func pairDistances(v *operators.View, r *ks.Result, place map[int]int) *Apart {
 	n := v.Workers()
 	if n < 2 {
 		return nil

@@ -60,8 +60,8 @@ func (e *entered) see(c arrivals.Call) {
 	e.steps[c.Step] = row
 }
 
-// over is the largest own delay in any of some steps, by the rank's number here.
-func (e *entered) over(first int64, steps int) []float32 {
+// largestDelays returns the largest own delay in any of some steps, by the rank's number here.
+func (e *entered) largestDelays(first int64, steps int) []float32 {
 	var out []float32
 	for t := first; t < first+int64(steps); t++ {
 		out = joined(out, e.steps[t], func(x, y float32) float32 { return max(x, y) })
@@ -86,7 +86,7 @@ func (o *outline) enteredSteps(e *entered, out *Steps) {
 	known := 0
 	rows := make([][]float32, len(o.columns.all))
 	for i := range o.columns.all {
-		if rows[i] = e.over(o.columns.all[i].first, o.columns.all[i].steps); rows[i] != nil {
+		if rows[i] = e.largestDelays(o.columns.all[i].first, o.columns.all[i].steps); rows[i] != nil {
 			known++
 		}
 	}

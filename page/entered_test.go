@@ -24,7 +24,7 @@ func TestEntered(t *testing.T) {
 		}
 	}
 	e.see(arrivals.Call{Rank: 8, Step: -1, Delay: 1e9})
-	if got := fmt.Sprint(e.over(10, 1), e.over(10, 2), e.over(12, 4), e.over(99, 1)); got != "[0 7 0] [0 14 0] [0 28 0] []" {
+	if got := fmt.Sprint(e.largestDelays(10, 1), e.largestDelays(10, 2), e.largestDelays(12, 4), e.largestDelays(99, 1)); got != "[0 7 0] [0 14 0] [0 28 0] []" {
 		t.Errorf("own delays %s", got)
 	}
 	if c := e.columns(); len(c.all) != 4 || c.all[3].first != 13 || !isNaN(at32(c.all[3].late, 2)) {

@@ -38,7 +38,7 @@ func (b *Builder) operators(t *operator.Trace) error {
 		if err != nil {
 			return err
 		}
-		x.apart = apart(v, r, x.place)
+		x.apart = pairDistances(v, r, x.place)
 	}
 	b.traced = append(b.traced, x)
 	return nil

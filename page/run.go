@@ -92,7 +92,7 @@ func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 		return out, nil
 	}
 	out.Steps = o.steps()
-	out.Since = o.since(v, out.Stages)
+	out.Since = o.struckSince(v, out.Stages)
 	if o.enteredSteps(&e, out.Steps); out.Steps.Entered {
 		shaded := *o.run // a page may be asked for again
 		shaded.drawn = slices.Clone(o.drawn)
@@ -347,8 +347,8 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 // mostSince of the findings have a strip.
 const mostSince = 4
 
-// since returns when the findings struck whose steps are known, in their order.
-func (o *outline) since(v *diagnose.RunVerdict, stages []Stage) []Since {
+// struckSince returns when the findings struck whose steps are known, in their order.
+func (o *outline) struckSince(v *diagnose.RunVerdict, stages []Stage) []Since {
 	out := []Since{}
 	for i := range v.Findings {
 		f := &v.Findings[i]

@@ -61,7 +61,7 @@ func (b Bars) Draw(w Width) (*Figure, error) {
 
 // series are the bars of one series, those of the last group first: rows count from below.
 func (b Bars) series(k int) *plotter.BarChart {
-	bars := &plotter.BarChart{Width: barHeight, Color: fills[k], LineStyle: pen(black, 0.4), Horizontal: true, Offset: b.above(k) * barHeight}
+	bars := &plotter.BarChart{Width: barHeight, Color: fills[k], LineStyle: pen(black, 0.4), Horizontal: true, Offset: b.rise(k) * barHeight}
 	for i := range b.Groups {
 		v := b.Groups[len(b.Groups)-1-i].Values[k]
 		if !b.X.shows(v) {
@@ -72,14 +72,14 @@ func (b Bars) series(k int) *plotter.BarChart {
 	return bars
 }
 
-// above is by how many bars a series stands above the middle of its group.
-func (b Bars) above(k int) vg.Length { return vg.Length(len(b.Series)-1)/2 - vg.Length(k) }
+// rise returns by how many bars a series stands above the middle of its group.
+func (b Bars) rise(k int) vg.Length { return vg.Length(len(b.Series)-1)/2 - vg.Length(k) }
 
 func (b Bars) marks(c draw.Canvas, p *plot.Plot, k int) {
 	x, y := p.Transforms(&c)
 	for i, g := range b.Groups {
 		if g.Marks != nil && !math.IsNaN(g.Marks[k]) {
-			publishedLook.mark(c, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: y(float64(len(b.Groups)-1-i)) + b.above(k)*barHeight}, true)
+			publishedLook.mark(c, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: y(float64(len(b.Groups)-1-i)) + b.rise(k)*barHeight}, true)
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (panel Panel) series(p *plot.Plot, of Line, l look, aside vg.Length) onto {
 		line.XYs = append(line.XYs, at)
 		if pt.hasInterval() {
 			bars.XYs = append(bars.XYs, at)
-			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{at.Y - panel.within(p, pt.Low), panel.within(p, pt.High) - at.Y})
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{at.Y - panel.intervalEnd(p, pt.Low), panel.intervalEnd(p, pt.High) - at.Y})
 		}
 	}
 	return func(c draw.Canvas, p *plot.Plot) {
@@ -208,8 +208,8 @@ func (panel Panel) series(p *plot.Plot, of Line, l look, aside vg.Length) onto {
 	}
 }
 
-// within is the place of the end of an interval, on the axis.
-func (panel Panel) within(p *plot.Plot, v float64) float64 {
+// intervalEnd returns the place of the end of an interval, on the axis.
+func (panel Panel) intervalEnd(p *plot.Plot, v float64) float64 {
 	if !panel.Y.shows(v) {
 		return p.Y.Min // not positive
 	}

@@ -83,7 +83,7 @@ func (m Matrix) nameColumns(p *plot.Plot, w Width, top float64) {
 		p.X.Min, p.X.Max = m.X.From, m.X.To
 		p.Add(onto(m.down))
 	case m.Blocks != nil:
-		p.Add(onto(xs.between))
+		p.Add(onto(xs.drawBorders))
 	default:
 		p.X.Tick.Marker = plot.ConstantTicks(xs.labelsIn(m.wide(w), xs.widest()+4, func(i int) float64 { return float64(i) + 0.5 }))
 		p.Add(onto(xs.columnsOf), onto(func(c draw.Canvas, p *plot.Plot) { m.write(c, p, top) }))
@@ -123,8 +123,8 @@ func (m Matrix) nameBlocks(p *plot.Plot, w Width) (key []entry) {
 	return key
 }
 
-// between draws the borders between blocks of columns.
-func (ws workerAxis) between(c draw.Canvas, p *plot.Plot) {
+// drawBorders draws the borders between blocks of columns.
+func (ws workerAxis) drawBorders(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for i := 1; i < len(ws); i++ {
 		if ws[i].Group != ws[i-1].Group {

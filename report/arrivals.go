@@ -68,8 +68,8 @@ func (j Arrivals) document() document {
 // LateRanks are the ranks that are late by their own delay.
 func (j Arrivals) LateRanks() []int { return each(j.Late, func(l claim.Claim) int { return l.Rank() }) }
 
-// entered is a line as people write it, with what it calls.
-func entered(l arrivals.Line) string {
+// lineWithCall returns a line as people write it, with what it calls.
+func lineWithCall(l arrivals.Line) string {
 	if l.File == "" || l.Call == "" {
 		return l.String()
 	}
@@ -104,7 +104,7 @@ func (j Arrivals) table() *table.Table {
 		w := worst(p)
 		t.Row(p.Line.String(), p.Line.Call, bareOp(p.Op), p.Stage, p.Group, p.Points, p.Skew, w.Rank, float64(w.Last)/float64(max(1, w.Points)), w.Delay, w.Charge)
 	}
-	return capped(t, placesShown, "json and csv").Tidy()
+	return capRows(t, placesShown, "json and csv").Tidy()
 }
 
 // notes say what the result rests on.

@@ -53,7 +53,7 @@ func blameDocument(results []Blame) document {
 		d = append(d, heading("How this was read"), b.basis())
 	}
 	if slices.Sort(kinds); len(kinds) > 0 {
-		d = append(d, heading("What the kinds say"), explained(slices.Compact(kinds), walkMeaning))
+		d = append(d, heading("What the kinds say"), explainAll(slices.Compact(kinds), walkMeaning))
 	}
 	return d
 }
@@ -83,7 +83,7 @@ func (b Blame) table() *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t, culpritsShown, "json and csv").Tidy()
+	return capRows(t, culpritsShown, "json and csv").Tidy()
 }
 
 // walkTable is a walk from symptom to culprit, its middle left out where it is

@@ -78,7 +78,7 @@ func heaviestTable(sent []comm.Sent) *table.Table {
 	for _, x := range ordered {
 		t.Row(x.From, x.To, x.Route.String(), x.Calls, Size(int64(x.Bytes)))
 	}
-	return capped(t, mostRows, "json")
+	return capRows(t, mostRows, "json")
 }
 
 func matrixDocumentColumns() *table.Table {

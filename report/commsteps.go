@@ -74,7 +74,7 @@ func commStepTable(s *comm.Steps) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 func perStepColumns() *table.Table {

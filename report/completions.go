@@ -81,11 +81,11 @@ func (r Completions) table() *table.Table {
 	for _, w := range order {
 		t.Add(r.scoreRow(t, w)...)
 	}
-	return capped(t, workersShown, "json and csv").Tidy()
+	return capRows(t, workersShown, "json and csv").Tidy()
 }
 
-// compared is a figure of a score, nil of a worker that was compared with none.
-func compared(s ks.Score, figure float64) *float64 {
+// figureOf returns a figure of a score, nil of a worker that was compared with none.
+func figureOf(s ks.Score, figure float64) *float64 {
 	if s.Peers == 0 {
 		return nil
 	}
@@ -94,8 +94,8 @@ func compared(s ks.Score, figure float64) *float64 {
 
 func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	s := r.Scores[w]
-	at, mean := r.worker(w), compared(s, s.Mean)
-	row := t.Cells(at.Rank, at.DP, at.PP, mean, mean, compared(s, s.Median), s.Later, nil, nil, nil)
+	at, mean := r.worker(w), figureOf(s, s.Mean)
+	row := t.Cells(at.Rank, at.DP, at.PP, mean, mean, figureOf(s, s.Median), s.Later, nil, nil, nil)
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = table.TextCell("undecided")

@@ -32,7 +32,7 @@ func deviceBlocks(v *diagnose.RunVerdict) document {
 		}
 		t.Row(d.Rank, share(d.Compute, "compute"), share(d.Communication, "communication"), share(d.Memory, "memory"), share(d.Idle, "idle"), share(d.Exposed, "exposed_communication"), d.OfComm)
 	}
-	return document{heading("Device time"), capped(t, mostDevices, "the JSON").Tidy()}
+	return document{heading("Device time"), capRows(t, mostDevices, "the JSON").Tidy()}
 }
 
 func deviceColumns() *table.Table {

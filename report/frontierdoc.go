@@ -64,7 +64,7 @@ func methodBlocks(r *frontier.Result) document {
 	}
 	add("frontier", r.Routing)
 	for _, b := range r.Baselines {
-		add(spaced(b.Method), b.Candidates)
+		add(wordsOfName(b.Method), b.Candidates)
 	}
 	return document{heading("Beside simpler accounts"), t}
 }

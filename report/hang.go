@@ -25,7 +25,7 @@ func (j Arrivals) hanging() publish.HangJob { return publish.HangJobOf(j.Run, j.
 func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang
 	if len(j.Ranks) == 0 && (len(j.Stacks) > 0 || j.Asked != nil) {
-		return j.looked()
+		return j.lookedDocument()
 	}
 	if h == nil && len(j.Mismatches) == 0 && len(j.Ranks) == 0 && len(j.Recovered) > 0 {
 		return document{headline{text: sayRecovered(j), level: evidence.Insufficient}, prose(whyRecovered)}
@@ -41,7 +41,7 @@ func (j Arrivals) hangDocument() document {
 		d = hangHeads(h)
 		d = put(d, prose(sayWhyHang(&h.Groups[0])), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
 	}
-	d = put(d, stackTable(j.Stacks), j.answered())
+	d = put(d, stackTable(j.Stacks), j.askedDocument())
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}
@@ -112,7 +112,7 @@ func hangTable(h *arrivals.Hang) *table.Table {
 	t := hangColumns()
 	for i := range h.Groups {
 		b := &h.Groups[i]
-		row := t.Cells(b.Group, call(b.Op, b.Seq), rankItems(missingRanks(b), 0), rankItems(b.Waiting, 0), entered(b.Line), rankItems(b.Unknown, 0), nil)
+		row := t.Cells(b.Group, call(b.Op, b.Seq), rankItems(missingRanks(b), 0), rankItems(b.Waiting, 0), lineWithCall(b.Line), rankItems(b.Unknown, 0), nil)
 		if b.WaitsFor >= 0 {
 			row[6] = table.TextCell(h.Groups[b.WaitsFor].Group)
 		}
@@ -124,7 +124,7 @@ func hangTable(h *arrivals.Hang) *table.Table {
 func mismatchBlocks(m *arrivals.Mismatch) document {
 	t := mismatchColumns()
 	for _, s := range m.Sides {
-		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, entered(s.Line))
+		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, lineWithCall(s.Line))
 	}
 	return document{headline{text: sayMismatch(m), level: evidence.Strong}, t.Tidy()}
 }

@@ -42,7 +42,7 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 		if v.Recurring != nil {
 			all = append(all, prose(upper(evidenceWords(*v.Recurring))+"."))
 		}
-		out.All = under("All runs", all)
+		out.All = htmlUnder("All runs", all)
 	}
 	for i := range runs {
 		r := &runs[i]
@@ -64,10 +64,10 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 	return out
 }
 
-func fragment(d document) template.HTML { return under("Where the step goes", d) }
+func fragment(d document) template.HTML { return htmlUnder("Where the step goes", d) }
 
-// under is a document in HTML, under a title of the page.
-func under(title string, d document) template.HTML {
+// htmlUnder returns a document in HTML, under a title of the page.
+func htmlUnder(title string, d document) template.HTML {
 	var out bytes.Buffer
 	for i, b := range d {
 		switch b := b.(type) {
@@ -91,7 +91,7 @@ func under(title string, d document) template.HTML {
 		case terms:
 			table.HTMLTerms(&out, "terms", b)
 		case *table.Table:
-			b.HTML(&out, before(d, i, title))
+			b.HTML(&out, headingOf(d, i, title))
 		}
 	}
 	return template.HTML(out.String())
@@ -109,8 +109,8 @@ func headlineHTML(out *bytes.Buffer, h headline) {
 	out.WriteString("</p>")
 }
 
-// before is the heading under which block i of a document stands, or the title of the page.
-func before(d document, i int, title string) string {
+// headingOf returns the heading under which block i of a document stands, or the title of the page.
+func headingOf(d document, i int, title string) string {
 	for i--; i >= 0; i-- {
 		if h, ok := d[i].(heading); ok {
 			return string(h)

@@ -43,7 +43,7 @@ func nameTable(found []opnames.Difference, most int) *table.Table {
 		t.Row(d.Rank, opnames.Label(d.Name), d.Stage, factor, d.Peers, d.Own, d.Count, len(d.Steps), d.Excess())
 	}
 	if most > 0 {
-		capped(t, most, "json")
+		capRows(t, most, "json")
 	}
 	return t.Tidy()
 }

@@ -49,7 +49,7 @@ func (x outlierOf) series() zscore.Series {
 	return x.Outliers.Series[x.Outlier.Series]
 }
 func (x outlierOf) quantity() zscore.Quantity { return x.series().Quantity }
-func (x outlierOf) at() publish.Worker        { return x.Outliers.worker(x.Worker) }
+func (x outlierOf) workerAt() publish.Worker  { return x.Outliers.worker(x.Worker) }
 
 // step is the index of the step, nil for all.
 func (x outlierOf) step() *int64 {
@@ -77,7 +77,7 @@ func outliersDocument(results []Outliers) document {
 		if len(o.Result.Outliers) > 0 {
 			d = append(d, heading("Workers by excess"), o.excessTable(), heading("Outliers"), o.table())
 		}
-		d = append(d, heading("How the series were judged"), o.judged())
+		d = append(d, heading("How the series were judged"), o.judgedBullets())
 	}
 	return d
 }
@@ -103,7 +103,7 @@ func (o Outliers) excessTable() *table.Table {
 		t.Row(at.Rank, at.DP, at.PP, float64(s.Excess)/steps, s.Outliers, s.Sure,
 			operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())
 	}
-	return capped(t, excessShown, "json").Tidy()
+	return capRows(t, excessShown, "json").Tidy()
 }
 
 // table is the outliers, the first ones.
@@ -119,7 +119,7 @@ func (o Outliers) table() *table.Table {
 		if x.Sure {
 			sure = "yes"
 		}
-		at := x.at()
+		at := x.workerAt()
 		t.Row(at.Rank, at.DP, at.PP, operatorName(x.op().Name, x.op().Seq), x.stepText(), x.quantity(), x.Effect, x.Score, x.Threshold, x.P, sure)
 	}
 	if n < len(o.Result.Outliers) {
@@ -128,8 +128,8 @@ func (o Outliers) table() *table.Table {
 	return t.Tidy()
 }
 
-// judged counts the series by method, scale and doubt.
-func (o Outliers) judged() bullets {
+// judgedBullets counts the series by method, scale and doubt.
+func (o Outliers) judgedBullets() bullets {
 	other, logs := 0, 0
 	doubts := make(map[zscore.Doubt]int)
 	for _, r := range o.Result.Series {

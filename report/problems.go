@@ -17,7 +17,7 @@ func problemBlocks(problems []Problem) document {
 	d := refusedBlocks(problems)
 	for _, p := range problems {
 		if len(p.PassedOver) > 0 {
-			d = append(d, remark(stopped(p.sentence())+" sfstat inspect lists them."))
+			d = append(d, remark(addStop(p.sentence())+" sfstat inspect lists them."))
 		}
 	}
 	return d
@@ -49,7 +49,7 @@ func notRead(problems []Problem) string {
 			}
 		case refused == 0:
 			refused++
-			parts = append([]string{shortened(filepath.Base(p.Path)+strings.TrimPrefix(p.sentence(), p.Path), 90)}, parts...)
+			parts = append([]string{shorten(filepath.Base(p.Path)+strings.TrimPrefix(p.sentence(), p.Path), 90)}, parts...)
 		default:
 			refused++
 		}
@@ -77,8 +77,8 @@ func passedOver(kinds map[string]int) string {
 	return table.Counted(n, "file") + " passed over: " + strings.Join(each, ", ")
 }
 
-// shortened is the first words of a text that fit.
-func shortened(s string, most int) string {
+// shorten returns the first words of a text that fit.
+func shorten(s string, most int) string {
 	if glyph.Columns(s) <= most {
 		return s
 	}

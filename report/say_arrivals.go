@@ -86,7 +86,7 @@ func sayLateAt(c *claim.Claim, at *arrivals.Place) string {
 	if c.Size > in.Delay*5/4 {
 		text += fmt.Sprintf("; over all calls it adds %s of its own a step, to %s", length(c.Size), table.Counted(c.Steps.Count, "step"))
 	}
-	if line := entered(at.Line); line != "" {
+	if line := lineWithCall(at.Line); line != "" {
 		text += "; entered from " + line
 	}
 	if at.Stage != "" {

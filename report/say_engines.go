@@ -163,7 +163,7 @@ func sayFlagged(r *zscore.Result, series, certain int) string {
 	if certain > 0 {
 		remain = table.Grouped(int64(certain)) + " remain"
 	}
-	return text + fmt.Sprintf("; %s at the error rate of the whole analysis. If all workers were healthy, about %s would be flagged.", remain, table.Counted(rounded(*expected), "instance"))
+	return text + fmt.Sprintf("; %s at the error rate of the whole analysis. If all workers were healthy, about %s would be flagged.", remain, table.Counted(round(*expected), "instance"))
 }
 
 // sayFlagging says how series were judged: other is how many by another method than was asked for, logs in how many logarithms
@@ -279,7 +279,7 @@ func sayLatentTest(l *answer.Latent) string {
 		return fmt.Sprintf("Not tested: %s too few to tell how long noise stays correlated.", countIs(l.Steps, "step"))
 	case l.Refused == answer.TooFewBlocks:
 		return fmt.Sprintf("Not tested: noise stays correlated over %s, so that %s make %s, and 8 are needed.",
-			table.Counted(rounded(l.Tau), "step"), table.Counted(l.Steps, "step"), table.Counted(l.Blocks, "independent block"))
+			table.Counted(round(l.Tau), "step"), table.Counted(l.Steps, "step"), table.Counted(l.Blocks, "independent block"))
 	case l.Screened:
 		return "Nobody's own work comes near 1 % of a step beyond the peers', and nobody's varies much more."
 	}

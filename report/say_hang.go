@@ -98,7 +98,7 @@ func sayWaitedIn(h *arrivals.Hang, b *arrivals.Blocked) string {
 
 // sayWhyHang says what is known of who is missing from a call.
 func sayWhyHang(b *arrivals.Blocked) string {
-	from := entered(b.Line)
+	from := lineWithCall(b.Line)
 	if len(b.Missing) > 0 {
 		return sayAbsence(b, from)
 	}
@@ -150,7 +150,7 @@ func sayLastCall(a *arrivals.Absent, from string) string {
 	last := "has no call of that group in its dump"
 	if a.Op != "" {
 		last = fmt.Sprintf("last entered %s #%d there", bareOp(a.Op), a.Seq)
-		if line := entered(a.Line); line != "" {
+		if line := lineWithCall(a.Line); line != "" {
 			last += ", from " + line
 		}
 	} else if a.Seq > 0 {

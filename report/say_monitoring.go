@@ -75,7 +75,7 @@ func sayOthers(e *evidence.Monitored) string {
 
 func sayReported(e evidence.Reported) string {
 	if e.Event == "tool_report" {
-		return unstopped(e.Text)
+		return trimStop(e.Text)
 	}
 	at := "at the same time"
 	if e.At == 0 {
@@ -94,7 +94,7 @@ func sayReported(e evidence.Reported) string {
 		text += fmt.Sprintf(", %d times", e.N)
 	}
 	if e.Text != "" {
-		text += fmt.Sprintf(" (%s)", unstopped(e.Text))
+		text += fmt.Sprintf(" (%s)", trimStop(e.Text))
 	}
 	if e.Zoneless && e.At > 0 {
 		text += zoneUnnamed

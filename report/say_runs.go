@@ -86,7 +86,7 @@ func sayStatus(s answer.Status, f *diagnose.Finding, name string) string {
 	case s == answer.ImbalanceRun && f.Group != "":
 		return "imbalance: " + f.Group
 	}
-	return spaced(s)
+	return wordsOfName(s)
 }
 
 // extent is what was read of a run, and which part of it is shown.

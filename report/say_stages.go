@@ -209,7 +209,7 @@ func sayDistribution(e evidence.Distribution) string {
 func sayOneRank(e evidence.OneRank) string {
 	text := fmt.Sprintf("%s takes %s of a %s step", stageWord(e.Stage), length(e.Time), length(e.Step))
 	for _, c := range e.Changes {
-		text += "; " + lower(unstopped(sayChange(c)))
+		text += "; " + lower(trimStop(sayChange(c)))
 	}
 	return text
 }

@@ -26,8 +26,8 @@ func ratio(a, b int64) float64 { return float64(a) / float64(b) }
 // hundredths writes a number with two decimals.
 func hundredths(f float64) string { return table.Decimals(f, 2) }
 
-// rounded returns the nearest whole number of one that is not negative.
-func rounded(f float64) int { return int(f + 0.5) }
+// round returns the nearest whole number of one that is not negative.
+func round(f float64) int { return int(f + 0.5) }
 
 // countIs writes "1 step is" or "5 steps are".
 func countIs(n int, noun string) string { return table.Counted(n, noun) + " " + isAre(n) }
@@ -35,8 +35,8 @@ func countIs(n int, noun string) string { return table.Counted(n, noun) + " " + 
 // lower lets a sentence stand inside of another.
 func lower(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
-// unstopped returns a sentence without its full stop.
-func unstopped(s string) string { return strings.TrimRight(glyph.Visible(s), ".") }
+// trimStop returns a sentence without its full stop.
+func trimStop(s string) string { return strings.TrimRight(glyph.Visible(s), ".") }
 
 // stagesWord returns "data, forward or backward", or how many stages they are.
 func stagesWord(stages []string) string {
@@ -44,7 +44,7 @@ func stagesWord(stages []string) string {
 	if len(stages) > most {
 		return fmt.Sprintf("%d stages", len(stages))
 	}
-	return listed(each(stages, bareStage), "or")
+	return joinList(each(stages, bareStage), "or")
 }
 
 // blindTo returns what a recording does not show, and how large a delay may hide there.

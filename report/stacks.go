@@ -12,19 +12,19 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// looked is what stacks and reports of NCCL show where no calls are recorded.
-func (j Arrivals) looked() document {
+// lookedDocument returns what stacks and reports of NCCL show where no calls are recorded.
+func (j Arrivals) lookedDocument() document {
 	if j.Asked == nil {
 		return j.stacksAlone()
 	}
-	return put(j.answered(), stackTable(j.Stacks))
+	return put(j.askedDocument(), stackTable(j.Stacks))
 }
 
 // stands is for how long reports must say the same before a rank that is behind is more than one that is slow.
 const stands = int64(10 * time.Second)
 
-// answered is who is behind by NCCL's own counts.
-func (j Arrivals) answered() document {
+// askedDocument returns who is behind by NCCL's own counts.
+func (j Arrivals) askedDocument() document {
 	a, d := j.Asked, document{}
 	if a == nil {
 		return nil

@@ -87,13 +87,13 @@ func workerName(rank int, role string, stands []int) string {
 }
 
 // andList is "a", "a and b" or "a, b and c".
-func andList(names []string) string { return listed(names, "and") }
+func andList(names []string) string { return joinList(names, "and") }
 
 // orList returns the same with "or".
-func orList(names []string) string { return listed(names, "or") }
+func orList(names []string) string { return joinList(names, "or") }
 
-// listed is a list with a word before its last name.
-func listed(names []string, word string) string {
+// joinList returns a list with a word before its last name.
+func joinList(names []string, word string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}

@@ -103,7 +103,7 @@ func pathTable(m *comm.Machine) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 // linkTable is a row for each link of a machine.
@@ -112,7 +112,7 @@ func linkTable(m *comm.Machine) *table.Table {
 	for _, l := range m.Links {
 		t.Row(deviceText(m.Devices[l.From]), deviceText(m.Devices[l.To]), l.Class.String(), l.Bandwidth)
 	}
-	return capped(t, mostRows, "json")
+	return capRows(t, mostRows, "json")
 }
 
 // deviceText is a device and the rank that has it.

@@ -63,8 +63,8 @@ func ends(t *table.Table, most int) *table.Table {
 // mostRows is how many lines of a table of a large job text and Markdown show.
 const mostRows = 64
 
-// capped says how many rows a table shows of how many there are.
-func capped(t *table.Table, most int, where string) *table.Table {
+// capRows says how many rows a table shows of how many there are.
+func capRows(t *table.Table, most int, where string) *table.Table {
 	if n := len(t.Rows); n > most {
 		t.Rows = t.Rows[:most]
 		t.Caption = strings.TrimSpace(fmt.Sprintf("%s The first %d of %s are shown; all are in %s.", t.Caption, most, table.Grouped(int64(n)), where))

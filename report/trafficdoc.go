@@ -125,7 +125,7 @@ func commRankTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
@@ -148,7 +148,7 @@ func communicatorTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 // rankText is the ranks, or how many they are.
@@ -184,7 +184,7 @@ func clockTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return capped(t, mostRows, "json")
+	return capRows(t, mostRows, "json")
 }
 
 // mostWarnings is how many different warnings text and Markdown show.

@@ -51,7 +51,7 @@ func someLines(lines []int64) string {
 	if more := len(lines) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return listed(names, "or")
+	return joinList(names, "or")
 }
 
 // communicatorEvidence words what a communicator is taken to be for.

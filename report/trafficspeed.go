@@ -26,7 +26,7 @@ func speedTable(r *comm.Result) *table.Table {
 		row[8].Strong = c.Standing == comm.Slower
 		t.Add(row...)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 // limitMeans says what limits are of.
@@ -67,7 +67,7 @@ func messageTable(r *comm.Result) *table.Table {
 	for _, m := range publish.MessagesOf(r) {
 		t.Row(fmt.Sprintf("%d, %d", m.Low, m.High), m.Count, Size(m.Bytes), m.Waits[0], m.Waits[1], m.Moving)
 	}
-	return capped(t.Tidy(), mostRows, "json")
+	return capRows(t.Tidy(), mostRows, "json")
 }
 
 // subjectName is the communicator, or the two ranks.

@@ -87,7 +87,7 @@ func runTable(v *diagnose.Verdict) *table.Table {
 	t := runsColumns()
 	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
 	for _, r := range v.Runs {
-		row := t.Cells(r.Run, spaced(r.Status), nil, nil, nil)
+		row := t.Cells(r.Run, wordsOfName(r.Status), nil, nil, nil)
 		a := r.Answer()
 		if a.Healthy != nil && len(a.Healthy.Blind) > 0 && r.Status == answer.Unseen {
 			row[2] = table.TextCell(bareStage(a.Healthy.Blind[0].Stage))
@@ -150,7 +150,7 @@ func problemRemarks(list []answer.Problem, said string) (d document) {
 		return p.Problem == answer.StepsDropped || said != "" && p.Text == said
 	})
 	for _, p := range list[:min(most, len(list))] {
-		d = append(d, remark("Note: "+stopped(problemWords(p))))
+		d = append(d, remark("Note: "+addStop(problemWords(p))))
 	}
 	if more := len(list) - most; more > 0 {
 		d = append(d, remark(fmt.Sprintf("Note: %s more in the JSON.", table.Counted(more, "problem"))))
@@ -158,8 +158,8 @@ func problemRemarks(list []answer.Problem, said string) (d document) {
 	return d
 }
 
-// stopped ends a sentence that does not end by itself.
-func stopped(s string) string {
+// addStop ends a sentence that does not end by itself.
+func addStop(s string) string {
 	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "?") {
 		return s
 	}
@@ -321,7 +321,7 @@ func otherFindings(v *diagnose.RunVerdict) document {
 		s := &v.Findings[1+i]
 		t.Row(whoWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
 	}
-	return document{heading("Other findings"), capped(t, most, "json").Tidy()}
+	return document{heading("Other findings"), capRows(t, most, "json").Tidy()}
 }
 
 // cutBlocks set the two cuts side by side where they disagree: that is
@@ -358,7 +358,7 @@ func leadName(r *frontier.Result) string {
 
 // wordBlocks explain labels and reasons.
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
-	return put(section("Labels of the account alone, without arrivals and replay", explained(labels, labelMeaning)), section("Why the account alone says no more", explained(reasons, reasonMeaning)))
+	return put(section("Labels of the account alone, without arrivals and replay", explainAll(labels, labelMeaning)), section("Why the account alone says no more", explainAll(reasons, reasonMeaning)))
 }
 
 func runsColumns() *table.Table {

@@ -142,7 +142,7 @@ func (x WhatIf) causes() *table.Table {
 		bar.Strong = i == 0
 		t.Row(w.Rank, w.DP, w.Stage, w.Overall, bar)
 	}
-	return capped(t, causesShown, "json and csv").Tidy()
+	return capRows(t, causesShown, "json and csv").Tidy()
 }
 
 // fixesShown is how many suspects a table lists; what was asked for is listed

@@ -7,13 +7,13 @@ import (
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// explained returns values of a closed set, each with what it means to somebody who has not read the paper.
-func explained[T fmt.Stringer](values []T, meaning func(T) string) (out terms) {
+// explainAll returns values of a closed set, each with what it means to somebody who has not read the paper.
+func explainAll[T fmt.Stringer](values []T, meaning func(T) string) (out terms) {
 	for _, v := range values {
 		out = append(out, glyph.Term{Name: v.String(), Text: meaning(v)})
 	}
 	return out
 }
 
-// spaced is the name of a value of a closed set as words.
-func spaced(v fmt.Stringer) string { return strings.ReplaceAll(v.String(), "_", " ") }
+// wordsOfName returns the name of a value of a closed set as words.
+func wordsOfName(v fmt.Stringer) string { return strings.ReplaceAll(v.String(), "_", " ") }

@@ -54,10 +54,10 @@ func TestWords(t *testing.T) {
 	if n := len(allLabels()); n != 12 {
 		t.Errorf("%d labels, the paper has 12", n)
 	}
-	for _, x := range explained(allLabels(), labelMeaning) {
+	for _, x := range explainAll(allLabels(), labelMeaning) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
-	for _, x := range explained(allReasons(), reasonMeaning) {
+	for _, x := range explainAll(allReasons(), reasonMeaning) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
 	for _, c := range named(evidence.Insufficient) {
@@ -85,7 +85,7 @@ func TestDoubtWords(t *testing.T) {
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := explained([]labels.Label{99}, labelMeaning); len(got) != 1 || got[0].Text != "invalid(99)" {
+	if got := explainAll([]labels.Label{99}, labelMeaning); len(got) != 1 || got[0].Text != "invalid(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }

@@ -167,13 +167,13 @@ func (c *chrome) kernel(i, n int, o *operation, l *lanes) {
 			e.Name = o.Op
 		}
 	}
-	e.Thread = l.apart(track{streamTracks, x.Stream, fmt.Sprintf("operations, stream %d", x.Stream)}, start, end)
+	e.Thread = l.freeLine(track{streamTracks, x.Stream, fmt.Sprintf("operations, stream %d", x.Stream)}, start, end)
 	c.span(e, start, end)
 	if o == nil || o.Kind == nil {
 		return
 	}
 	e.Name, e.Category, e.Args = *o.Kind+" "+e.Name, *o.Kind, kindArgs{o.Communicator, o.Bytes}
-	e.Thread = l.apart(track{group: kindTracks, name: *o.Kind}, start, end)
+	e.Thread = l.freeLine(track{group: kindTracks, name: *o.Kind}, start, end)
 	c.span(e, start, end)
 }
 

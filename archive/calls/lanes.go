@@ -39,8 +39,8 @@ type lanes struct {
 	next int
 }
 
-// apart is a line of the track on which nothing else runs.
-func (l *lanes) apart(t track, start, end int64) int {
+// freeLine returns a line of the track on which nothing else runs.
+func (l *lanes) freeLine(t track, start, end int64) int {
 	return l.place(t, start, end, func(x *lane) bool { return len(x.open) == 0 })
 }
 

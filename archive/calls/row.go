@@ -87,8 +87,8 @@ func rowsOf(r *comm.Result) iter.Seq[*Row] {
 
 func rowOf(r *comm.Result, steps *comm.Steps, x *comm.CallDetail) *Row {
 	k, c := &r.Ranks[x.Rank], &r.Calls[x.Call]
-	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: known(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: known(c.Launch),
-		Count: known(c.Count), Datatype: c.Datatype.String(), Bytes: known(c.Bytes), Root: known(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
+	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: knownOrNil(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: knownOrNil(c.Launch),
+		Count: knownOrNil(c.Count), Datatype: c.Datatype.String(), Bytes: knownOrNil(c.Bytes), Root: knownOrNil(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
 		LogStream: nonzero(c.Stream), Thread: nonzero(c.Thread), File: r.Recorded.Sources[c.Source].Name, Line: c.Line}
 	if x.Place.Era == comm.InStep {
 		row.Step, row.StepName = some(int64(x.Place.Step)), some(steps.Names[x.Place.Step])
@@ -101,7 +101,7 @@ func rowOf(r *comm.Result, steps *comm.Steps, x *comm.CallDetail) *Row {
 	}
 	if x.Communicator != comms.None {
 		g := &r.Communicators[x.Communicator]
-		row.Communicator, row.Kind, row.NRanks, row.CommRank = some(g.ID), some(g.Kind.String()), some(int64(g.NRanks)), known(int64(r.Groups[c.Group].Rank))
+		row.Communicator, row.Kind, row.NRanks, row.CommRank = some(g.ID), some(g.Kind.String()), some(int64(g.NRanks)), knownOrNil(int64(r.Groups[c.Group].Rank))
 	}
 	row.tune(c, x)
 	if x.Reason != align.Launches {
@@ -109,7 +109,7 @@ func rowOf(r *comm.Result, steps *comm.Steps, x *comm.CallDetail) *Row {
 	}
 	if x.Kernel != comms.None {
 		row.ran(r, x)
-		row.moved(x)
+		row.addSpeed(x)
 	}
 	return row
 }
@@ -142,12 +142,12 @@ func (row *Row) ran(r *comm.Result, x *comm.CallDetail) {
 	}
 	if f := n.Config; f != nil {
 		row.Kernel = some(f.Name)
-		row.Registers, row.Static, row.Dynamic, row.Local = known(f.Registers), known(f.StaticShared), known(f.DynamicShared), known(f.Local)
+		row.Registers, row.Static, row.Dynamic, row.Local = knownOrNil(f.Registers), knownOrNil(f.StaticShared), knownOrNil(f.DynamicShared), knownOrNil(f.Local)
 	}
 }
 
-// moved adds how fast data moved.
-func (row *Row) moved(x *comm.CallDetail) {
+// addSpeed adds how fast data moved.
+func (row *Row) addSpeed(x *comm.CallDetail) {
 	if x.Parts > 0 {
 		row.Wait = some(max(x.Begin-x.Moved.Start, 0))
 	}
@@ -167,8 +167,8 @@ func (row *Row) moved(x *comm.CallDetail) {
 
 func some[T any](v T) *T { return &v }
 
-// known is nil for −1.
-func known(n int64) *int64 {
+// knownOrNil returns nil for −1.
+func knownOrNil(n int64) *int64 {
 	if n < 0 {
 		return nil
 	}

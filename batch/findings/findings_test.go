@@ -217,7 +217,7 @@ func TestAbsent(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var f diagnose.Finding
 		f.Gain, f.RunGain = x, 0.5
-		row := Row{}.with(&f, 0)
+		row := Row{}.finding(&f, 0)
 		if _, err := json.Marshal(row); err != nil || row.Gain != nil || row.RunGain == nil || *row.RunGain != 0.5 {
 			t.Errorf("%v: %v, %v, %v", x, row.Gain, row.RunGain, err)
 		}

@@ -84,7 +84,7 @@ func (s *Summary) Latent() (out []Latent, tested int) {
 		if row == nil || row.Latent == nil {
 			continue
 		}
-		out = append(out, Latent{Run: r, Rank: *row.LatentRank, Host: of(row.LatentHost), Stage: of(row.LatentStage), Level: *row.Latent, P: r.latent.chance()})
+		out = append(out, Latent{Run: r, Rank: *row.LatentRank, Host: textOrEmpty(row.LatentHost), Stage: textOrEmpty(row.LatentStage), Level: *row.Latent, P: r.latent.chance()})
 	}
 	slices.SortStableFunc(out, func(a, b Latent) int { return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Level, a.Level)) })
 	least := 1.0

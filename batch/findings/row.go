@@ -115,7 +115,7 @@ func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
 	row.windows(v.Windows, starts)
 	var out []Row
 	for k := range v.Findings {
-		out = append(out, row.with(&v.Findings[k], k))
+		out = append(out, row.finding(&v.Findings[k], k))
 	}
 	if len(out) == 0 {
 		out = append(out, row)
@@ -128,7 +128,7 @@ func WindowsOf(at Where, v *diagnose.RunVerdict, starts []int64) []Window {
 	var out []Window
 	for i := range v.Windows {
 		m := v.Windows[i].Main
-		w := Window{Folder: at.Folder, File: at.File, Run: v.Run, Window: m.Window, FirstStep: m.FirstStep, Steps: int64(m.Steps), Start: known(starts, i),
+		w := Window{Folder: at.Folder, File: at.File, Run: v.Run, Window: m.Window, FirstStep: m.FirstStep, Steps: int64(m.Steps), Start: startAt(starts, i),
 			Ranks: int64(len(m.Ranks)), Hosts: hostsOf(m), Cut: m.Cut.String(), Sync: m.SyncPoint.Name}
 		var all sums
 		all.add(m)
@@ -146,7 +146,7 @@ func WindowsOf(at Where, v *diagnose.RunVerdict, starts []int64) []Window {
 	return out
 }
 
-func known(starts []int64, i int) *int64 {
+func startAt(starts []int64, i int) *int64 {
 	if i >= len(starts) || starts[i] == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (r *Row) windows(list []diagnose.Window, starts []int64) {
 			r.Sync = m.SyncPoint.Name
 		}
 		if r.Start == nil {
-			r.Start = known(starts, i)
+			r.Start = startAt(starts, i)
 		}
 		r.Ranks, r.Hosts = max(r.Ranks, int64(len(m.Ranks))), max(r.Hosts, hostsOf(m))
 		all.add(m)
@@ -266,8 +266,8 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// with is the row of a finding of the run.
-func (r Row) with(f *diagnose.Finding, place int) Row {
+// finding returns the row of a finding of the run.
+func (r Row) finding(f *diagnose.Finding, place int) Row {
 	text := func(s string) *string {
 		if s == "" {
 			return nil

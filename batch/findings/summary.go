@@ -138,7 +138,7 @@ func weight(row *Row) float64 {
 	return w
 }
 
-func of(s *string) string {
+func textOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -183,7 +183,7 @@ type Count struct {
 
 // Stages counts the runs with a finding to act on by its stage.
 func (s *Summary) Stages() []Count {
-	return counts(s.flagged(), func(r *Run) string { return of(r.Worst.Stage) })
+	return counts(s.flagged(), func(r *Run) string { return textOrEmpty(r.Worst.Stage) })
 }
 
 func (s *Summary) flagged() []*Run {
@@ -224,7 +224,7 @@ func (s *Summary) Weeks() []*Week {
 		w.Runs++
 		if r.Flagged() {
 			w.Flagged++
-			w.Stages[of(r.Worst.Stage)]++
+			w.Stages[textOrEmpty(r.Worst.Stage)]++
 		}
 	}
 	slices.SortFunc(out, func(a, b *Week) int { return a.Start.Compare(b.Start.Time) })
@@ -250,7 +250,7 @@ func (s *Summary) recurring(place func(*Run) (localRank, among int64)) []diagnos
 	var runs []diagnose.Delayer
 	for _, r := range s.flagged() {
 		localRank, among := place(r)
-		runs = append(runs, diagnose.Delayer{Host: of(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.Lost()})
+		runs = append(runs, diagnose.Delayer{Host: textOrEmpty(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.Lost()})
 	}
 	return diagnose.Recurrences(runs)
 }

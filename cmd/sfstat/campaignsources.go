@@ -45,16 +45,16 @@ func (p *program) campaignSources(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	comparison.Doubts = append(comparison.Doubts, alike(names)...)
+	comparison.Doubts = append(comparison.Doubts, findTwins(names)...)
 	if err := p.publish(c, nil, func(to report.Output) error { return to.Sources(comparison) }); err != nil {
 		return err
 	}
 	return failOn(c, differing(comparison))
 }
 
-// alike says which sources are the same file or folder, under whatever names:
+// findTwins says which sources are the same file or folder, under whatever names:
 // that they agree means nothing.
-func alike(names []string) []string {
+func findTwins(names []string) []string {
 	var out []string
 	for i, a := range names {
 		for _, b := range names[i+1:] {

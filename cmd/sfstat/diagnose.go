@@ -75,11 +75,11 @@ func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) 
 	if len(failed) > 0 && (len(j.Verdict.Runs) == 0 || c.Bool("strict")) {
 		return nil, failed[0]
 	}
-	return j, p.left(c, j, failed)
+	return j, p.noteFailed(c, j, failed)
 }
 
-// left notes of a judgement which runs, or their charts, are left out because of a bug.
-func (p *program) left(c *cli.Context, j *live.Judgement, failed []*bug.Error) error {
+// noteFailed notes of a judgement which runs, or their charts, are left out because of a bug.
+func (p *program) noteFailed(c *cli.Context, j *live.Judgement, failed []*bug.Error) error {
 	if len(failed) == 0 {
 		return nil
 	}

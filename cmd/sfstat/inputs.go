@@ -200,7 +200,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		p.sayRefused(c, in.Problems)
 		return in, nil
 	}
-	if err := choose.found(n + len(bad)); err != nil {
+	if err := choose.requireChosen(n + len(bad)); err != nil {
 		return live.Inputs{}, err
 	}
 	err = p.tell(c, in, n)
@@ -215,7 +215,7 @@ func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item)
 		if err != nil {
 			return n, bad, badInput(err)
 		}
-		item, ok := choose.of(item)
+		item, ok := choose.choose(item)
 		if !ok {
 			continue
 		}

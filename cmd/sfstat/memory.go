@@ -16,15 +16,15 @@ const mostIdle = 64 << 20
 // giveBack gives the system what is not in use. An idle program would keep for
 // long what a large input took.
 func (m *memory) giveBack() {
-	if held() < m.held+mostIdle {
+	if memoryInUse() < m.held+mostIdle {
 		return
 	}
 	debug.FreeOSMemory()
-	m.held = held()
+	m.held = memoryInUse()
 }
 
-// held returns the bytes that the program has of the system.
-func held() uint64 {
+// memoryInUse returns the bytes that the program has of the system.
+func memoryInUse() uint64 {
 	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(of)
 	return of[0].Value.Uint64() - of[1].Value.Uint64()

@@ -30,7 +30,7 @@ func (p *program) report(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := p.left(c, j, drawn.Failed); err != nil {
+	if err := p.noteFailed(c, j, drawn.Failed); err != nil {
 		return err
 	}
 	if err := p.emit(c, func(w io.Writer) error { return document(j, drawn).Write(w) }); err != nil {

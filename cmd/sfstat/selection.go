@@ -95,8 +95,8 @@ func bounds(text string) (first, last int64, err error) {
 	return first, last, nil
 }
 
-// of is what of an item is selected; ok is false where that is nothing.
-func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
+// choose returns what of an item is selected; ok is false where that is nothing.
+func (s *chooser) choose(item auto.Item) (_ auto.Item, ok bool) {
 	if item.Telemetry != nil { // of no run
 		return item, true
 	}
@@ -170,9 +170,9 @@ func (s *chooser) hold(item auto.Item) {
 	}
 }
 
-// found is the error where a run that was asked for is not there, or nothing of
+// requireChosen returns the error where a run that was asked for is not there, or nothing of
 // what was read is selected.
-func (s *chooser) found(selected int) error {
+func (s *chooser) requireChosen(selected int) error {
 	for _, name := range s.Runs {
 		if !s.runs[name] && len(s.runs) > 0 {
 			return noRun(name, slices.Sorted(maps.Keys(s.runs)))

@@ -47,7 +47,7 @@ func (p *program) serve(c *cli.Context) error {
 	o.Light, o.See = true, s.seen.See
 	s.o, s.files = o, live.New(o)
 	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
-	return s.until(listener, s.work)
+	return s.serveWhile(listener, s.work)
 }
 
 // serving is a command that answers requests.
@@ -66,8 +66,8 @@ type serving struct {
 	memory  memory
 }
 
-// until answers requests as long as work goes on.
-func (s *serving) until(listener net.Listener, work func(context.Context) error) error {
+// serveWhile answers requests as long as work goes on.
+func (s *serving) serveWhile(listener net.Listener, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(s.c.Context)
 	defer cancel()
 	web := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
@@ -257,7 +257,7 @@ func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.p.left(s.c, j, drawn.Failed); err != nil {
+	if err := s.p.noteFailed(s.c, j, drawn.Failed); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

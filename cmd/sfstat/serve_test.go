@@ -113,16 +113,16 @@ func TestServeWaits(t *testing.T) {
 func TestGiveBack(t *testing.T) {
 	var m memory
 	m.giveBack()
-	before := held()
+	before := memoryInUse()
 	large := make([]byte, 4*mostIdle)
 	for i := range large {
 		large[i] = 1
 	}
-	during := held()
+	during := memoryInUse()
 	runtime.KeepAlive(large)
 	large = nil
 	m.giveBack()
-	if after := held(); during < before+3*mostIdle || after > before+mostIdle {
+	if after := memoryInUse(); during < before+3*mostIdle || after > before+mostIdle {
 		t.Errorf("%d bytes before, %d in use, %d after", before, during, after)
 	}
 }

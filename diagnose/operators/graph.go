@@ -131,7 +131,7 @@ func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 				q := queue{w, v.Trace.Lane[row]}
 				queued[q] = append(queued[q], op)
 			} else {
-				op.Collective = collective[n].of(replicas, d)
+				op.Collective = collective[n].groupNumber(replicas, d)
 				for _, before := range nodes[n].After {
 					g.Edges = append(g.Edges, blame.Edge{From: int64(int(before)*replicas + d), To: op.ID, Kind: blame.Lane})
 				}
@@ -236,8 +236,8 @@ type membership struct {
 	acrossReplicas bool
 }
 
-// of is the number of the group in a graph, on one replica.
-func (m membership) of(replicas, replica int) int64 {
+// groupNumber returns the number of the group in a graph, on one replica.
+func (m membership) groupNumber(replicas, replica int) int64 {
 	switch {
 	case m.number == 0:
 		return 0

@@ -96,14 +96,14 @@ func Everyone(series []zscore.Series, ops []Operator) ([]zscore.Series, []Operat
 		if s.Op = at; first {
 			all = append(all, s)
 		} else {
-			all[k] = beside(all[k], s)
+			all[k] = concat(all[k], s)
 		}
 	}
 	return all, of
 }
 
-// beside is two series of the same steps as one.
-func beside(a, b zscore.Series) zscore.Series {
+// concat joins two series over the same steps.
+func concat(a, b zscore.Series) zscore.Series {
 	n, m := len(a.Workers), len(b.Workers)
 	x := make([]int64, 0, len(a.X)+len(b.X))
 	for t := range len(a.X) / n {

@@ -79,8 +79,8 @@ func cutOf(w *trace.Window, m frontier.SyncPoint) (program []stageCut, fewer int
 	return program, fewer
 }
 
-// none is −1 for every operator.
-func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+// noneOf returns −1 for each of n operators.
+func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
 func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operator.Trace, error) {
 	program, fewer := cutOf(w, m)
@@ -106,7 +106,7 @@ func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operato
 		}
 	}
 	n := len(t.Start)
-	t.Lane, t.Chunk, t.GlobalChunk, t.Microbatch = make([]int32, n), none(n), none(n), none(n)
+	t.Lane, t.Chunk, t.GlobalChunk, t.Microbatch = make([]int32, n), noneOf(n), noneOf(n), noneOf(n)
 	return t, t.Arrange(nil)
 }
 

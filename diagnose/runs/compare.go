@@ -170,7 +170,7 @@ func Compare(base, now []*Run, o Options) (*Comparison, error) {
 		c.Rows[i].Difference = d
 	}
 	c.Standing = c.standing()
-	c.Found = c.found()
+	c.Found = c.collectFindings()
 	c.doubt()
 	return c, nil
 }
@@ -326,8 +326,8 @@ func (c *Comparison) standing() Standing {
 	return NotShown
 }
 
-// found puts the findings of all runs together.
-func (c *Comparison) found() []Found {
+// collectFindings puts the findings of all runs together.
+func (c *Comparison) collectFindings() []Found {
 	type key struct {
 		kind  diagnose.Kind
 		stage string

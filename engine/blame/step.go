@@ -26,8 +26,8 @@ type pred struct {
 	kind EdgeKind
 }
 
-// before is what op i waits for.
-func (s *step) before(i int32) []pred { return s.preds[s.first[i]:s.first[i+1]] }
+// predecessors returns what op i waits for.
+func (s *step) predecessors(i int32) []pred { return s.preds[s.first[i]:s.first[i+1]] }
 
 func newStep(g Graph) (*step, error) {
 	s := &step{ops: slices.Clone(g.Ops), index: make(map[int64]int32, len(g.Ops)),
@@ -108,7 +108,7 @@ func (s *step) knot(i int32) int32 {
 func (s *step) acyclic() error {
 	waits, after := make([]int, len(s.ops)), make([][]int32, len(s.ops)) // by knot
 	for i := range int32(len(s.ops)) {
-		for _, p := range s.before(i) {
+		for _, p := range s.predecessors(i) {
 			if p.op >= 0 {
 				k, before := s.knot(i), s.knot(p.op)
 				waits[k]++

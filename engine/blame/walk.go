@@ -111,10 +111,10 @@ func (w *walk) long(op *Op) bool {
 // bad reports whether the walk goes on to an operator.
 func (w *walk) bad(op *Op) bool { return w.long(op) || op.Lateness == High }
 
-// held reports whether operator i, as a gate, is where the walk goes on: it is
+// goesOn reports whether operator i, as a gate, is where the walk goes on: it is
 // late or long, or a member of a collective that ended late because it waited
 // for one that is.
-func (w *walk) held(i int32) bool {
+func (w *walk) goesOn(i int32) bool {
 	if w.bad(&w.ops[i]) {
 		return true
 	}
@@ -144,7 +144,7 @@ func (w *walk) awaited(i int32) {
 
 // late applies rule 2 to an operator that started late.
 func (w *walk) late(i int32) {
-	op, preds := &w.ops[i], w.before(i)
+	op, preds := &w.ops[i], w.predecessors(i)
 	if len(preds) == 0 {
 		w.add(i, Culprit{Kind: Source, Op: op.ID})
 		return
@@ -162,17 +162,17 @@ func (w *walk) late(i int32) {
 		return p.op >= 0 && (w.o.Semantics == Literal || last-w.ops[p.op].End <= w.o.Tie)
 	}
 	for _, p := range preds {
-		badGate = badGate || gates(p) && w.held(p.op)
+		badGate = badGate || gates(p) && w.goesOn(p.op)
 	}
 	for _, p := range preds {
 		if !gates(p) {
 			continue
 		}
 		switch q := &w.ops[p.op]; {
-		case w.o.Semantics == Binding && badGate && !w.held(p.op):
+		case w.o.Semantics == Binding && badGate && !w.goesOn(p.op):
 		case q.End > op.Start+w.o.Tie:
 			w.add(i, Culprit{Kind: Inconsistent, Op: op.ID, Pred: q.ID, Edge: p.kind})
-		case w.held(p.op):
+		case w.goesOn(p.op):
 			w.push(p.op, i)
 		case !lost:
 			// Were a predecessor lost, it might be the reason.

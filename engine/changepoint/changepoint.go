@@ -195,13 +195,13 @@ func (s *search) settle() {
 		s.found = nil
 		for range passes {
 			for i := range s.places {
-				from, to := s.around(i)
+				from, to := s.neighbours(i)
 				s.places[i] = from + place(s.values[from:to], s.places[i]-from)
 			}
 		}
 		worst := -1
 		for i, at := range s.places {
-			from, to := s.around(i)
+			from, to := s.neighbours(i)
 			p := s.chance(from, to, oneChange)
 			s.found = append(s.found, Change{At: at, P: min(1, p)})
 			if p > s.o.Level && (worst < 0 || p > s.found[worst].P) {
@@ -337,7 +337,7 @@ func (s *search) chance(from, to int, what statistic) float64 {
 	centred := slices.Clone(values)
 	center(centred)
 	cuts := what.cuts(centred)
-	d = newRegression(about(values, cuts), nil)
+	d = newRegression(residuals(values, cuts), nil)
 	d.phi = correlation(values, cuts)
 	return min(p, s.exceeding(explained(values, what), tests/bySizes, func() float64 { return explained(d.draw(rng), what) }))
 }
@@ -378,8 +378,8 @@ func explained(values []float64, what statistic) float64 {
 	return what.of(centred) * float64(len(values)) / squares
 }
 
-// about returns values about the mean of each of the levels that cuts divide.
-func about(values []float64, cuts []int) []float64 {
+// residuals returns values about the mean of each of the levels that cuts divide.
+func residuals(values []float64, cuts []int) []float64 {
 	out := slices.Clone(values)
 	from := 0
 	for _, to := range append(slices.Clone(cuts), len(out)) {
@@ -389,8 +389,8 @@ func about(values []float64, cuts []int) []float64 {
 	return out
 }
 
-// around is from the change before a change to the one after it.
-func (s *search) around(i int) (from, to int) {
+// neighbours returns the changes before and after a change.
+func (s *search) neighbours(i int) (from, to int) {
 	to = len(s.values)
 	if i > 0 {
 		from = s.places[i-1]
@@ -405,7 +405,7 @@ func (s *search) around(i int) (from, to int) {
 // neighbours.
 func (s *search) bound(i int) {
 	c := &s.found[i]
-	from, to := s.around(i)
+	from, to := s.neighbours(i)
 	before, after := s.values[from:c.At], s.values[c.At:to]
 	c.Before, c.After = robust.Median(slices.Clone(before)), robust.Median(slices.Clone(after))
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(c.At)<<32|uint64(to-from)))

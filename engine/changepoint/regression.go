@@ -50,9 +50,9 @@ func (d *regression) draw(rng *rand.Rand) []float64 {
 
 // correlation returns φ of a series, from 0 to mostCorrelated.
 func correlation(values []float64, cuts []int) float64 {
-	left := about(values, cuts)
+	left := residuals(values, cuts)
 	clip(left)
-	left = about(left, cuts)
+	left = residuals(left, cuts)
 	n, squares, products := float64(len(left)), 0.0, 0.0
 	for t, v := range left {
 		squares += v * v

@@ -191,14 +191,14 @@ func (r *Result) chargeOwnDelay() {
 		c := &r.Collectives[i]
 		gaps := make([]int64, len(c.Parts)) // −1: nothing before
 		for k, p := range c.Parts {
-			gaps[k] = since(ends[p.Rank], r.Kernels(p.Rank)[p.Kernel].Start)
+			gaps[k] = timeSince(ends[p.Rank], r.Kernels(p.Rank)[p.Kernel].Start)
 		}
 		c.charge(gaps)
 	}
 }
 
-// since is how long before a time the last of ends was, −1 where none was.
-func since(ends []int64, at int64) int64 {
+// timeSince returns how long before a time the last of ends was, −1 where none was.
+func timeSince(ends []int64, at int64) int64 {
 	n, _ := slices.BinarySearch(ends, at+1)
 	if n == 0 {
 		return -1

@@ -147,7 +147,7 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.notes(unnamed)
 	r.peerWaits()
 	for _, e := range o.expected() {
-		if err := r.against(e); err != nil {
+		if err := r.holdAgainst(e); err != nil {
 			return nil, err
 		}
 	}

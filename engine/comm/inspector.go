@@ -47,7 +47,7 @@ func (r *Result) placeKernels() {
 		r.note(Note{Kind: NoteDumpsDropped, N: lost})
 	}
 	records, numbers := 0, int64(0)
-	for _, n := range r.numbered() {
+	for _, n := range r.seriesNumbers() {
 		records, numbers = records+n.records, numbers+n.last-n.first+1
 	}
 	if r.Sampled = numbers > int64(records) || lost > 0; numbers > int64(records) {
@@ -103,8 +103,8 @@ type numbers struct {
 	first, last int64
 }
 
-// numbered is the numbers of every series of the dumps.
-func (r *Result) numbered() map[series]numbers {
+// seriesNumbers returns the numbers of every series of the dumps.
+func (r *Result) seriesNumbers() map[series]numbers {
 	all := map[series]numbers{}
 	for i := range r.Recorded.Calls {
 		c := &r.Recorded.Calls[i]

@@ -45,7 +45,7 @@ func (r *Result) witness(process int) witness {
 
 // pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
 func (r *Result) pair(of *profiled) []Rank {
-	p := pairs{r: r, logs: r.logged(of)}
+	p := pairs{r: r, logs: r.loggedProcesses(of)}
 	for i := range r.Recorded.Processes {
 		if r.profiled[i] {
 			p.traces = append(p.traces, r.witness(i))
@@ -61,9 +61,9 @@ func (r *Result) pair(of *profiled) []Rank {
 	return p.ranks()
 }
 
-// logged lists the processes that logged calls or communicators. Lines whose process is not
+// loggedProcesses lists the processes that logged calls or communicators. Lines whose process is not
 // known are no process beside others that are.
-func (r *Result) logged(of *profiled) (list []witness) {
+func (r *Result) loggedProcesses(of *profiled) (list []witness) {
 	rank, largest, has := map[int]int{}, map[int]int{}, map[int]bool{}
 	for i := range r.Groups {
 		g := &r.Groups[i]

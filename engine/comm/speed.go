@@ -84,7 +84,7 @@ func (r *Result) speed(m *members, theory Theory) {
 		of, _ := families.Of(family{c.Kind, c.NRanks, c.Stride()})
 		s := Subject{Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: of}
 		if m.list[g].Missing == 0 { // else a link that nothing says of may be narrower
-			s.Limit = l.between(g, nil)
+			s.Limit = l.narrowest(g, nil)
 		}
 		subjects = append(subjects, s)
 	}
@@ -109,7 +109,7 @@ func (r *Result) edges(first int, l *limits) (list []Subject) {
 			continue
 		}
 		s := Subject{Communicator: t.Communicator, Edge: true, From: key[0], To: key[1], Ranks: 2, Hosts: 1, Family: int(r.Communicators[t.Communicator].Kind),
-			Limit: l.between(t.Communicator, key[:])}
+			Limit: l.narrowest(t.Communicator, key[:])}
 		if r.Ranks[key[0]].Host != r.Ranks[key[1]].Host {
 			s.Hosts = 2
 		}
@@ -146,8 +146,8 @@ func (r *Result) limits(m *members) *limits {
 	return l
 }
 
-// between is the narrowest link between some members of a communicator, indices of Ranks; nil: all.
-func (l *limits) between(g int, ranks []int) Limit {
+// narrowest returns the narrowest link between some members of a communicator, indices of Ranks; nil: all.
+func (l *limits) narrowest(g int, ranks []int) Limit {
 	c := &l.m.list[g]
 	if c.Method == Alone || c.Ranks < 2 {
 		return Limit{}

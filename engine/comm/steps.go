@@ -108,7 +108,7 @@ func whenMade(r *Result) map[int]int64 {
 
 // byMarks places the calls of a rank by its marked steps, and returns how many there are.
 func (s *Steps) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
-	marks = apart(marks)
+	marks = dropOverlaps(marks)
 	first, end := seen(calls, at)
 	last := outside
 	for i, c := range calls {
@@ -159,8 +159,8 @@ func placeAt(marks []comms.Span, t int64) Place {
 	return Place{Era: Between, Step: -1}
 }
 
-// apart is marks by start, of those that overlap, as where several threads mark a step, the longest of the first.
-func apart(marks []comms.Span) []comms.Span {
+// dropOverlaps returns marks by start, of those that overlap, as where several threads mark a step, the longest of the first.
+func dropOverlaps(marks []comms.Span) []comms.Span {
 	marks = slices.Clone(marks)
 	slices.SortFunc(marks, func(a, b comms.Span) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	return slices.CompactFunc(marks, func(a, b comms.Span) bool { return a.Start < b.End && b.Start < a.End })
@@ -326,7 +326,7 @@ func (s *Steps) name(r *Result) {
 			marks = m
 		}
 	}
-	marks = apart(marks)
+	marks = dropOverlaps(marks)
 	s.Names = make([]string, len(s.Whole))
 	for i := range s.Names {
 		if s.Names[i] = stepLabel(i); i < len(marks) {

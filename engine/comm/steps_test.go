@@ -34,7 +34,7 @@ func TestRepetition(t *testing.T) {
 
 // By hand: marks of two threads are one step; before, between, after.
 func TestMarkedSteps(t *testing.T) {
-	marks := apart([]comms.Span{{Name: "2", Start: 30, End: 40}, {Name: "1", Start: 10, End: 20}, {Name: "1", Start: 11, End: 19}})
+	marks := dropOverlaps([]comms.Span{{Name: "2", Start: 30, End: 40}, {Name: "1", Start: 10, End: 20}, {Name: "1", Start: 11, End: 19}})
 	if len(marks) != 2 || marks[0].Start != 10 {
 		t.Fatalf("%+v", marks)
 	}

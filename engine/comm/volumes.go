@@ -30,8 +30,8 @@ func megatronExpectation(j *megatron.Job) expectation {
 		}}
 }
 
-// against holds what every rank called against what is expected.
-func (r *Result) against(e expectation) error {
+// holdAgainst holds what every rank called against what is expected.
+func (r *Result) holdAgainst(e expectation) error {
 	m := e.model
 	if int64(len(r.Ranks)) != m.Ranks() {
 		return &volume.RanksError{Model: m, Recorded: len(r.Ranks)}

@@ -72,7 +72,7 @@ func (a *accounting) gains() {
 		base[i] = a.baseline[at.stage]
 	}
 	a.static = a.v.static(base)
-	if a.o.ModelFit == FitNone || a.v.brief || !slices.ContainsFunc(a.v.syncs, whole) {
+	if a.o.ModelFit == FitNone || a.v.brief || !slices.ContainsFunc(a.v.syncs, isOneSet) {
 		return
 	}
 	for i, sets := range a.v.syncs {
@@ -180,12 +180,12 @@ func (a *accounting) compare() {
 		if !a.interpretable() {
 			break
 		}
-		a.r.Stages[g].MaxShare = at(a.r.Baselines[StageMax].Scores, g)
-		a.r.Stages[g].MeanShare = at(a.r.Baselines[StageMean].Scores, g)
+		a.r.Stages[g].MaxShare = valueAt(a.r.Baselines[StageMax].Scores, g)
+		a.r.Stages[g].MeanShare = valueAt(a.r.Baselines[StageMean].Scores, g)
 	}
 }
 
-func at(v []float64, i int) *float64 {
+func valueAt(v []float64, i int) *float64 {
 	if v == nil {
 		return nil
 	}
@@ -348,7 +348,7 @@ func (a *accounting) slack() {
 	a.r.slip = slices.Repeat([]float64{a.acc.slip / float64(ends)}, len(a.groups))
 	for g, rows := range a.groups {
 		for k := range n {
-			if i := (slices.Max(rows) + k) % n; whole(a.v.syncs[i]) {
+			if i := (slices.Max(rows) + k) % n; isOneSet(a.v.syncs[i]) {
 				a.r.slip[g] = a.acc.rows[i].slip / float64(max(1, a.v.steps))
 				break
 			}

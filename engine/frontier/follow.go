@@ -54,7 +54,7 @@ func (v *view) walk(row func(i int, x, d []int64), end func(x []int64)) {
 		for i := range v.order {
 			row(i, x, v.row(t, i))
 		}
-		if end != nil && v.over(t) {
+		if end != nil && v.endsStretch(t) {
 			end(x)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *savings) sync(x []int64, sets [][]int) {
 				early[r] = last - without
 			}
 		}
-		s.even[g] = whole(sets)
+		s.even[g] = isOneSet(sets)
 	}
 }
 
@@ -186,7 +186,7 @@ func (m *rows) rankMedians() [][]int64 {
 		for from := 0; from < R; from += tile {
 			to := min(from+tile, R)
 			for t := range T {
-				for r, x := range m.at(t, s)[from:to] {
+				for r, x := range m.durations(t, s)[from:to] {
 					block[r*T+t] = x
 				}
 			}

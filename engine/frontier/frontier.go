@@ -158,7 +158,7 @@ func (p *plan) part(g roleGroup) *plan {
 	} else {
 		part.syncs = make([][][]int, len(p.syncs))
 		for i, sets := range p.syncs {
-			part.syncs[i] = among(sets, g.columns)
+			part.syncs[i] = selectSets(sets, g.columns)
 		}
 	}
 	part.roles = roles{mix: labels.RolesGrouped, peerOf: make([]int, len(g.columns))}
@@ -166,8 +166,8 @@ func (p *plan) part(g roleGroup) *plan {
 	return &part
 }
 
-// among is sets of ranks as a selection of columns sees them.
-func among(sets [][]int, columns []int) (out [][]int) {
+// selectSets returns sets of ranks as a selection of columns sees them.
+func selectSets(sets [][]int, columns []int) (out [][]int) {
 	for _, set := range sets {
 		var here []int
 		for i, r := range columns {
@@ -379,9 +379,9 @@ func (p *plan) start() []int64 {
 	case at >= 0 && p.matrix.before != nil:
 		x := make([]int64, len(p.w.Ranks))
 		for s := at + 1; s < len(p.matrix.names); s++ {
-			addTo(x, p.matrix.at(-1, s))
+			addTo(x, p.matrix.durations(-1, s))
 		}
-		return apart(x)
+		return subtractFirst(x)
 	case at >= 0:
 		return p.matrix.skewAt(at).start
 	}

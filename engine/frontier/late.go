@@ -44,7 +44,7 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 			i, group = len(group), append(group, g)
 			run.Stages = append(run.Stages, points.StageOf(name))
 		}
-		if at[k] = i; whole(sets) {
+		if at[k] = i; isOneSet(sets) {
 			run.Known = append(run.Known, points.Point{Stage: i, Evidence: a.point.Evidence})
 		} else if sets != nil {
 			run.KnownWithin = append(run.KnownWithin, points.Within{Stage: i, Sets: sets})
@@ -60,7 +60,7 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 	run.Durations = make([]int64, a.w.Steps()*S*run.Ranks)
 	for t := range a.w.Steps() {
 		for k := range a.w.Schema.Stages {
-			addTo(run.At(t, at[k]), a.matrix.at(t, k))
+			addTo(run.At(t, at[k]), a.matrix.durations(t, k))
 		}
 	}
 	return run, group

@@ -60,7 +60,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 	prefix, scratch, begin := times[S*R:][:R], times[(S+1)*R:][:R], times[(S+2)*R:][:R]
 	copy(prefix, v.start)
 	frontier := slices.Max(prefix)
-	start, syncs := frontier, slices.ContainsFunc(v.syncs, whole)
+	start, syncs := frontier, slices.ContainsFunc(v.syncs, isOneSet)
 	for t := range v.steps {
 		lag := int64(0)
 		if v.cut != CutCarried {
@@ -74,7 +74,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 		}
 		for i := range S {
 			k, row := &acc.rows[i], v.row(t, i)
-			if whole(v.syncs[i]) {
+			if isOneSet(v.syncs[i]) {
 				k.slip += slipOf(prefix)
 			}
 			if v.brief {
@@ -105,7 +105,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 				acc.rows[i].slowest += v.row(t, i)[slow]
 			}
 		}
-		if !syncs && v.over(t) {
+		if !syncs && v.endsStretch(t) {
 			acc.slip += slipOf(prefix)
 		}
 		acc.makespan += frontier - start

@@ -44,7 +44,7 @@ func (s *Series) add(w *trace.Window) (*Analysis, *accounting, error) {
 	if s.o.Cut != CutStep {
 		w = setAside(w)
 	}
-	if s.before == nil || !s.before.alike(w) {
+	if s.before == nil || !s.before.continuesRun(w) {
 		s.first = &history{}
 	}
 	if !s.before.continues(w) {
@@ -57,7 +57,7 @@ func (s *Series) add(w *trace.Window) (*Analysis, *accounting, error) {
 	a, main := p.analyze()
 	s.before = BorderOf(w)
 	if p.cut == CutCarried && p.point.At < 0 {
-		s.before.apart = apart(main.acc.last)
+		s.before.apart = subtractFirst(main.acc.last)
 	}
 	return a, main, nil
 }
@@ -97,11 +97,11 @@ func stepsFrom(w *trace.Window, from, to int) *trace.Window {
 // continues reports whether a window goes on where the border is, with the
 // same ranks and stages.
 func (b *Border) continues(w *trace.Window) bool {
-	return b != nil && b.end == w.FirstStep && b.alike(w)
+	return b != nil && b.end == w.FirstStep && b.continuesRun(w)
 }
 
-// alike reports whether a window is of the same run, ranks and stages.
-func (b *Border) alike(w *trace.Window) bool {
+// continuesRun reports whether a window is of the same run, ranks and stages.
+func (b *Border) continuesRun(w *trace.Window) bool {
 	l := &b.last
 	sameRank := func(p, q trace.Rank) bool { return p.ID == q.ID }
 	return l.Run == w.Run && l.WorldSize == w.WorldSize && l.Schema.Equal(w.Schema) &&
@@ -132,8 +132,8 @@ func (b *Border) charged(w *trace.Window) (charged, before *trace.Window, unsafe
 	return all, nil, unsafe
 }
 
-// apart is by how much prefixes lie beyond the first.
-func apart(prefix []int64) []int64 {
+// subtractFirst returns by how much prefixes lie beyond the first.
+func subtractFirst(prefix []int64) []int64 {
 	out, first := slices.Clone(prefix), slices.Min(prefix)
 	for r := range out {
 		out[r] -= first

@@ -130,7 +130,7 @@ func (m *rows) collapsing(found points.Found, g gates.Gates) int {
 	lead := func() int64 { return slices.Max(since) - robust.MedianTimeOf(since, scratch) }
 	for t := range T {
 		for k := range S {
-			end, d := ends[k*R:(k+1)*R], m.at(t, k)
+			end, d := ends[k*R:(k+1)*R], m.durations(t, k)
 			copy(since, x)
 			subtract(since, end)
 			before := lead()
@@ -182,7 +182,7 @@ func (m *rows) skewAt(stage int) skew {
 	for t := range T {
 		steps[t] = float64(t)
 		for s := range m.names {
-			addTo(x, m.at(t, s))
+			addTo(x, m.durations(t, s))
 			if s != stage {
 				continue
 			}

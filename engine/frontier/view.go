@@ -42,7 +42,7 @@ func (m *rows) findMiddles() {
 	m.middles = make([]robust.Middle, (1+m.w.Steps())*S)
 	for t := m.first(); t < m.w.Steps(); t++ {
 		for s := range S {
-			m.middles[(1+t)*S+s] = robust.MiddleOf(m.at(t, s), scratch)
+			m.middles[(1+t)*S+s] = robust.MiddleOf(m.durations(t, s), scratch)
 		}
 	}
 }
@@ -81,9 +81,9 @@ func (m *rows) closeSteps() {
 	R := len(m.w.Ranks)
 	residual, overlap, wall := make([]int64, R), make([]int64, R), make([]int64, R)
 	for t := m.first(); t < m.w.Steps(); t++ {
-		left := m.at(t, len(m.names)-1)
+		left := m.durations(t, len(m.names)-1)
 		for s := range m.w.Schema.Stages {
-			subtract(left, m.at(t, s))
+			subtract(left, m.durations(t, s))
 		}
 		for r, x := range left {
 			left[r] = max(0, x)
@@ -104,8 +104,8 @@ func (m *rows) closeSteps() {
 	}
 }
 
-// at is the durations of one stage in one step, [rank], aliasing the window.
-func (m *rows) at(t, stage int) []int64 {
+// durations returns the durations of one stage in one step, [rank], aliasing the window.
+func (m *rows) durations(t, stage int) []int64 {
 	R, S := len(m.w.Ranks), len(m.w.Schema.Stages)
 	switch {
 	case stage == S:
@@ -172,7 +172,7 @@ func (v *view) ranks() int { return len(v.w.Ranks) }
 // row is the durations of row i in step t of the cut, [rank].
 func (v *view) row(t, i int) []int64 {
 	at := v.order[i]
-	return v.at(t+v.from+at.shift, at.stage)
+	return v.durations(t+v.from+at.shift, at.stage)
 }
 
 // middle is the middle of row i in step t of the cut.
@@ -184,11 +184,11 @@ func (v *view) middle(t, i int) robust.Middle {
 // name is the stage of row i.
 func (v *view) name(i int) string { return v.names[v.order[i].stage] }
 
-// over reports whether a stretch in which prefixes are not reset ends with a step.
-func (v *view) over(t int) bool { return v.cut != CutCarried || t == v.steps-1 }
+// endsStretch reports whether a stretch in which prefixes are not reset ends with a step.
+func (v *view) endsStretch(t int) bool { return v.cut != CutCarried || t == v.steps-1 }
 
-// whole reports whether all ranks wait for each other in a row, among sets that do.
-func whole(sets [][]int) bool { return len(sets) == 1 }
+// isOneSet reports whether all ranks wait for each other in a row, among sets that do.
+func isOneSet(sets [][]int) bool { return len(sets) == 1 }
 
 // everyone is the one set of all ranks.
 func everyone(ranks int) [][]int {

@@ -131,7 +131,7 @@ func BenchmarkTest(b *testing.B) {
 			d := p.newDepartures()
 			b.ReportAllocs()
 			for b.Loop() {
-				d.of(source(1))
+				d.drawDepartures(source(1))
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "permutations/s")
 		})

@@ -174,7 +174,7 @@ func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
 	for i := range memory {
 		memory[i] = p.newDepartures()
 	}
-	observed := slices.Clone(memory[0].of(nil))
+	observed := slices.Clone(memory[0].drawDepartures(nil))
 	c := newCensus(observed)
 	done := 0
 	for round := min(firstRound, most); done < round; round = min(2*round+1, most) {
@@ -182,7 +182,7 @@ func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
 		for thread, d := range memory {
 			wait.Go(func() {
 				for i := done + thread; i < round; i += len(memory) {
-					c.add(&d.tally, d.of(rand.New(rand.NewPCG(o.Seed, stream<<32|uint64(i)))))
+					c.add(&d.tally, d.drawDepartures(rand.New(rand.NewPCG(o.Seed, stream<<32|uint64(i)))))
 				}
 			})
 		}
@@ -191,7 +191,7 @@ func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
 		for _, d := range memory {
 			c.collect(&d.tally)
 		}
-		if c.above(slices.Max(observed)) > clearCount {
+		if c.countAtLeast(slices.Max(observed)) > clearCount {
 			break
 		}
 	}
@@ -199,7 +199,7 @@ func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
 		r.Scores[w].Undecided = NoDoubt
 		r.Scores[w].Test = &Test{
 			Departure: float64(observed[i]) / (1 << fixedOneF),
-			P:         float64(c.above(observed[i])) / float64(c.draws),
+			P:         float64(c.countAtLeast(observed[i])) / float64(c.draws),
 			Draws:     c.draws,
 		}
 	}
@@ -238,8 +238,8 @@ func (c *census) collect(tally *[]int) {
 	clear(*tally)
 }
 
-// above counts the departures ≥ d, one of those observed.
-func (c *census) above(d int32) int {
+// countAtLeast counts the departures ≥ d, one of those observed.
+func (c *census) countAtLeast(d int32) int {
 	rank, _ := slices.BinarySearch(c.ascending, d)
 	total := len(c.ascending) - rank
 	for _, n := range c.reached[rank+1:] {
@@ -267,10 +267,10 @@ func (p *permuter) newDepartures() *departures {
 		total: make([]int32, n), order: make([]int, n), column: make([]int32, 0, n), result: make([]int32, n)}
 }
 
-// of is the departure of every label from the median of all, in units of 2⁻³⁰,
+// drawDepartures returns the departure of every label from the median of all, in units of 2⁻³⁰,
 // under a random permutation within every step; without a source of
 // randomness, as observed. It is valid until the next call.
-func (d *departures) of(rng *rand.Rand) []int32 {
+func (d *departures) drawDepartures(rng *rand.Rand) []int32 {
 	p, n := d.p, len(d.p.group)
 	clear(d.count)
 	clear(d.total)

@@ -109,8 +109,8 @@ func places(a []float64, n int) (out [grid]float64) {
 	return out
 }
 
-// above returns how many of the ascending places x a value exceeds.
-func above(v float64, x *[grid]float64) (n int) {
+// countExceeded returns how many of the ascending places x a value exceeds.
+func countExceeded(v float64, x *[grid]float64) (n int) {
 	if v > x[6] {
 		n = 7
 	}

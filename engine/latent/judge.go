@@ -211,9 +211,9 @@ func (j *judge) countColumn(g *group, c int) {
 		for t := from; t < from+j.cut.Length; t++ {
 			q := j.quarter[t-start]
 			for i, v := range a[t*n : (t+1)*n] {
-				here[i][above(v+shift[i], &x)]++
+				here[i][countExceeded(v+shift[i], &x)]++
 				if tested[i] {
-					beyond[i][q][above(v+g.level[c][i]-j.margin, &x)]++
+					beyond[i][q][countExceeded(v+g.level[c][i]-j.margin, &x)]++
 				}
 			}
 		}
@@ -421,7 +421,7 @@ func (j *judge) draw() {
 	reached := 0
 	memory := j.newDrawn()
 	for len(tops) < j.o.Many {
-		if len(tops) == j.o.Draws && !j.found(tops, last) {
+		if len(tops) == j.o.Draws && !j.setP(tops, last) {
 			break
 		}
 		d, n := memory.maxima(len(tops))
@@ -433,7 +433,7 @@ func (j *judge) draw() {
 			break
 		}
 	}
-	j.found(tops, last)
+	j.setP(tops, last)
 }
 
 // undecided returns the largest departure that no bound decides, −∞ where there is none, and whether blame of a rank that a
@@ -456,8 +456,8 @@ func (j *judge) undecided() (largest float64, blamed bool) {
 	return largest, blamed
 }
 
-// found sets P by some draws, where no bound is lower, and reports whether any rank differs by D.
-func (j *judge) found(tops []float64, last []int32) (any bool) {
+// setP sets P by some draws, where no bound is lower, and reports whether any rank differs by D.
+func (j *judge) setP(tops []float64, last []int32) (any bool) {
 	j.Draws = len(tops)
 	tops, last = slices.Clone(tops), slices.Clone(last)
 	slices.Sort(tops)

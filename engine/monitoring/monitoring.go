@@ -115,7 +115,7 @@ func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 			if !slices.Contains(q.Units, v.Unit) {
 				continue
 			}
-			if others := without(values, i, q.Units); len(others) > 0 {
+			if others := unsuspected(values, i, q.Units); len(others) > 0 {
 				d := Difference{Unit: v.Unit, Quantity: quantity, Result: peers.Compare(v.value, others, r.options(v, others)), Readings: v.n, Timeless: timeless}
 				d.Tested = d.Tested && !r.once
 				all, large = append(all, d), append(large, r.matters(d.Result, v.span))
@@ -167,9 +167,9 @@ func (j *Job) values(quantity health.Quantity, q Question) (all []value, timeles
 	return all, times == nil
 }
 
-// without are the values of the units that are not suspected, and where those are
+// unsuspected returns the values of the units that are not suspected, and where those are
 // all units, of all but one.
-func without(values []value, but int, suspected []Unit) (others []float64) {
+func unsuspected(values []value, but int, suspected []Unit) (others []float64) {
 	every := !slices.ContainsFunc(values, func(v value) bool { return !slices.Contains(suspected, v.Unit) })
 	for i, v := range values {
 		if i != but && (every || !slices.Contains(suspected, v.Unit)) {
@@ -183,7 +183,7 @@ func without(values []value, but int, suspected []Unit) (others []float64) {
 func reduce(all []health.Reading, q health.Quantity, times []Interval) (v value, ok bool) {
 	kept := all
 	if times != nil {
-		kept = within(all, times)
+		kept = readingsIn(all, times)
 	}
 	if v.n = len(kept); v.n == 0 {
 		return v, false
@@ -212,8 +212,8 @@ func reduce(all []health.Reading, q health.Quantity, times []Interval) (v value,
 	return v, true
 }
 
-// within are the readings in some times, or beside them within reach.
-func within(all []health.Reading, times []Interval) (kept []health.Reading) {
+// readingsIn returns the readings in some times, or beside them within reach.
+func readingsIn(all []health.Reading, times []Interval) (kept []health.Reading) {
 	pad := reach(all)
 	next := 0 // the first that is not kept yet
 	for _, t := range times {

@@ -140,14 +140,14 @@ func (b *pipeline) serve(s stage) {
 			continue
 		}
 		b.edge(i, pass)
-		if before := b.numbered(s, class.Serves(), b.g.Instances[pass].Seq-1); before >= 0 {
+		if before := b.instance(s, class.Serves(), b.g.Instances[pass].Seq-1); before >= 0 {
 			b.edge(before, i)
 		}
 	}
 }
 
-// numbered is the instance of a class with a sequence number, or −1.
-func (b *pipeline) numbered(s stage, class operator.Class, seq int32) int32 {
+// instance returns the instance of a class with a sequence number, or −1.
+func (b *pipeline) instance(s stage, class operator.Class, seq int32) int32 {
 	for _, i := range s.of[class] {
 		if b.g.Instances[i].Seq == seq {
 			return i
@@ -164,7 +164,7 @@ func (b *pipeline) firstBackward(s stage) {
 		return
 	}
 	for _, class := range []operator.Class{operator.BackwardRecv, operator.BackwardSend} {
-		if i := b.numbered(s, class, 0); i >= 0 {
+		if i := b.instance(s, class, 0); i >= 0 {
 			b.edge(s.passes[first-2], i)
 		}
 	}
@@ -228,7 +228,7 @@ func (b *pipeline) tail(s stage) error {
 	}
 	noPasses := len(missing) > 0
 	only := func(class operator.Class) []int32 {
-		i := b.numbered(s, class, 0)
+		i := b.instance(s, class, 0)
 		if i < 0 {
 			missing = append(missing, class.String())
 			return nil

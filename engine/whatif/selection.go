@@ -89,7 +89,7 @@ func (c chosen) invert() chosen {
 // does not have.
 func (m *Model) choose(sel Selection) (chosen, error) {
 	for _, w := range sel {
-		if err := m.known(w); err != nil {
+		if err := m.checkNames(w); err != nil {
 			return chosen{}, err
 		}
 	}
@@ -134,8 +134,8 @@ func (m *Model) mask(sel Selection, op string, stage int) []int64 {
 	return mask
 }
 
-// known refuses a Where that names what is not there.
-func (m *Model) known(w Where) error {
+// checkNames refuses a Where that names what is not there.
+func (m *Model) checkNames(w Where) error {
 	for _, op := range w.Ops {
 		if !slices.Contains(m.ops, op) && !slices.ContainsFunc(m.ops, func(o string) bool { return family(o) == op }) {
 			return input.Bad(input.ErrMissing, "no operator is called %q, there are %s", op, strings.Join(m.ops, ", "))

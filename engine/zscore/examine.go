@@ -130,7 +130,7 @@ func (e *examiner) pooled() {
 		e.hold(levels, Outlier{Step: EveryStep, Worker: worker, Score: score, Effect: int64(math.Round(median(effects, &memory)))})
 	}
 	for t := range e.report.Steps {
-		sigma := f.without(t)
+		sigma := f.sigmaWithout(t)
 		for i, worker := range e.s.Workers {
 			k := t*n + i
 			if score := ratio(f.r[k], sigma); math.Abs(score) > j.threshold {

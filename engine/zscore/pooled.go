@@ -54,7 +54,7 @@ func newFit(s *Series, scale Scale, memory *scratch) *fit {
 	for t := range steps {
 		row := f.r[t*n:][:n]
 		transform(row, s.step(t), scale)
-		apart(row, memory)
+		subtractMedianOfOthers(row, memory)
 	}
 	f.levels(n, steps, memory)
 	f.pool(n, steps, memory)
@@ -174,8 +174,8 @@ func (f *fit) clipped(k int) float64 {
 	return max(-bound, min(bound, f.u[k]))
 }
 
-// without is sigma from all steps but t.
-func (f *fit) without(t int) float64 {
+// sigmaWithout returns sigma from all steps but t.
+func (f *fit) sigmaWithout(t int) float64 {
 	all := len(f.square) - 1
 	rest := max(0, f.square[all]-f.square[t])
 	return math.Sqrt(rest / float64(max(1, f.used[all]-f.used[t])) / clippedSquare)

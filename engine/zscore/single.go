@@ -44,10 +44,10 @@ func median(y []float64, memory *scratch) float64 {
 	return robust.Median(s)
 }
 
-// apart replaces every value by its difference from the median of the others.
+// subtractMedianOfOthers replaces every value by its difference from the median of the others.
 // Values that are NaN are absent and stay so; with fewer than three present all
 // become NaN.
-func apart(y []float64, memory *scratch) {
+func subtractMedianOfOthers(y []float64, memory *scratch) {
 	s := memory.sorted[:0]
 	for _, v := range y {
 		if v == v {

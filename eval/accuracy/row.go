@@ -51,8 +51,8 @@ type row struct {
 	Pattern    string   `json:"pattern"`
 }
 
-// of is the row with what is true of its job.
-func (r row) of(t truth) row {
+// withTruth returns the row with what is true of its job.
+func (r row) withTruth(t truth) row {
 	r.Truth, r.TrueRanks, r.Due = string(t.kind), numbers(t.guilty()), int64(len(t.due()))
 	if len(t.faults) > 0 {
 		f := t.faults[0]
@@ -83,7 +83,7 @@ func (r row) judged(v *verdict, wrong string) row {
 		return r
 	}
 	gain, most := f.gains()
-	r.Kind, r.Cause, r.Ranks, r.Stage, r.Op, r.Confidence, r.P = f.Kind, f.Cause, numbers(f.of()), f.Stage, f.Op, f.Confidence, short(f.p())
+	r.Kind, r.Cause, r.Ranks, r.Stage, r.Op, r.Confidence, r.P = f.Kind, f.Cause, numbers(f.ranks()), f.Stage, f.Op, f.Confidence, short(f.p())
 	r.Gain, r.RunGain, r.AtMost = short(&f.Gain), short(&gain), short(&most)
 	s := f.Struck
 	r.Struck, r.First, r.Last, r.Pattern = fmt.Sprintf("%d/%d", s.Count, s.Of), s.First, s.Last, s.Pattern

@@ -56,7 +56,7 @@ type job struct {
 
 // score is the row of one job.
 func (p program) score(j job) row {
-	r := j.as.of(j.truth)
+	r := j.as.withTruth(j.truth)
 	v, err := p.diagnose(j)
 	if err != nil {
 		return r.failed(err)

@@ -92,8 +92,8 @@ func (f *finding) sure() bool { return f.Confidence == "strong" || f.Confidence 
 // flagged reports whether it is certain and large enough to act on.
 func (f *finding) flagged() bool { return f.sure() && !f.BelowMinGain }
 
-// of are the ranks that a finding is about.
-func (f *finding) of() []int {
+// ranks returns the ranks that a finding is about.
+func (f *finding) ranks() []int {
 	if f.Rank != nil {
 		return []int{*f.Rank}
 	}
@@ -158,7 +158,7 @@ func (v *verdict) named() map[int]accused {
 			continue
 		}
 		gain, most := f.gains()
-		for _, r := range f.of() {
+		for _, r := range f.ranks() {
 			a := out[r]
 			if !slices.Contains(a.stages, f.Stage) {
 				a.stages = append(a.stages, f.Stage)

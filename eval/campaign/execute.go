@@ -170,7 +170,7 @@ func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) (err error
 	if err != nil {
 		return err
 	}
-	p, err := f.made(t, e.Version)
+	p, err := f.provenance(t, e.Version)
 	if err != nil {
 		return err
 	}

@@ -223,7 +223,7 @@ func (f *Folder) state(t *Task, version string) (state, error) {
 	if err != nil {
 		return changed, nil // a row that cannot be read is made anew
 	}
-	now, err := f.made(t, version)
+	now, err := f.provenance(t, version)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return missing, err
 	}
@@ -233,8 +233,8 @@ func (f *Folder) state(t *Task, version string) (state, error) {
 	return changed, nil
 }
 
-// made is where the archive that is there would come from, made by a version.
-func (f *Folder) made(t *Task, version string) (Provenance, error) {
+// provenance returns where the archive that is there would come from, made by a version.
+func (f *Folder) provenance(t *Task, version string) (Provenance, error) {
 	hash, err := FileHash(f.Archive(t))
 	return Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}, err
 }
@@ -288,7 +288,7 @@ func (f *Folder) Finished() ([]Provenance, error) {
 			wanting = append(wanting, t.ID)
 			continue
 		}
-		now, err := f.made(t, noted.Version)
+		now, err := f.provenance(t, noted.Version)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, input.At(input.Pos{File: f.Archive(t)}, input.Bad(input.ErrMissing,
 				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))

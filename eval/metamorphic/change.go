@@ -60,9 +60,9 @@ var changes = []change{
 	{"sum stage", "a stage added that is the sum of the others", nearly, edited(editing{edit: addStage, sums: true})},
 	{"1 µs", "times rounded to 1 µs", nearly, edited(editing{edit: round, ns: microsecond})},
 	{"1 ms", "times rounded to 1 ms", weaker, edited(editing{edit: round, ns: millisecond})},
-	{"named cut", "the file of the named rank cut at 90 %", damaged, with((*subject).named, (*subject).cut)},
-	{"other cut", "the file of another rank cut at 90 %", damaged, with((*subject).bystander, (*subject).cut)},
-	{"named gone", "the file of the named rank gone", bereft, with((*subject).named, (*subject).without)},
+	{"named cut", "the file of the named rank cut at 90 %", damaged, changeRank((*subject).named, (*subject).cut)},
+	{"other cut", "the file of another rank cut at 90 %", damaged, changeRank((*subject).bystander, (*subject).cut)},
+	{"named gone", "the file of the named rank gone", bereft, changeRank((*subject).named, (*subject).removeRank)},
 	{"other gone", "the file of another rank gone", culprit, (*subject).otherGone},
 }
 
@@ -331,8 +331,8 @@ func (s *subject) holds(f *file, rank int) bool {
 	return host != "" && slices.Contains(f.form.hosts(f), host)
 }
 
-// with makes a change of what is done to the files of a rank.
-func with(which func(*subject) (int, error), do func(*subject, int) (*variant, error)) func(*subject) (*variant, error) {
+// changeRank makes a change of what is done to the files of a rank.
+func changeRank(which func(*subject) (int, error), do func(*subject, int) (*variant, error)) func(*subject) (*variant, error) {
 	return func(s *subject) (*variant, error) {
 		rank, err := which(s)
 		if err != nil {
@@ -363,8 +363,8 @@ func (s *subject) cut(rank int) (*variant, error) {
 	return out, nil
 }
 
-// without takes out what was recorded of a rank: its files, or its rows in files of several ranks.
-func (s *subject) without(rank int) (*variant, error) {
+// removeRank takes out what was recorded of a rank: its files, or its rows in files of several ranks.
+func (s *subject) removeRank(rank int) (*variant, error) {
 	left, did := s.files, false
 	for _, f := range s.files {
 		if f.form == partner || !s.holds(f, rank) {
@@ -401,7 +401,7 @@ func (s *subject) otherGone() (*variant, error) {
 			return nil, notApplicable("one whole replica is left, without a peer")
 		}
 	}
-	return with((*subject).bystander, (*subject).without)(s)
+	return changeRank((*subject).bystander, (*subject).removeRank)(s)
 }
 
 // state is what became of a change of a recording.

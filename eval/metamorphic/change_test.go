@@ -132,7 +132,7 @@ func TestCorpus(t *testing.T) {
 			if name == "shared" {
 				root = largedata.Need(t, "data")
 			}
-			all, err := c.found(name, root)
+			all, err := c.findRecordings(name, root)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,8 +30,8 @@ func corpora() (out map[string]corpus, err error) {
 	return out, d.Decode(&out)
 }
 
-// found returns the recordings below a root, by name.
-func (c *corpus) found(name, root string) (out []*recording, err error) {
+// findRecordings returns the recordings below a root, by name.
+func (c *corpus) findRecordings(name, root string) (out []*recording, err error) {
 	for _, pattern := range c.Recordings {
 		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(pattern, "/"))))
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 var ncclLog = &form{
 	name: "NCCL logs",
 	hosts: func(f *file) []string {
-		return found(f, regexp.MustCompile(`(?m)([A-Za-z][\w.-]*):\d+:\d+ \[\d+\] NCCL`))
+		return findGroups(f, regexp.MustCompile(`(?m)([A-Za-z][\w.-]*):\d+:\d+ \[\d+\] NCCL`))
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
@@ -35,7 +35,7 @@ var ncclLog = &form{
 var inspectorDump = &form{
 	name: "Inspector",
 	hosts: func(f *file) []string {
-		return append(found(f, regexp.MustCompile(`"hostname":"([^"]+)"`)), inName(f, regexp.MustCompile(`_(node\d+[\w.-]*?)_pid`))...)
+		return append(findGroups(f, regexp.MustCompile(`"hostname":"([^"]+)"`)), inName(f, regexp.MustCompile(`_(node\d+[\w.-]*?)_pid`))...)
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
@@ -58,7 +58,7 @@ var trainLog = &form{
 	name: "logs",
 	ranks: func(f *file) []int {
 		var out []int
-		for _, text := range found(f, taggedRank) {
+		for _, text := range findGroups(f, taggedRank) {
 			rank, _ := strconv.Atoi(text) // of digits
 			if out = append(out, rank); rank > 1<<24 {
 				return nil
@@ -121,8 +121,8 @@ func renameTags(text []byte, e *editing) ([]byte, error) {
 	}), nil
 }
 
-// found returns the first groups of all matches in a file, each once.
-func found(f *file, pattern *regexp.Regexp) (out []string) {
+// findGroups returns the first groups of all matches in a file, each once.
+func findGroups(f *file, pattern *regexp.Regexp) (out []string) {
 	text, err := f.plain()
 	if err != nil {
 		return nil

@@ -119,7 +119,7 @@ func (o *options) recordings(generated string) (all []*recording, missing []stri
 			missing = append(missing, fmt.Sprintf("NOT RUN: the recordings of %s, which is not here: set SFSTAT_SHARED", root.path))
 			continue
 		}
-		list, err := c.found(root.name, root.path)
+		list, err := c.findRecordings(root.name, root.path)
 		if err != nil {
 			return nil, nil, err
 		}

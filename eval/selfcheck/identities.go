@@ -61,7 +61,7 @@ func (b bound) violated() bool { return b.low > b.x || b.x > b.high }
 func maxima(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
-	}, alike, turns)
+	}, copyFirst, turns)
 }
 
 // means: Proposition 2, times R to stay in integers. All work on one rank is
@@ -69,11 +69,11 @@ func maxima(s *sampler) finding {
 func means(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.all, int64(len(w.Ranks)) * f}
-	}, alone, alike)
+	}, alone, copyFirst)
 }
 
-// alike makes all ranks do what the first does.
-func alike(w *trace.Window) {
+// copyFirst makes all ranks do what the first does.
+func copyFirst(w *trace.Window) {
 	R := len(w.Ranks)
 	for i := range w.Durations {
 		w.Durations[i] = w.Durations[i/R*R]

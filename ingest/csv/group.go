@@ -246,7 +246,7 @@ func (m *meta) set(attr int, text string) (err error) {
 
 // bounded parses a whole number between two bounds.
 func bounded(text string, least, most int64) (int, error) {
-	v, err := whole(text)
+	v, err := parseWhole(text)
 	if err == nil && (v < least || v > most) {
 		err = input.Bad(input.ErrTooLarge, "%s, expected %s to %s", text, strconv.FormatInt(least, 10), strconv.FormatInt(most, 10))
 	}

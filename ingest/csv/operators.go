@@ -264,7 +264,7 @@ func (o *operatorRows) cellOf(cells []string) (*cell, error) {
 	if c := o.known[key.String()]; c != nil {
 		return c, nil
 	}
-	at, err := whole(cells[o.stepColumn])
+	at, err := parseWhole(cells[o.stepColumn])
 	if err != nil {
 		return nil, err
 	}

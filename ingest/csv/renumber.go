@@ -141,7 +141,7 @@ func (r *renumbered) joinEpochs(at identity) {
 		if i >= len(cells) {
 			return -1
 		}
-		v, err := whole(numberOf(strings.TrimSpace(cells[i])))
+		v, err := parseWhole(numberOf(strings.TrimSpace(cells[i])))
 		if err != nil {
 			return -1
 		}

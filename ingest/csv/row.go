@@ -134,27 +134,27 @@ func (r *row) set(c *column, text string) (err error) {
 	case window:
 		digits, negative := strings.CutPrefix(text, "-")
 		if text != "" {
-			r.window, err = whole(digits)
+			r.window, err = parseWhole(digits)
 		}
 		if negative {
 			r.window = -r.window
 		}
 	case step:
 		number, _ := r.numbers.clean(numberOf(text))
-		if r.step, err = whole(number); r.step > maxStep {
+		if r.step, err = parseWhole(number); r.step > maxStep {
 			err = input.Bad(input.ErrOverflow, "step %d", r.step)
 		}
 	case rank:
-		if r.rank, err = whole(numberOf(strings.Trim(text, "'"))); r.rank >= trace.MaxRanks {
+		if r.rank, err = parseWhole(numberOf(strings.Trim(text, "'"))); r.rank >= trace.MaxRanks {
 			err = input.Bad(input.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
 		}
 	}
 	return err
 }
 
-// whole parses a whole number from 0 to 2⁶³−1, and says what is wrong with any
+// parseWhole parses a whole number from 0 to 2⁶³−1, and says what is wrong with any
 // other. "3.0" is whole, as programs write integers beside nulls.
-func whole(text string) (int64, error) {
+func parseWhole(text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	v, err := strconv.ParseUint(text, 10, 63)
 	if err == nil {
@@ -189,7 +189,7 @@ func (n numbers) duration(text string, unit Unit) (int64, error) {
 	d, isNumber := decimal.Parse(number)
 	var err error
 	if unit <= Nanoseconds || !isNumber {
-		v, err = whole(number)
+		v, err = parseWhole(number)
 	} else if ns, fits := d.Shift(unit.exponent()).Round(); !fits {
 		err = input.Bad(input.ErrOverflow, "%.60s %s", text, unit)
 	} else if v = ns; d.Mant < 0 {

@@ -132,7 +132,7 @@ func (l *log) row(text string) {
 // events are what the log concludes.
 func (l *log) events() (out []health.Event) {
 	for _, q := range quantities {
-		if e, ok := l.apart(q.name, q.bad, q.good, q.did); ok {
+		if e, ok := l.compareExtremes(q.name, q.bad, q.good, q.did); ok {
 			out = append(out, e)
 		}
 	}
@@ -142,8 +142,8 @@ func (l *log) events() (out []health.Event) {
 	return append(out, l.waits()...)
 }
 
-// apart compares the extremes of a quantity: one rank is the bad one in most reports, and far enough from the best.
-func (l *log) apart(name, bad, good, did string) (e health.Event, ok bool) {
+// compareExtremes compares the extremes of a quantity: one rank is the bad one in most reports, and far enough from the best.
+func (l *log) compareExtremes(name, bad, good, did string) (e health.Event, ok bool) {
 	worst, best, all := l.extremes[bad+name], l.extremes[good+name], l.extremes["MxRtt"]
 	times := map[int]int{}
 	rank := 0

@@ -157,7 +157,7 @@ func (d *decoder) operation(v value) operationOf {
 	b := d.text(v)
 	o, ok := d.called[string(b)]
 	if !ok {
-		o.name = d.held(v)
+		o.name = d.intern(v)
 		o.op = nccl.OpIn(o.name)
 		_, o.peer = nccl.Ends(o.name)
 		d.called[string(b)] = o
@@ -189,8 +189,8 @@ func (d *decoder) numberOrText(v value, otherwise int64) int64 {
 	return x
 }
 
-// held is a text, held once.
-func (d *decoder) held(v value) string {
+// intern returns a text, held once.
+func (d *decoder) intern(v value) string {
 	b := d.text(v)
 	if s, ok := d.names[string(b)]; ok {
 		return s
@@ -242,7 +242,7 @@ func (d *decoder) shape(v value) (shape [][]int64) {
 
 func (d *decoder) typeNames(v value) (names []string) {
 	for t := range d.each(v) {
-		names = append(names, d.held(t))
+		names = append(names, d.intern(t))
 	}
 	return names
 }
@@ -290,9 +290,9 @@ func (d *decoder) frameOf(v value) (f comms.Frame) {
 	for key, item := range d.pairs(v) {
 		switch key.key {
 		case fName:
-			f.Function = d.held(item)
+			f.Function = d.intern(item)
 		case fFile:
-			f.File = d.held(item)
+			f.File = d.intern(item)
 		case fLine:
 			f.Line = int(numberOr(item, 0))
 		default:

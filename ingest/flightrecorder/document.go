@@ -161,8 +161,8 @@ func (d *document) text(v value) []byte {
 	return d.data[v.x : v.x+int64(v.n)]
 }
 
-// placed makes the text of n bytes at an offset of data.
-func (d *document) placed(at, n int) value {
+// textAt makes the text of n bytes at an offset of data.
+func (d *document) textAt(at, n int) value {
 	return value{kind: text, key: fieldOf(d.data[at : at+n]), n: uint32(n), x: int64(at)}
 }
 

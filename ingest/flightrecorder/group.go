@@ -30,7 +30,7 @@ func (d *decoder) group(e *record) int {
 	if i, ok := d.groups[string(d.key)]; ok {
 		return i
 	}
-	g := comms.Group{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Completed: -1}
+	g := comms.Group{Name: d.intern(name), Desc: d.intern(desc), Rank: -1, Enqueued: -1, Completed: -1}
 	if name.kind == null && id >= 0 {
 		g.Name = strconv.FormatInt(id, 10)
 	}
@@ -49,7 +49,7 @@ func (d *decoder) status() {
 	for number, item := range d.pairs(d.head[fStatus]) {
 		d.read(item, &s)
 		d.checkKeys(item)
-		g := d.numbered(d.held(number), names)
+		g := d.withNumber(d.intern(number), names)
 		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
 		g.Completed = d.numberOrText(s[fCompleted], -1)
 	}
@@ -57,7 +57,7 @@ func (d *decoder) status() {
 	for name, item := range d.pairs(d.head[fConfig]) {
 		d.read(item, &c)
 		d.checkKeys(item)
-		d.configure(d.held(name), &c)
+		d.configure(d.intern(name), &c)
 	}
 }
 
@@ -68,14 +68,14 @@ func (d *decoder) status() {
 func (d *decoder) namesByNumber() map[int64]string {
 	var numbers, names []int64
 	for number := range d.pairs(d.head[fStatus]) {
-		n, err := strconv.ParseInt(d.held(number), 10, 64)
+		n, err := strconv.ParseInt(d.intern(number), 10, 64)
 		if err != nil {
 			return nil
 		}
 		numbers = append(numbers, n)
 	}
 	for name := range d.pairs(d.head[fConfig]) {
-		n, err := strconv.ParseInt(d.held(name), 10, 64)
+		n, err := strconv.ParseInt(d.intern(name), 10, 64)
 		if err != nil {
 			return nil
 		}
@@ -98,8 +98,8 @@ func (d *decoder) namesByNumber() map[int64]string {
 	return out
 }
 
-// numbered is the group with a number of the process's own, whose name those of a dump tell.
-func (d *decoder) numbered(number string, names map[int64]string) *comms.Group {
+// withNumber returns the group with a number of the process's own, whose name those of a dump tell.
+func (d *decoder) withNumber(number string, names map[int64]string) *comms.Group {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		id = -1
@@ -126,7 +126,7 @@ func (d *decoder) configure(name string, c *record) {
 		if g.Name != name && (name != "" || len(d.out.Groups) != 1) {
 			continue
 		}
-		if desc := d.held(c[fDesc]); g.Desc == "" {
+		if desc := d.intern(c[fDesc]); g.Desc == "" {
 			g.Desc = desc
 		}
 		g.Members, g.Size, g.Rank = members, len(members), -1

@@ -129,7 +129,7 @@ func (s *scanner) text() (value, error) {
 		case '"':
 			s.at++
 			if !escaped {
-				return s.placed(from, s.at-1-from), nil
+				return s.textAt(from, s.at-1-from), nil
 			}
 			var out string
 			if err := json.Unmarshal(s.data[from-1:s.at], &out); err != nil {

@@ -43,7 +43,7 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 		} else if err != nil {
 			return value{}, false, err
 		}
-		if !m.within(len(m.stack)) {
+		if !m.fits(len(m.stack)) {
 			return value{}, false, m.bad(input.ErrTooLarge, m.at, "a pickle of more parts than its length allows a Flight Recorder dump")
 		}
 	}
@@ -56,9 +56,9 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 	return m.stack[len(m.stack)-1], false, nil
 }
 
-// within reports whether a stack of n values and the containers are no more
+// fits reports whether a stack of n values and the containers are no more
 // than the input's length allows.
-func (m *machine) within(n int) bool { return n <= m.most && len(m.containers) <= m.most }
+func (m *machine) fits(n int) bool { return n <= m.most && len(m.containers) <= m.most }
 
 // salvage closes the containers that a pickle which breaks off left open.
 func (m *machine) salvage() value {
@@ -194,7 +194,7 @@ func (m *machine) text(n uint64) error {
 	if n > uint64(len(m.data)-m.next) {
 		return errShort
 	}
-	m.push(m.placed(m.next, int(n)))
+	m.push(m.textAt(m.next, int(n)))
 	m.next += int(n)
 	return nil
 }

@@ -326,7 +326,7 @@ func (s *Scanner) waits(text string, g group, op string, waited, at int64) {
 		rank = atoi(m[3])
 	} else if m := prefixRank.FindStringSubmatch(text); m != nil {
 		rank = atoi(m[1])
-	} else if told, _ := prefixed(text); told >= 0 {
+	} else if told, _ := cutRank(text); told >= 0 {
 		rank = told
 	}
 	if x := s.memory(member{g, max(0, rank)}, at); !x.missing {

@@ -67,8 +67,8 @@ type process struct {
 // mostOfException is how much of the text of an exception is kept.
 const mostOfException = 160
 
-// prefixed returns the rank that a launcher put before a line, −1 where it put none, and the line without it.
-func prefixed(text string) (rank int, rest string) {
+// cutRank returns the rank that a launcher put before a line, −1 where it put none, and the line without it.
+func cutRank(text string) (rank int, rest string) {
 	m := linePrefix.FindStringSubmatch(text)
 	if m == nil {
 		return -1, text
@@ -78,7 +78,7 @@ func prefixed(text string) (rank int, rest string) {
 
 // unwind takes a line of a stack, a traceback or what torchrun says; it reports whether it was one.
 func (s *Scanner) unwind(text string, at int64) bool {
-	rank, text := prefixed(text)
+	rank, text := cutRank(text)
 	if m := ofProcess.FindStringSubmatch(text); m != nil {
 		s.unwound.failed = atoi(m[1])
 		return true

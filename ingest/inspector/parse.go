@@ -163,7 +163,7 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 		return "an operation that is not NCCL's"
 	case x.Seq == nil || x.Bytes == nil || x.Took == nil:
 		return "no number, size or duration"
-	case !within(*x.Seq, mostMicros) || !within(*x.Bytes, mostBytes) || !(*x.Took >= 0 && *x.Took <= mostMicros/1000):
+	case !inRange(*x.Seq, mostMicros) || !inRange(*x.Bytes, mostBytes) || !(*x.Took >= 0 && *x.Took <= mostMicros/1000):
 		return "a number, size or duration that cannot be"
 	}
 	process, group, why := p.place(&o)
@@ -204,7 +204,7 @@ func (p *parser) inDump(o *object) (why string) {
 func (p *parser) begin(o *object) (why string) {
 	s := o.Stats
 	for _, n := range [...]int64{s.Colls, s.CollsDropped, s.P2Ps, s.P2PsDropped, s.Proxies} {
-		if !within(n, mostMicros/8) {
+		if !inRange(n, mostMicros/8) {
 			return "a number of records that cannot be"
 		}
 	}
@@ -227,7 +227,7 @@ func (p *parser) lost() {
 	}
 }
 
-func within(v, most int64) bool { return v >= 0 && v <= most }
+func inRange(v, most int64) bool { return v >= 0 && v <= most }
 
 // add keeps a call and the kernel that ran it.
 func (p *parser) add(c comms.Call, x *coll, o *object) {
@@ -283,7 +283,7 @@ func (p *parser) decomposed(k *comms.Kernel, x *coll) {
 		return
 	}
 	for _, e := range x.Trace.Kernels {
-		if ticks := e.Stop - e.Start; ticks > 0 && e.Took > 0 && within(e.Stop, mostMicros) {
+		if ticks := e.Stop - e.Start; ticks > 0 && e.Took > 0 && inRange(e.Stop, mostMicros) {
 			if at := float64(e.Stop) * e.Took * 1000 / float64(ticks); at < 1<<62 {
 				k.Reported, p.end = int64(at), int64(at)
 			}
@@ -314,12 +314,12 @@ func (p *parser) place(o *object) (at, group int, why string) {
 		return 0, 0, "no communicator's hash in the header nor, as of RCCL's profiler, in the name of the file (..._rank0_HOST_pid7_0xHASH.jsonl)"
 	}
 	rank, ranks := *o.Header.Rank, *o.Header.Ranks
-	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !within(o.Header.Nodes, mostRanks) {
+	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !inRange(o.Header.Nodes, mostRanks) {
 		return 0, 0, "a rank or number of ranks that cannot be"
 	}
 	var who process
 	if m := o.Metadata; m != nil {
-		if !within(m.Dumped, mostMicros) || !within(m.PID, 1<<32) {
+		if !inRange(m.Dumped, mostMicros) || !inRange(m.PID, 1<<32) {
 			return 0, 0, "a time or process that cannot be"
 		}
 		who = process{p.keep(m.Host), m.PID}

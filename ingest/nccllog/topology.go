@@ -145,7 +145,7 @@ func (b *block) links() (list []comms.Link) {
 		}
 		x, y := b.nodes[n.parent].Device, n.Device
 		k := key{x, y, n.link}
-		if before(y, x) {
+		if compareDevices(y, x) {
 			k = key{y, x, n.link}
 		}
 		if !seen[k] {
@@ -156,8 +156,8 @@ func (b *block) links() (list []comms.Link) {
 	return list
 }
 
-// before orders devices.
-func before(x, y logline.Device) bool {
+// compareDevices orders devices.
+func compareDevices(x, y logline.Device) bool {
 	return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.System, y.System), cmp.Compare(x.ID, y.ID)) < 0
 }
 

@@ -176,5 +176,5 @@ func (d *decoder) decodeBeside(line []byte, p *trace.Part) *keyError {
 	if f == nil {
 		f = d.complete(besideRequired)
 	}
-	return d.placed(f)
+	return d.placeFault(f)
 }

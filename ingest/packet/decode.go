@@ -103,11 +103,11 @@ func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 	if opening := bytes.TrimSpace(line); f != nil && (string(opening) == "{" || string(opening) == "[") {
 		f = d.fail(0, input.ErrTruncated, "found %q alone on its line, expected one packet per line (jq -c '.' writes them so)", opening)
 	}
-	return d.placed(f)
+	return d.placeFault(f)
 }
 
-// placed is a fault with the key that it is in.
-func (d *decoder) placed(f *fault) *keyError {
+// placeFault returns a fault with the key that it is in.
+func (d *decoder) placeFault(f *fault) *keyError {
 	if f == nil {
 		return nil
 	}

@@ -76,8 +76,8 @@ type closed struct {
 // maxClosed bounds what is remembered of each run, in windows.
 const maxClosed = 1 << 16
 
-// at is the open window at a place, made if there is none.
-func (n *run) at(p place) *window {
+// openWindow returns the open window at a place, made if there is none.
+func (n *run) openWindow(p place) *window {
 	i, ok := slices.BinarySearchFunc(n.open, p, func(w *window, p place) int { return w.compare(p) })
 	if !ok {
 		n.open = slices.Insert(n.open, i, &window{run: n, place: p, sources: make(map[*stream]struct{})})

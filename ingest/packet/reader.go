@@ -164,7 +164,7 @@ func (r *Reader) step() error {
 	if s.head != nil {
 		r.place(s)
 		heap.Push(&r.heads, s)
-	} else if err := r.left(s); err != nil {
+	} else if err := r.finishStream(s); err != nil {
 		return err
 	}
 	return r.relieve()
@@ -196,11 +196,11 @@ func (r *Reader) begin(s *stream) error {
 			return err
 		} else if err != nil {
 			s.refuse(err)
-			return r.left(s)
+			return r.finishStream(s)
 		}
 	}
 	if s.advance(); s.head == nil {
-		return r.left(s)
+		return r.finishStream(s)
 	}
 	r.place(s)
 	heap.Push(&r.heads, s)
@@ -233,7 +233,7 @@ const spareFiles = 64
 func (r *Reader) place(s *stream) {
 	p := s.head
 	n := r.run(p.Run)
-	s.window = n.at(n.saw(s))
+	s.window = n.openWindow(n.saw(s))
 	s.window.heads++
 }
 
@@ -254,9 +254,9 @@ func (r *Reader) deliver(w *window, s *stream) error {
 	return nil
 }
 
-// left does what the end of s asks for. The error is not nil when a refusal of
+// finishStream does what the end of s asks for. The error is not nil when a refusal of
 // s ends the reading: then the windows that are complete still come.
-func (r *Reader) left(s *stream) error {
+func (r *Reader) finishStream(s *stream) error {
 	if s.window != nil && s.cut.Line > 0 {
 		s.window.run.cuts = append(s.window.run.cuts, s.cut)
 	}

@@ -197,7 +197,7 @@ func (d *dump) text(lines *ingest.Lines) error {
 	for {
 		raw, err := lines.Next()
 		if err == io.EOF {
-			return d.whole(lines.Pos())
+			return d.requireStacks(lines.Pos())
 		}
 		if err != nil {
 			return err
@@ -254,8 +254,8 @@ func (t *threadStack) add(f comms.Frame) error {
 	return nil
 }
 
-// whole refuses a dump in which no process, or the last one, has the stack of a main thread.
-func (d *dump) whole(at input.Pos) error {
+// requireStacks refuses a dump in which no process, or the last one, has the stack of a main thread.
+func (d *dump) requireStacks(at input.Pos) error {
 	if n := len(d.processes); n == 0 || d.processes[n-1].stack() == nil && !slices.ContainsFunc(d.processes, func(p process) bool { return p.stack() != nil }) {
 		return input.At(at, input.Bad(input.ErrTruncated, "no stack of a thread named %q up to here: was the dump cut off? %s", mainThread, again))
 	}
@@ -309,5 +309,5 @@ func (d *dump) json(src io.Reader, lim ingest.Limits) error {
 		}
 		d.processes[i].threads = append(d.processes[i].threads, one)
 	}
-	return d.whole(input.Pos{File: d.name, Offset: int64(len(text))})
+	return d.requireStacks(input.Pos{File: d.name, Offset: int64(len(text))})
 }

@@ -38,8 +38,8 @@ const (
 	memoryTotal = "node_memory_MemTotal_bytes"
 )
 
-// known reports whether a metric is of use.
-func known(name string) bool {
+// isUseful reports whether a metric is of use.
+func isUseful(name string) bool {
 	switch name {
 	case cpuSeconds, "node_uname_info", "node_time_seconds", xidMetric:
 		return true

@@ -38,7 +38,7 @@ func isMetrics(text []byte) bool {
 		if end < 0 {
 			continue
 		}
-		if name := line[:end]; known(string(name)) || string(name) == "node_exporter_build_info" || string(name) == "node_scrape_collector_success" {
+		if name := line[:end]; isUseful(string(name)) || string(name) == "node_exporter_build_info" || string(name) == "node_scrape_collector_success" {
 			return true
 		}
 	}
@@ -135,7 +135,7 @@ func (r *snapshots) complete() {
 // take takes a value; it reports whether there is room for it.
 func (r *snapshots) take() bool {
 	s := &r.s
-	if !known(string(s.name)) {
+	if !isUseful(string(s.name)) {
 		return true
 	}
 	if s.at == 0 {

@@ -109,12 +109,12 @@ func Read(open func() (io.ReadCloser, error), name string, o Options) (*profile.
 		rank.Shift(r.began)
 	}
 	if len(rank.Steps) == 0 {
-		return nil, input.At(input.Pos{File: name}, r.nothing())
+		return nil, input.At(input.Pos{File: name}, r.errNoSteps())
 	}
 	return rank, nil
 }
 
-func (r *reader) nothing() error {
+func (r *reader) errNoSteps() error {
 	switch {
 	case r.cut >= 0:
 		return input.Bad(input.ErrTruncated, "a profile that ends at byte %d, before the names of its events: the job was probably killed while it wrote", r.cut)

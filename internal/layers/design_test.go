@@ -38,7 +38,7 @@ func TestDesignedLibraries(t *testing.T) {
 	for library, by := range libraries {
 		found := false
 		for path := range used[by] {
-			found = found || under(path, library)
+			found = found || liesIn(path, library)
 		}
 		if !found {
 			t.Errorf("no code of the %s reaches %s", by, library)

@@ -85,7 +85,7 @@ func main() {
 func layerOf(folder string) int {
 	best := -1
 	for i, l := range house.Layers {
-		if under(folder, l) && (best < 0 || len(l) > len(house.Layers[best])) {
+		if liesIn(folder, l) && (best < 0 || len(l) > len(house.Layers[best])) {
 			best = i
 		}
 	}
@@ -132,7 +132,7 @@ func check(pkgs []pkg) []string {
 		if slices.Contains(house.Banned, p.Name) {
 			say("%s: the package name %s says nothing about what is in it", folder, p.Name)
 		}
-		i := slices.IndexFunc(house.Rules, func(r rule) bool { return under(folder, r.Of) })
+		i := slices.IndexFunc(house.Rules, func(r rule) bool { return liesIn(folder, r.Of) })
 		if i < 0 || layerOf(folder) < 0 {
 			say("%s: no layer is set for this folder: add it to internal/layers", folder)
 			continue
@@ -180,24 +180,24 @@ func (r rule) refuses(folder, imported string) string {
 			return "engines and the data model are pure"
 		}
 		for library, homes := range house.Libraries {
-			atHome := slices.ContainsFunc(homes, func(home string) bool { return under(folder, home) })
-			if under(imported, library) && !atHome {
+			atHome := slices.ContainsFunc(homes, func(home string) bool { return liesIn(folder, home) })
+			if liesIn(imported, library) && !atHome {
 				return "only " + strings.Join(append(slices.Clone(homes), "tests"), ", ") + " may use this library"
 			}
 		}
 		return ""
 	}
-	if owner, _, ok := strings.Cut(target, "/internal/"); ok && under(folder, owner) {
+	if owner, _, ok := strings.Cut(target, "/internal/"); ok && liesIn(folder, owner) {
 		return ""
 	}
-	if slices.ContainsFunc(r.Not, func(f string) bool { return under(target, f) }) {
+	if slices.ContainsFunc(r.Not, func(f string) bool { return liesIn(target, f) }) {
 		return r.Of + " decides nothing, and words what others decided"
 	}
-	if slices.ContainsFunc(house.Everywhere, func(f string) bool { return under(target, f) }) {
+	if slices.ContainsFunc(house.Everywhere, func(f string) bool { return liesIn(target, f) }) {
 		return ""
 	}
 	for _, layer := range r.May {
-		if under(target, layer) && !under(target, "cmd") {
+		if liesIn(target, layer) && !liesIn(target, "cmd") {
 			return ""
 		}
 	}
@@ -207,7 +207,7 @@ func (r rule) refuses(folder, imported string) string {
 	return r.Of + " may import " + strings.Join(r.May, ", ")
 }
 
-// under reports whether path is folder or lies in it; everything lies in "".
-func under(path, folder string) bool {
+// liesIn reports whether path is folder or lies in it; everything lies in "".
+func liesIn(path, folder string) bool {
 	return folder == "" || path == folder || strings.HasPrefix(path, folder+"/")
 }

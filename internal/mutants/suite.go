@@ -29,8 +29,8 @@ type span struct{ first, last int }
 
 func (s *suite) path() string { return s.args[len(s.args)-1] }
 
-// whole reports whether all tests of the package are run.
-func (s *suite) whole() bool { return len(s.args) == 1 }
+// runsAll reports whether all tests of the package are run.
+func (s *suite) runsAll() bool { return len(s.args) == 1 }
 
 // options returns the options of go test as the tests' program knows them.
 func (s *suite) options() (out []string) {

@@ -138,7 +138,7 @@ func (t *tester) check(ctx context.Context, list []*mutant) error {
 func (t *tester) learn(ctx context.Context, s *suite) error {
 	program, profile := filepath.Join(t.folder, "unmutated.test"), filepath.Join(t.folder, "profile")
 	var cover []string
-	if s.whole() {
+	if s.runsAll() {
 		cover = []string{"-cover", "-coverpkg=./" + s.folder}
 	}
 	if out, err := t.build(ctx, program, s.path(), cover...); err != nil {
@@ -150,7 +150,7 @@ func (t *tester) learn(ctx context.Context, s *suite) error {
 		return fmt.Errorf("go test %s fails as it is:\n%s", strings.Join(s.args, " "), out)
 	}
 	s.limit = max(leastLimit, slower*time.Since(begin))
-	if !s.whole() {
+	if !s.runsAll() {
 		return nil
 	}
 	for _, name := range slow(out) {

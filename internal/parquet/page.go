@@ -69,15 +69,15 @@ func (c *Cursor) split(p *page, s *scratch) (levels, src []byte, err error) {
 	if p.levels != format.RLE {
 		return nil, nil, input.Bad(input.ErrFormat, "levels in encoding %s, expected RLE", p.levels)
 	}
-	levels, src, ok := prefixed(src)
+	levels, src, ok := cutPrefixed(src)
 	if !ok {
 		return nil, nil, errLevels()
 	}
 	return levels, src, nil
 }
 
-// prefixed takes bytes that their number comes before.
-func prefixed(b []byte) (part, rest []byte, ok bool) {
+// cutPrefixed takes bytes that their number comes before.
+func cutPrefixed(b []byte) (part, rest []byte, ok bool) {
 	if len(b) < 4 || int64(binary.LittleEndian.Uint32(b)) > int64(len(b)-4) {
 		return nil, nil, false
 	}

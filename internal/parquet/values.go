@@ -60,7 +60,7 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte, s *scratch
 		if len(out) > 0 && &out[0] != &dst[0] {
 			copy(dst, out)
 		}
-		return whole(err, len(out), len(dst))
+		return requireAll(err, len(out), len(dst))
 	}
 	out, err := numbers[how].DecodeInt32(sized(&s.index, len(dst)), src)
 	for i, x := range out[:min(len(out), len(dst))] {
@@ -68,15 +68,15 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte, s *scratch
 			dst[i] = int64(math.Float64bits(float64(math.Float32frombits(uint32(x)))))
 		}
 	}
-	return whole(err, len(out), len(dst))
+	return requireAll(err, len(out), len(dst))
 }
 
 func errEncoding(how format.Encoding, typ Type) error {
 	return input.Bad(input.ErrFormat, "encoding %s of %s: write the file again without it", how, typ)
 }
 
-// whole is an error of the library, or one where it did not decode all.
-func whole(err error, got, want int) error {
+// requireAll returns an error of the library, or one where it did not decode all.
+func requireAll(err error, got, want int) error {
 	if err == nil && got != want {
 		err = fmt.Errorf("%d values, expected %d", got, want)
 	}
@@ -129,7 +129,7 @@ func decodeLevels(dst, src []byte) ([]byte, error) {
 	if len(out) > len(dst) { // groups have eight
 		out = out[:len(dst)]
 	}
-	return out, whole(err, len(out), len(dst))
+	return out, requireAll(err, len(out), len(dst))
 }
 
 // lookUp decodes positions in the dictionary.
@@ -142,7 +142,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte, s *scratch) error {
 		return err
 	}
 	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(sized(&s.index, len(dst)+7), part)
-	if err := whole(err, min(len(out), len(dst)), len(dst)); err != nil {
+	if err := requireAll(err, min(len(out), len(dst)), len(dst)); err != nil {
 		return err
 	}
 	for i := range dst {
@@ -237,7 +237,7 @@ func booleans(dst []int64, how format.Encoding, src []byte) error {
 		}
 		return nil
 	case format.RLE:
-		part, _, ok := prefixed(src)
+		part, _, ok := cutPrefixed(src)
 		if !ok {
 			return input.Bad(input.ErrTruncated, "a page ends in a run of booleans")
 		}
@@ -263,7 +263,7 @@ func (c *Cursor) texts(dst []int64, how format.Encoding, src []byte) error {
 	default:
 		return errEncoding(how, TypeBytes)
 	}
-	if err := whole(err, len(at)-1, len(dst)); err != nil {
+	if err := requireAll(err, len(at)-1, len(dst)); err != nil {
 		return err
 	}
 	for i := range dst {

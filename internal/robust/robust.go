@@ -36,10 +36,10 @@ const SigmaOfDifference = 1.0484
 const EfficiencyOfMAD = 0.37
 
 // Lower is the lower median.
-func Lower[T cmp.Ordered](x []T) T { return at(x, (len(x)-1)/2) }
+func Lower[T cmp.Ordered](x []T) T { return kth(x, (len(x)-1)/2) }
 
 // Upper is the upper median.
-func Upper[T cmp.Ordered](x []T) T { return at(x, len(x)/2) }
+func Upper[T cmp.Ordered](x []T) T { return kth(x, len(x)/2) }
 
 // Median is the mean of the lower and the upper median.
 func Median(x []float64) float64 {
@@ -106,7 +106,7 @@ func Quantile(x []float64, p float64) float64 {
 	return a + (place-float64(k))*(slices.Min(x[k+1:])-a)
 }
 
-func at[T cmp.Ordered](x []T, k int) (v T) {
+func kth[T cmp.Ordered](x []T, k int) (v T) {
 	if len(x) == 0 {
 		return v
 	}

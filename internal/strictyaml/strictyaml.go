@@ -40,14 +40,14 @@ func Decode(name string, text []byte, v any) error {
 	case errors.Is(err, io.EOF):
 		return input.At(pos, ErrNothing)
 	case err != nil:
-		return placed(pos, vocabularyOf(v), err)
+		return placeError(pos, vocabularyOf(v), err)
 	}
 	if d.Decode(new(yaml.Node)) != io.EOF {
 		return input.At(pos, input.Bad(input.ErrFormat, "more than one YAML document, expected one"))
 	}
 	var read, written yaml.Node
 	if err := errors.Join(yaml.Unmarshal(text, &read), written.Encode(v)); err != nil {
-		return placed(pos, nil, err)
+		return placeError(pos, nil, err)
 	}
 	if bad := lost(read.Content[0], &written); bad != nil {
 		pos.Line = int64(bad.Line)
@@ -110,12 +110,12 @@ func Encode(w io.Writer, v any) error {
 	return err
 }
 
-// placed puts the first thing that the library complains about behind its
+// placeError puts the first thing that the library complains about behind its
 // position: "line 3: field taw not found in type gates.Gates" becomes
 // "gates.yaml:3: there is no taw here". Types of values are told by what they are
 // in YAML. What a type of ours complains about
 // stays as it is.
-func placed(pos input.Pos, known vocabulary, err error) error {
+func placeError(pos input.Pos, known vocabulary, err error) error {
 	text, ofLibrary := strings.CutPrefix(err.Error(), "yaml: ")
 	var several *yaml.TypeError
 	if errors.As(err, &several) {
@@ -131,7 +131,7 @@ func placed(pos input.Pos, known vocabulary, err error) error {
 		return input.At(pos, &UnknownKey{field, known.keys()})
 	}
 	if m := otherType.FindStringSubmatch(text); m != nil {
-		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", found(m[1], m[2]), known.expected(m[3])))
+		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", nameValue(m[1], m[2]), known.expected(m[3])))
 	}
 	return input.At(pos, errors.New(text))
 }

@@ -16,8 +16,8 @@ var otherType = regexp.MustCompile("(?s)^cannot unmarshal !!(\\w+)(?: `(.*)`)? i
 var kinds = map[string]string{"str": "text", "seq": "a list", "map": "keys with values", "null": "nothing",
 	"bool": "true or false", "int": "a number", "float": "a number"}
 
-// found names a value by its YAML tag and, if the library gives it, its text.
-func found(tag, value string) string {
+// nameValue names a value by its YAML tag and, if the library gives it, its text.
+func nameValue(tag, value string) string {
 	kind, ok := kinds[tag]
 	if !ok {
 		kind = tag

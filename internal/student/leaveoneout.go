@@ -22,13 +22,13 @@ func LeaveOneOut(y []float64) []float64 {
 	out, behind := make([]float64, n), make([]side, n+1)
 	behind[n] = none
 	for i := n - 1; i >= 0; i-- {
-		behind[i] = of(y[i]).with(behind[i+1])
+		behind[i] = of(y[i]).merge(behind[i+1])
 	}
 	before := none
 	k := float64(n - 1)
 	for i, v := range y {
-		others := before.with(behind[i+1])
-		before = before.with(of(v))
+		others := before.merge(behind[i+1])
+		before = before.merge(of(v))
 		diff := v - center - others.sum/k
 		switch {
 		case others.lo < others.hi:
@@ -46,6 +46,6 @@ func LeaveOneOut(y []float64) []float64 {
 // side is the sums of the values before or behind one, about a center.
 type side struct{ sum, squares, lo, hi float64 }
 
-func (a side) with(b side) side {
+func (a side) merge(b side) side {
 	return side{a.sum + b.sum, a.squares + b.squares, min(a.lo, b.lo), max(a.hi, b.hi)}
 }

@@ -220,9 +220,9 @@ func fail(w http.ResponseWriter, err error) {
 	}
 }
 
-// made is a document of the run of a key, or of all where it is "", as it was judged
+// document returns a document of the run of a key, or of all where it is "", as it was judged
 // last: kept, or new.
-func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, error) {
+func (s *Server) document(ctx context.Context, kind, key string, by Maker) ([]byte, error) {
 	select {
 	case s.making <- struct{}{}:
 		defer func() { <-s.making }()
@@ -257,7 +257,7 @@ func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, 
 }
 
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.made(r.Context(), "page", r.PathValue("name"), s.o.Page)
+	b, err := s.document(r.Context(), "page", r.PathValue("name"), s.o.Page)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.made(r.Context(), "api", r.PathValue("name"), s.o.JSON)
+	b, err := s.document(r.Context(), "api", r.PathValue("name"), s.o.JSON)
 	if err != nil {
 		return err
 	}

@@ -41,30 +41,30 @@ func (j *Record) add(c *Record, clocks int) {
 		j.Run = c.Run
 	}
 	j.Sources = append(j.Sources, c.Sources...)
-	j.Processes = moved(j.Processes, c.Processes, func(p *Process) { p.Clock, p.Source = p.Clock+clocks, p.Source+source })
-	j.Groups = moved(j.Groups, c.Groups, func(g *Group) {
+	j.Processes = appendChanged(j.Processes, c.Processes, func(p *Process) { p.Clock, p.Source = p.Clock+clocks, p.Source+source })
+	j.Groups = appendChanged(j.Groups, c.Groups, func(g *Group) {
 		g.Process += process
 		if g.Split != nil {
 			s := *g.Split
-			s.Parent = after(group, s.Parent)
+			s.Parent = shiftIndex(group, s.Parent)
 			g.Split = &s
 		}
 	})
-	j.Calls = moved(j.Calls, c.Calls, func(x *Call) {
+	j.Calls = appendChanged(j.Calls, c.Calls, func(x *Call) {
 		x.Process, x.Source = x.Process+process, x.Source+source
-		x.Group, x.Stack = after(group, x.Group), after(stack, x.Stack)
+		x.Group, x.Stack = shiftIndex(group, x.Group), shiftIndex(stack, x.Stack)
 	})
-	j.Paths = moved(j.Paths, c.Paths, func(p *Path) { p.Group += group })
-	j.Links = moved(j.Links, c.Links, func(l *Link) { l.Group += group })
+	j.Paths = appendChanged(j.Paths, c.Paths, func(p *Path) { p.Group += group })
+	j.Links = appendChanged(j.Links, c.Links, func(l *Link) { l.Group += group })
 	j.Stacks = append(j.Stacks, c.Stacks...)
-	j.Warnings = moved(j.Warnings, c.Warnings, func(w *Warning) { w.Process, w.Source = w.Process+process, w.Source+source })
-	j.Unread = moved(j.Unread, c.Unread, func(u *Unread) { u.Source += source })
+	j.Warnings = appendChanged(j.Warnings, c.Warnings, func(w *Warning) { w.Process, w.Source = w.Process+process, w.Source+source })
+	j.Unread = appendChanged(j.Unread, c.Unread, func(u *Unread) { u.Source += source })
 	j.Orphans, j.Strays, j.Untied = j.Orphans+c.Orphans, j.Strays+c.Strays, j.Untied+c.Untied
 	j.Notes = append(j.Notes, c.Notes...)
 }
 
-// moved appends more to list, each changed.
-func moved[T any](list, more []T, change func(*T)) []T {
+// appendChanged appends more to list, each changed.
+func appendChanged[T any](list, more []T, change func(*T)) []T {
 	out := append(list, more...)
 	for i := range more {
 		change(&out[len(list)+i])
@@ -72,8 +72,8 @@ func moved[T any](list, more []T, change func(*T)) []T {
 	return out
 }
 
-// after is an index behind n records before it.
-func after(n, i int) int {
+// shiftIndex returns an index behind n records before it.
+func shiftIndex(n, i int) int {
 	if i == None {
 		return None
 	}

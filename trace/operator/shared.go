@@ -32,7 +32,7 @@ func (t *Trace) Shared() *Trace {
 	}
 	out := *t
 	out.keepRows(func(row int) bool {
-		_, left := uneven[counts.of(row)]
+		_, left := uneven[counts.launchOf(row)]
 		return !left
 	})
 	out.Notes = append(slices.Clone(t.Notes), input.Note{Kind: input.NoteUnjoined, Text: counts.tell(uneven)})
@@ -56,7 +56,7 @@ func (t *Trace) countLaunches() *launches {
 		l.stage[r] = int32(s)
 	}
 	for row := range t.Start {
-		k := l.of(row)
+		k := l.launchOf(row)
 		if l.count[k] == nil {
 			l.count[k] = make([]int32, len(t.Steps)*len(t.Ranks))
 		}
@@ -65,7 +65,7 @@ func (t *Trace) countLaunches() *launches {
 	return l
 }
 
-func (l *launches) of(row int) launch { return launch{l.stage[l.t.Rank[row]], l.t.Name[row]} }
+func (l *launches) launchOf(row int) launch { return launch{l.stage[l.t.Rank[row]], l.t.Name[row]} }
 
 // usual is the count that is most frequent over the ranks of the stage and all
 // steps.

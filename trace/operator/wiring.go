@@ -85,7 +85,7 @@ type matcher struct {
 func (m *matcher) serve(k end) error {
 	passes := slices.Clone(m.real[end{k.class.Serves(), k.stage}])
 	slices.SortFunc(passes, func(a, b int32) int { return int(m.g.Instances[a].Seq - m.g.Instances[b].Seq) })
-	moved := m.moved(k, passes)
+	moved := m.servingTransfers(k, passes)
 	missing := len(passes) - len(moved)
 	if atEnd := k.stage == 0 || int(k.stage) == m.g.Stages-1; missing != 0 && (!atEnd || len(moved) != 0 && missing != 1) {
 		return input.Bad(input.ErrMissing, "stage %d has %d %s that moved something for %d %s in step %d, expected as many%s",
@@ -107,8 +107,8 @@ func (m *matcher) serve(k end) error {
 	return nil
 }
 
-// moved are the transfers that can have served one of the passes.
-func (m *matcher) moved(k end, passes []int32) []int32 {
+// servingTransfers returns the transfers that can have served one of the passes.
+func (m *matcher) servingTransfers(k end, passes []int32) []int32 {
 	if len(passes) == 0 {
 		return nil
 	}

@@ -43,8 +43,8 @@ func (s *search) gaps(by func(stage int) (Sum, bool)) {
 	}
 }
 
-// around returns a stage as the sum of the others that it follows best.
-func (s *search) around(stage int) (best Sum, found bool) {
+// bestSum returns a stage as the sum of the others that it follows best.
+func (s *search) bestSum(stage int) (best Sum, found bool) {
 	least := 1.0
 	for _, parts := range s.candidates(stage, partGap) {
 		gap, ok := s.gap(stage, parts, partGap)
@@ -55,8 +55,8 @@ func (s *search) around(stage int) (best Sum, found bool) {
 	return best, found
 }
 
-// over returns a stage as the sum of all others, which it follows, or is by its name.
-func (s *search) over(stage int) (Sum, bool) {
+// sumOfAll returns a stage as the sum of all others, which it follows, or is by its name.
+func (s *search) sumOfAll(stage int) (Sum, bool) {
 	parts, named, most := s.leaves(stage), isWhole(s.stages[stage]), wholeGap
 	if named {
 		most = namedGap
@@ -85,7 +85,7 @@ func (s *search) gap(stage int, parts []int, most float64) (share float64, ok bo
 		if !s.fits(row, stage, parts, tol, most) {
 			misses++
 		}
-		lefts = append(lefts, float64(s.rest(row, stage, parts))/float64(max(1, s.at(row, stage))))
+		lefts = append(lefts, float64(s.rest(row, stage, parts))/float64(max(1, s.timeAt(row, stage))))
 	}
 	slices.Sort(lefts)
 	return max(0, lefts[len(lefts)/2]), float64(misses) <= (1-nearlyAll)*float64(s.rows)
@@ -100,7 +100,7 @@ func (s *search) own(stage int, parts []int, most float64) float64 {
 		if !s.fits(row, stage, parts, tol, most) {
 			continue
 		}
-		y := float64(s.at(row, stage))
+		y := float64(s.timeAt(row, stage))
 		x := y - float64(s.rest(row, stage, parts))
 		if n++; max(y-float64(median), float64(median)-y) > tol {
 			varied++

@@ -55,14 +55,14 @@ func (s *search) look() {
 	s.round()
 	for stage := range s.stages {
 		s.medians = append(s.medians, -1)
-		if slices.ContainsFunc(s.spots, func(row int) bool { return s.at(row, stage) != 0 }) {
+		if slices.ContainsFunc(s.spots, func(row int) bool { return s.timeAt(row, stage) != 0 }) {
 			s.active = append(s.active, stage)
 		}
 	}
 }
 
-// at returns the time of a stage in a row.
-func (s *search) at(row, stage int) int64 {
+// timeAt returns the time of a stage in a row.
+func (s *search) timeAt(row, stage int) int64 {
 	i := 0
 	if len(s.windows) > 1 {
 		i, _ = slices.BinarySearch(s.ends, row+1)
@@ -82,7 +82,7 @@ func (s *search) round() {
 	for stage := range s.stages {
 		digit, values := int64(1e9), make(map[int64]bool, leastVaried)
 		for row := 0; row < s.rows && (digit > 1 || len(values) < leastVaried); row++ {
-			v := s.at(row, stage)
+			v := s.timeAt(row, stage)
 			for v%digit != 0 {
 				digit /= 10
 			}
@@ -121,9 +121,9 @@ func (s *search) tolerance(stage int, parts []int) float64 {
 
 // rest returns what parts leave of a stage in a row.
 func (s *search) rest(row, stage int, parts []int) int64 {
-	left := s.at(row, stage)
+	left := s.timeAt(row, stage)
 	for _, p := range parts {
-		left -= s.at(row, p)
+		left -= s.timeAt(row, p)
 	}
 	return left
 }
@@ -133,7 +133,7 @@ func (s *search) median(stage int) int64 {
 	if s.medians[stage] < 0 {
 		times := make([]int64, s.rows)
 		for row := range times {
-			times[row] = s.at(row, stage)
+			times[row] = s.timeAt(row, stage)
 		}
 		slices.Sort(times)
 		s.medians[stage] = times[len(times)/2]
@@ -171,7 +171,7 @@ func (s *search) agreeing(stage int, parts []int) int {
 	agree, varied, variedAgree := 0, 0, 0
 	taking := make([]int, len(parts))
 	for row := range s.rows {
-		x := s.at(row, stage)
+		x := s.timeAt(row, stage)
 		off, most := float64(s.rest(row, stage, parts)), tol+floatDigits*float64(x)
 		varies := math.Abs(float64(x-median)) > most
 		if varies {
@@ -187,7 +187,7 @@ func (s *search) agreeing(stage int, parts []int) int {
 			return 0
 		}
 		for i, p := range parts {
-			if float64(s.at(row, p)) > tol {
+			if float64(s.timeAt(row, p)) > tol {
 				taking[i]++
 			}
 		}
@@ -230,11 +230,11 @@ func (s *search) candidates(stage int, most float64) (out [][]int) {
 // fits reports whether a stage is as long as others in a row but for rounding, or longer
 // by a part of it at most.
 func (s *search) fits(row, stage int, parts []int, tol, most float64) bool {
-	x, rest := float64(s.at(row, stage)), float64(s.rest(row, stage, parts))
-	return within(x, rest, tol, most)
+	x, rest := float64(s.timeAt(row, stage)), float64(s.rest(row, stage, parts))
+	return sumFits(x, rest, tol, most)
 }
 
-func within(x, rest, tol, most float64) bool {
+func sumFits(x, rest, tol, most float64) bool {
 	return x > 0 && rest >= -tol-floatDigits*x && rest <= tol+(most+floatDigits)*x
 }
 
@@ -270,10 +270,10 @@ func (s *search) anyOf(stage int, others []int, most float64) (out [][]int) {
 	}
 	left := len(sums)
 	for _, row := range s.spots {
-		x := s.at(row, stage)
+		x := s.timeAt(row, stage)
 		for set := 1; set < 1<<n; set++ {
-			sums[set] = sums[set&(set-1)] + s.at(row, others[bits.TrailingZeros(uint(set))])
-			if misses[set] <= spotMisses && !within(float64(x), float64(x-sums[set]), tol[set], most) {
+			sums[set] = sums[set&(set-1)] + s.timeAt(row, others[bits.TrailingZeros(uint(set))])
+			if misses[set] <= spotMisses && !sumFits(float64(x), float64(x-sums[set]), tol[set], most) {
 				if misses[set]++; misses[set] > spotMisses {
 					left--
 				}

@@ -35,11 +35,11 @@ func Find(windows ...*trace.Window) []Sum {
 	s.look()
 	s.exact()
 	s.exact() // of whole steps that have sums among their parts
-	s.gaps(s.around)
-	s.gaps(s.over)
+	s.gaps(s.bestSum)
+	s.gaps(s.sumOfAll)
 	slices.SortFunc(s.found, func(a, b Sum) int { return a.Stage - b.Stage })
 	for i := range s.found {
-		s.found[i].Whole = s.whole(s.found[i])
+		s.found[i].Whole = s.coversAll(s.found[i])
 	}
 	return s.found
 }
@@ -57,8 +57,8 @@ func (s Sum) names(stages []string) string {
 	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }
 
-// whole reports whether a sum covers all stages that take time and are no sums.
-func (s *search) whole(f Sum) bool {
+// coversAll reports whether a sum covers all stages that take time and are no sums.
+func (s *search) coversAll(f Sum) bool {
 	covered := slices.Clone(f.Parts)
 	for i := 0; i < len(covered); i++ {
 		if at := slices.IndexFunc(s.found, func(o Sum) bool { return o.Stage == covered[i] }); at >= 0 && len(covered) < mostStages*mostStages {

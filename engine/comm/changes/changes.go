@@ -81,7 +81,7 @@ func (r *Result) Differing() (n int) {
 // Between compares two recordings. O(calls · log calls).
 func Between(base, now *comm.Result) *Result {
 	places := [2]*comm.Steps{comm.StepsOf(base), comm.StepsOf(now)}
-	out := &Result{PerStep: whole(places[0]) > 0 && whole(places[1]) > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
+	out := &Result{PerStep: countSteps(places[0]) > 0 && countSteps(places[1]) > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
 	var sides [2]side
 	for i, r := range [2]*comm.Result{base, now} {
 		if !out.PerStep {
@@ -109,7 +109,7 @@ func Between(base, now *comm.Result) *Result {
 		}
 		return cmp.Compare(max(b.Base.Bytes, b.New.Bytes), max(a.Base.Bytes, a.New.Bytes))
 	})
-	out.Gone, out.New = without(base, now), without(now, base)
+	out.Gone, out.New = missingGroups(base, now), missingGroups(now, base)
 	return out
 }
 
@@ -141,8 +141,8 @@ func (s side) use(u Use) *of {
 	return s[u]
 }
 
-// whole is how many steps every rank has.
-func whole(s *comm.Steps) (n int) {
+// countSteps returns how many steps every rank has.
+func countSteps(s *comm.Steps) (n int) {
 	for _, all := range s.Whole {
 		if all {
 			n++
@@ -176,7 +176,7 @@ func tally(r *comm.Result, steps *comm.Steps) side {
 	}
 	if steps != nil {
 		for _, x := range s {
-			x.calls, x.bytes = x.calls/float64(whole(steps)), x.bytes/float64(whole(steps))
+			x.calls, x.bytes = x.calls/float64(countSteps(steps)), x.bytes/float64(countSteps(steps))
 		}
 	}
 	return s
@@ -218,9 +218,9 @@ func (s side) amount(u Use) (a Amount) {
 	return a
 }
 
-// without are the communicators of one side that the other has not. Their identifiers are others in every run:
+// missingGroups returns the communicators of one side that the other has not. Their identifiers are others in every run:
 // two are one by their ranks, each as often as it is there.
-func without(one, other *comm.Result) []Group {
+func missingGroups(one, other *comm.Result) []Group {
 	key := func(c *parallel.Communicator) string { return fmt.Sprint(c.NRanks, c.Ranks) }
 	there := map[string]int{}
 	for i := range other.Communicators {

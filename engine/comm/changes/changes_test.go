@@ -95,7 +95,7 @@ func TestCommunicators(t *testing.T) {
 		{of(four), of(pair), []Group{{Ranks: four, Size: 4}}},
 		{of(), of(pair), []Group{}},
 	} {
-		if d := cmp.Diff(tt.want, without(tt.one, tt.other)); d != "" {
+		if d := cmp.Diff(tt.want, missingGroups(tt.one, tt.other)); d != "" {
 			t.Error(d)
 		}
 	}

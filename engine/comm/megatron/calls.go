@@ -357,7 +357,7 @@ func (t *table) gradients() {
 			t.reduce("gradients of experts"+of, ExpertData, t.buckets(own.experts, 0, t.DP/t.EP))
 		}
 	}
-	if whole := t.whole(); t.SequenceTP && whole > 0 {
+	if whole := t.replicatedElements(); t.SequenceTP && whole > 0 {
 		t.rows(row{"gradients of whole tensors", Tensor, nccl.AllReduce, 1, Iteration, float64(whole * t.GradientBytes)})
 	}
 	if t.sharesEmbedding() {
@@ -381,9 +381,9 @@ func (t *table) reduce(what string, group Group, buckets []int64) {
 	}
 }
 
-// whole returns the elements of parameters that all ranks of TP have and that saw a part of each sequence: norms, and biases of
+// replicatedElements returns the elements of parameters that all ranks of TP have and that saw a part of each sequence: norms, and biases of
 // matrices that rows split.
-func (t *table) whole() (n int64) {
+func (t *table) replicatedElements() (n int64) {
 	layers, _ := t.layers(t.place)
 	n = layers * 2 * sum(t.norm())
 	if !t.NoBias {

@@ -107,7 +107,7 @@ func (t *tracer) walkRows(lo, hi int, end []int32) {
 		t.scores(t.score, i)
 		pairs := len(t.res.Pairs)
 		t.step(i, rows[i-1-lo], rows[i-lo])
-		if other := t.through(i, rows[i-lo]); len(t.res.Pairs) > pairs {
+		if other := t.advance(i, rows[i-lo]); len(t.res.Pairs) > pairs {
 			t.res.Pairs[pairs].Margin = t.margin(other)
 		}
 	}
@@ -134,9 +134,9 @@ func (t *tracer) step(i int, here, next []int32) {
 	}
 }
 
-// through replaces row i−1 of the pass from the beginning by row i, and tells what the best alignment scores without the best pair of that row:
+// advance replaces row i−1 of the pass from the beginning by row i, and tells what the best alignment scores without the best pair of that row:
 // with its second best, or with none.
-func (t *tracer) through(i int, next []int32) (other int32) {
+func (t *tracer) advance(i int, next []int32) (other int32) {
 	left, right := t.band.left[i], t.band.right[i]
 	diagonal, before := int32(Never), int32(Never)
 	if left > t.band.left[i-1] {

@@ -24,7 +24,7 @@ func infer(all []Communicator) {
 	p := connect(all)
 	for i := range all {
 		if c := &all[i]; !c.obvious() {
-			c.tensorOrData(weights{beyond: p.beyond(c)})
+			c.tensorOrData(weights{beyond: p.leadsFurther(c)})
 		}
 	}
 	resolve(all)

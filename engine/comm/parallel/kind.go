@@ -93,7 +93,7 @@ func (c *Communicator) byLayout(l Layout) {
 		c.Evidence = because(OutsideLayout)
 		return
 	}
-	d := c.among(fits)
+	d := c.chooseDimension(fits)
 	if c.Signature.control() && c.NRanks == l.World() {
 		c.Evidence = because(DefaultGroup)
 		return
@@ -105,9 +105,9 @@ func (c *Communicator) byLayout(l Layout) {
 	c.Kind, c.Evidence = d.kind, []Evidence{{Kind: LayoutGiven, As: d.kind, N: int64(d.size), Stride: d.stride}}
 }
 
-// among is the dimension of several that the operations suit. Tokens go to experts all-to-all: what reduces is no group of
+// chooseDimension returns the dimension of several that the operations suit. Tokens go to experts all-to-all: what reduces is no group of
 // experts, though data-parallel ranks with an expert each are the same ones.
-func (c *Communicator) among(fits []dimension) dimension {
+func (c *Communicator) chooseDimension(fits []dimension) dimension {
 	use := c.usedAs()
 	for _, d := range fits {
 		if d.kind == use || use == UnknownKind && d.kind != ExpertParallel {

@@ -15,7 +15,7 @@ func TestSameRanks(t *testing.T) {
 		ExpertParallel: {Large: 8, LargeOps: map[nccl.Op]int{nccl.Send: 4, nccl.Recv: 4}, Sending: Sending{Peers: 4}},
 	} {
 		c := Communicator{NRanks: 4, Signature: s}
-		if got := c.among(fits).kind; got != want {
+		if got := c.chooseDimension(fits).kind; got != want {
 			t.Errorf("%v is taken for %v, want %v", s.LargeOps, got, want)
 		}
 	}

@@ -53,8 +53,8 @@ func Sets(all []Communicator) [][]int {
 	return list
 }
 
-// beyond reports whether other communicators lead from the ranks of c to further ones.
-func (p *connected) beyond(c *Communicator) bool {
+// leadsFurther reports whether other communicators lead from the ranks of c to further ones.
+func (p *connected) leadsFurther(c *Communicator) bool {
 	if len(c.Ranks) == 0 {
 		return false
 	}

@@ -123,7 +123,7 @@ type Account struct {
 // within a thousandth of all that was expected, as on the ranks of one stage.
 func Alike(all []Account) (groups [][]int) {
 	for i := range all {
-		at := slices.IndexFunc(groups, func(g []int) bool { return all[g[0]].alike(&all[i]) })
+		at := slices.IndexFunc(groups, func(g []int) bool { return all[g[0]].equals(&all[i]) })
 		if at < 0 {
 			at = len(groups)
 			groups = append(groups, nil)
@@ -133,7 +133,7 @@ func Alike(all []Account) (groups [][]int) {
 	return groups
 }
 
-func (a *Account) alike(b *Account) bool {
+func (a *Account) equals(b *Account) bool {
 	return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
 		return x.Dimension == y.Dimension && x.Name == y.Name && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged &&
 			math.Abs(x.Observed.Logged-y.Observed.Logged) <= a.Theory.Logged/1000

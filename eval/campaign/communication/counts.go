@@ -76,7 +76,7 @@ func gather(all []Count, n numbers, rank int) []Count {
 // tally is the numbers of one rank by operation.
 type tally map[nccl.Op]*numbers
 
-func (t tally) of(op nccl.Op) *numbers {
+func (t tally) numbersOf(op nccl.Op) *numbers {
 	if op.PointToPoint() {
 		op = nccl.SendRecv
 	}
@@ -89,7 +89,7 @@ func (t tally) of(op nccl.Op) *numbers {
 // lines counts what a counter of lines sees.
 func (t tally) lines(r *comm.Result, k *comm.Rank) {
 	for _, m := range r.Recorded.Processes[k.Log].Lines {
-		c := t.of(m.Op)
+		c := t.numbersOf(m.Op)
 		c.Lines += m.Total()
 		c.Tunings += m.Tunings
 		c.Damaged += m.Damaged
@@ -99,7 +99,7 @@ func (t tally) lines(r *comm.Result, k *comm.Rank) {
 // calls counts calls and what they launch, by NCCL's rules.
 func (t tally) calls(r *comm.Result, k *comm.Rank) {
 	for i, why := range k.Matching.Why {
-		c := t.of(r.Calls[k.Calls[i]].Op)
+		c := t.numbersOf(r.Calls[k.Calls[i]].Op)
 		switch why {
 		case align.Duplicate:
 			c.Repeated++
@@ -113,7 +113,7 @@ func (t tally) calls(r *comm.Result, k *comm.Rank) {
 	}
 	for i := range k.Matching.Launches {
 		if l := &k.Matching.Launches[i]; l.Lead >= 0 {
-			c := t.of(l.Op)
+			c := t.numbersOf(l.Op)
 			c.Launches++
 			c.Joined--
 			c.OnlyLogged++ // until its kernel is found
@@ -128,7 +128,7 @@ func (t tally) kernels(r *comm.Result, rank int) {
 	for _, m := range k.Matching.Matches {
 		if l := &k.Matching.Launches[m.Launch]; l.Lead >= 0 {
 			launched[m.Kernel] = l.Op
-			t.of(l.Op).OnlyLogged--
+			t.numbersOf(l.Op).OnlyLogged--
 		}
 	}
 	for n, x := range r.Kernels(rank) {
@@ -138,8 +138,8 @@ func (t tally) kernels(r *comm.Result, rank int) {
 		op, known := launched[n]
 		if !known {
 			op = x.Op
-			t.of(op).OnlyTraced++
+			t.numbersOf(op).OnlyTraced++
 		}
-		t.of(op).Kernels++
+		t.numbersOf(op).Kernels++
 	}
 }

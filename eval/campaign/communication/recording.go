@@ -80,7 +80,7 @@ func readRecording(path, name string) (*Recording, error) {
 		return nil, input.At(input.Pos{File: path}, err)
 	}
 	for _, s := range found.Sources {
-		if err := r.from(path, s.Name); err != nil {
+		if err := r.noteInput(path, s.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Recording) readKnown(path string) error {
 	}
 	if err == nil {
 		r.Model = &m.Model
-		if err := r.from(path, modelName); err != nil {
+		if err := r.noteInput(path, modelName); err != nil {
 			return err
 		}
 	}
@@ -105,11 +105,11 @@ func (r *Recording) readKnown(path string) error {
 	if err != nil {
 		return err
 	}
-	return r.from(path, truthName)
+	return r.noteInput(path, truthName)
 }
 
-// from notes a file of the recording as an input.
-func (r *Recording) from(path, name string) error {
+// noteInput notes a file of the recording as an input.
+func (r *Recording) noteInput(path, name string) error {
 	hash, err := campaign.FileHash(filepath.Join(path, name))
 	r.Inputs = append(r.Inputs, campaign.Provenance{Run: r.Name, Input: Folder + "/" + r.Name + "/" + name, InputHash: hash})
 	return err

@@ -87,8 +87,8 @@ func sameFigure(ours, published string) bool {
 	if p, q, ok := fraction(published); ok && counts {
 		return k*q == p*n
 	}
-	if from, to, ok := between(published); ok {
-		if a, b, ok := between(ours); ok {
+	if from, to, ok := parseRange(published); ok {
+		if a, b, ok := parseRange(ours); ok {
 			return from <= a && b <= to
 		}
 	}
@@ -97,8 +97,8 @@ func sameFigure(ours, published string) bool {
 	return err == nil && err2 == nil && a == b
 }
 
-// between reads a range such as 120–180.
-func between(cell string) (from, to float64, ok bool) {
+// parseRange reads a range such as 120–180.
+func parseRange(cell string) (from, to float64, ok bool) {
 	a, b, found := strings.Cut(cell, "–")
 	from, err := strconv.ParseFloat(a, 64)
 	to, err2 := strconv.ParseFloat(b, 64)

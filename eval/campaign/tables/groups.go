@@ -20,7 +20,7 @@ var (
 		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
 	})
 	delays     = text("delays_ms", (*row).delays)
-	allWindows = whole("windows", func(r *row) int { return len(r.recorded()) })
+	allWindows = wholeNumber("windows", func(r *row) int { return len(r.recorded()) })
 	steps      = text("steps", (*row).steps)
 )
 
@@ -119,7 +119,7 @@ func (s *Score) configurationTable() *table.Table {
 		text("paper's ranks", func(r *row) string { return of(r).Ranks }), text("paper's seeds", func(r *row) string { return of(r).Seeds }),
 		text("paper's delays_ms", func(r *row) string { return of(r).Delays }))
 	t.Keys = 1
-	return beside(t, "table-16")
+	return addPublished(t, "table-16")
 }
 
 // caseTable has the shape of the paper's Table 8: how the exposed makespan of
@@ -145,7 +145,7 @@ func (s *Score) caseTable() *table.Table {
 	})
 	t := tabulate("Field cases: exposed share by stage, the paper's cut, per cent", []string{"case", "signal"}, rows, append(columns, stageRight.where(seeded), rankFound.where(seeded), alarms)...)
 	t.Keys = 1
-	return beside(t, "table-8")
+	return addPublished(t, "table-8")
 }
 
 // share is the mean share of a stage in per cent, over the windows with a fault, or over
@@ -216,10 +216,10 @@ func (s *Score) healthyTable() *table.Table {
 	bound := func(head string, holds func(*scoredWindow) bool) measure {
 		return measure{head, table.Rate, func(r *row) table.Cell { return rateAtMost(r.tally(false, holds)) }}
 	}
-	columns := []measure{whole("windows", func(r *row) int { _, n := r.tally(false, strong); return n }), inHealth("strong label", strong), bound("at most", strong),
+	columns := []measure{wholeNumber("windows", func(r *row) int { _, n := r.tally(false, strong); return n }), inHealth("strong label", strong), bound("at most", strong),
 		inHealth("automatic: strong label", automatic), bound("automatic: at most", automatic)}
 	verdicts := func(head string, holds func(*verdict) bool) {
-		counted := whole(head, func(r *row) int { return r.count(func(x *scoredRun) bool { return holds(&x.Verdict) }) })
+		counted := wholeNumber(head, func(r *row) int { return r.count(func(x *scoredRun) bool { return holds(&x.Verdict) }) })
 		columns = append(columns, counted.where(func(r *row) bool { return r.like().healthy() }))
 	}
 	verdicts("verdicts", func(*verdict) bool { return true })
@@ -265,7 +265,7 @@ func (s *Score) completenessTable() *table.Table {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.alarmed() })
 	}
 	rows := s.parts(part{"E0", func(r *scoredRun) bool { return r.stands("E0") }}, part{"E1", func(r *scoredRun) bool { return r.stands("E1") }})
-	return beside(tabulate("No fault: is the recording complete, and is anything flagged?", []string{"group"}, rows, runs, allWindows,
+	return addPublished(tabulate("No fault: is the recording complete, and is anything flagged?", []string{"group"}, rows, runs, allWindows,
 		ofWindows("windows gathered", each(func(w *scoredWindow) bool { return w.telemetry.gathered })),
 		ofWindows("steps of ranks recorded", func(w *scoredWindow) (k, n int) { return w.telemetry.rows, w.telemetry.expected }),
 		ofWindows(limited, each(func(w *scoredWindow) bool { return slices.Contains(w.Labels, limited) })),

@@ -35,8 +35,8 @@ func (k key) column() string {
 	return k.String()
 }
 
-// of is the case's part of a key: a number that orders it, and the value as shown.
-func (k key) of(c *runCase) (order float64, value string) {
+// part returns the case's part of a key: a number that orders it, and the value as shown.
+func (k key) part(c *runCase) (order float64, value string) {
 	switch k {
 	case byFamily:
 		return orderOf(c.Family), c.family()
@@ -75,7 +75,7 @@ func (s *Score) like() *runCase { return &s.Runs[0].runCase }
 
 // value is what the runs have of a key.
 func (s *Score) value(k key) string {
-	_, value := k.of(s.like())
+	_, value := k.part(s.like())
 	return value
 }
 
@@ -91,8 +91,8 @@ func (s *Score) values(by []key) []string {
 func (s *Score) grouped(by ...key) []*Score {
 	order := func(a, b *runCase) int {
 		for _, k := range by {
-			x, _ := k.of(a)
-			y, _ := k.of(b)
+			x, _ := k.part(a)
+			y, _ := k.part(b)
 			if c := cmp.Compare(x, y); c != 0 {
 				return c
 			}

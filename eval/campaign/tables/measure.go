@@ -189,7 +189,7 @@ func (s *Score) count(holds func(*scoredRun) bool) (n int) {
 	return n
 }
 
-func whole(head string, of func(*row) int) measure {
+func wholeNumber(head string, of func(*row) int) measure {
 	return measure{head, table.Integer, func(r *row) table.Cell { return table.WholeCell(of(r)) }}
 }
 
@@ -199,8 +199,8 @@ func text(head string, of func(*row) string) measure {
 
 // The columns that several tables have. Windows are those with a fault.
 var (
-	windows = whole("windows", (*row).windows)
-	runs    = whole("runs", func(r *row) int { return len(r.Runs) })
+	windows = wholeNumber("windows", (*row).windows)
+	runs    = wholeNumber("runs", func(r *row) int { return len(r.Runs) })
 
 	top1    = routed("top-1", isFirst)
 	top2    = routed("top-2", isSecond)

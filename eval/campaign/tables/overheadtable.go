@@ -65,7 +65,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 			table.RealCell(gate), table.TextCell(account.Standing.String()))...)
 		why[listed(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
-	out := Artifact{Name: "table-7", Table: beside(t, "table-7"), Inputs: append(paired, measured...)}
+	out := Artifact{Name: "table-7", Table: addPublished(t, "table-7"), Inputs: append(paired, measured...)}
 	return []Artifact{out.Compared(func(c *Cell) string { return why[c.Row] })}, nil
 }
 

@@ -83,8 +83,8 @@ func (p *publishedTable) rowNamed(name string) string {
 	return "*"
 }
 
-// beside gives a table what is published of an artifact: columns beside ours, and notes.
-func beside(t *table.Table, artifact string) *table.Table {
+// addPublished gives a table what is published of an artifact: columns beside ours, and notes.
+func addPublished(t *table.Table, artifact string) *table.Table {
 	var names []string
 	for _, row := range t.Records() {
 		names = append(names, rowName(t, row))

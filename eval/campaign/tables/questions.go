@@ -23,7 +23,7 @@ func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
 		}
 		t.Add(table.Texts(q.Name, q.Evidence, strings.Join(ours, ", "), q.Paper, from)...)
 	}
-	return Artifact{Name: "table-3", Table: beside(t, "table-3"), Inputs: rows}
+	return Artifact{Name: "table-3", Table: addPublished(t, "table-3"), Inputs: rows}
 }
 
 // find is a cell of the first table whose name begins so, by row and column.

@@ -89,14 +89,14 @@ func (s *Score) methodReason(c *Cell, n int) string {
 		reached := table.OutOf(s.tally(true, func(w *scoredWindow) bool { return divided(w).two >= s.Tau }))
 		return says("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), fixed(s.Tau), reached)
 	case c.Row == "spread":
-		return says("spread", table.OutOf(s.ofFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.by(n).Place == 2 })))
+		return says("spread", table.OutOf(s.ofFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.rankBy(n).Place == 2 })))
 	case c.Row == "stage_max" && c.Column == "top-1":
 		outside := s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm })
 		return says("stage_max", outside.span(func(w *scoredWindow) float64 { return divided(w).behind }))
 	}
 	var missed []string // the rows whose stage is no candidate
 	for _, g := range s.grouped(byFamily) {
-		if k, all := g.tally(true, func(w *scoredWindow) bool { return !w.by(n).Hit }); k > 0 {
+		if k, all := g.tally(true, func(w *scoredWindow) bool { return !w.rankBy(n).Hit }); k > 0 {
 			missed = append(missed, table.OutOf(k, all)+" of "+g.value(byFamily))
 		}
 	}

@@ -35,7 +35,7 @@ func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := e.known(filepath.Join(root, campaign.TruthName))
+	known, err := e.knownCases(filepath.Join(root, campaign.TruthName))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,8 +56,8 @@ func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) 
 	return out, inputs, nil
 }
 
-// known are the cases of the campaign, and of a table beside the recordings.
-func (e *Evaluation) known(path string) (map[string]*runCase, error) {
+// knownCases returns the cases of the campaign, and of a table beside the recordings.
+func (e *Evaluation) knownCases(path string) (map[string]*runCase, error) {
 	all := maps.Clone(e.cases)
 	more, err := ReadTruth(path)
 	if errors.Is(err, fs.ErrNotExist) {

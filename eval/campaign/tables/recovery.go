@@ -76,7 +76,7 @@ func recoveryTable(of []recovery) *table.Table {
 	}
 	t.Add(table.Texts("paper", none, none, none, "0.21", "0.998", "8.63", "yes", "no", "yes", none)...)
 	t.Notes = []string{says("recovery", fixed(far/1e6), low)}
-	return beside(t, "recovery")
+	return addPublished(t, "recovery")
 }
 
 func yes(holds bool) string {

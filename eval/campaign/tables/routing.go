@@ -29,13 +29,13 @@ func methodNames() []string {
 func (s *Score) methods() []row {
 	var out []row
 	for i, name := range methodNames() {
-		out = append(out, row{names: []string{name}, Score: s, ranking: func(w *scoredWindow) routing { return w.by(i) }})
+		out = append(out, row{names: []string{name}, Score: s, ranking: func(w *scoredWindow) routing { return w.rankBy(i) }})
 	}
 	return out
 }
 
-// by is how the n-th of the methods ranks the window.
-func (w *scoredWindow) by(n int) routing {
+// rankBy returns how the n-th of the methods ranks the window.
+func (w *scoredWindow) rankBy(n int) routing {
 	if n == 0 {
 		return w.Routing
 	}
@@ -48,7 +48,7 @@ func (w *scoredWindow) by(n int) routing {
 func (s *Score) methodTable() *table.Table {
 	alone := s.timesAlone()
 	t := tabulate(fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", fixed(s.Tau)), []string{"method"}, alone.methods(), inAll...)
-	beside(t, "table-4")
+	addPublished(t, "table-4")
 	if wide := alone.widerSets(); wide != "" {
 		t.Notes = append(t.Notes, wide)
 	}
@@ -143,7 +143,7 @@ func (s *Score) forwardTable() *table.Table {
 	t := tabulate("Forward, device or host: windows with a fault, the paper's cut", []string{"family", "label"}, rows, windows, top1, top2,
 		inFault("labelled", func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[1]) }))
 	t.Keys = 1
-	return beside(t, "table-5")
+	return addPublished(t, "table-5")
 }
 
 // sweepTable has the shape of the paper's Table 15: the frontier's candidate sets at
@@ -153,7 +153,7 @@ func (s *Score) sweepTable() *table.Table {
 	for _, tau := range []float64{0.70, 0.75, 0.80, 0.85, 0.90} {
 		rows = append(rows, row{names: []string{fixed(tau)}, Score: s, ranking: sweep(tau)})
 	}
-	return beside(tabulate("Candidate sets by τ: windows with a fault, the paper's cut", []string{"tau"}, rows, inAll[2:]...), "table-15")
+	return addPublished(tabulate("Candidate sets by τ: windows with a fault, the paper's cut", []string{"tau"}, rows, inAll[2:]...), "table-15")
 }
 
 // sweep is the frontier's ranking with candidates at a τ in (0, 1].
@@ -193,7 +193,7 @@ func (s *Score) spikeTable() *table.Table {
 // scaleTable is the paper's check that routing persists at 64 and 128 ranks.
 func (s *Score) scaleTable() *table.Table {
 	heads, rows := s.rowsBy(caseKeys...)
-	return beside(tabulate("Routing at 64 and 128 ranks: windows with a fault, the paper's cut", heads, rows, windows,
+	return addPublished(tabulate("Routing at 64 and 128 ranks: windows with a fault, the paper's cut", heads, rows, windows,
 		average("delay ÷ step", func(r *row, w *scoredWindow) *float64 { return ratio(float64(r.like().Delay)*1e6, w.pace.step.Median) }), seededShare,
 		average("two largest", func(_ *row, w *scoredWindow) *float64 { return w.twoLargest() }), top1, top2), "scale")
 }
@@ -213,8 +213,8 @@ func (s *Score) accumulationTable() *table.Table {
 	for _, g := range s.grouped(byFamily, byDelay) {
 		rows = append(rows, row{names: []string{g.value(byFamily)}, Score: g})
 	}
-	return beside(tabulate("Accumulation: windows with a fault, the paper's cut", []string{"family"}, rows,
-		whole("microsteps", func(r *row) int { return r.like().Accumulation }), windows, top1, top2,
+	return addPublished(tabulate("Accumulation: windows with a fault, the paper's cut", []string{"family"}, rows,
+		wholeNumber("microsteps", func(r *row) int { return r.like().Accumulation }), windows, top1, top2,
 		inFault("exact", func(_ *row, w *scoredWindow) bool { return w.Telescoping == 0 }), labelled("device label", forwardFamilies[0].label.String())), "accumulation")
 }
 
@@ -224,7 +224,7 @@ func (s *Score) shardingTable() *table.Table {
 	rows := s.parts(
 		part{"ranks synchronise after the delay", func(r *scoredRun) bool { return r.Family != simulate.OptimizerHost }},
 		part{"control: optimizer on the host", func(r *scoredRun) bool { return r.Family == simulate.OptimizerHost }})
-	return beside(tabulate("Sharded jobs: windows with a fault, the paper's cut", []string{"rows"}, rows, families, sizes, windows, top1, top2,
+	return addPublished(tabulate("Sharded jobs: windows with a fault, the paper's cut", []string{"rows"}, rows, families, sizes, windows, top1, top2,
 		text("misses", (*row).misses)), "sharding")
 }
 
@@ -257,5 +257,5 @@ func (s *Score) boundaryTable() *table.Table {
 		}
 		t.Add(table.Texts(ranks.value(byRanks), listed(shares), crossing)...)
 	}
-	return beside(t, "boundary")
+	return addPublished(t, "boundary")
 }

@@ -87,7 +87,7 @@ func (r *scoredRun) cells(w *scoredWindow) []any {
 		row = append(row, fault(ns/1e6))
 	}
 	for i := range methodNames() {
-		at := w.by(i)
+		at := w.rankBy(i)
 		row = append(row, fault(at.Place), fault(at.Hit), at.Candidates)
 	}
 	row = append(row, fault(w.Share), fault(w.Latest), strings.Join(w.Labels, " "), w.Strong, max(w.Telescoping, a.Telescoping))

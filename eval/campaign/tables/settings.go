@@ -18,8 +18,8 @@ type settingScore struct {
 	*Score
 }
 
-// under returns a scorer of the same runs that analyses under a setting.
-func (s *Scorer) under(x *campaign.Setting) (*Scorer, error) {
+// rescore returns a scorer of the same runs that analyses under a setting.
+func (s *Scorer) rescore(x *campaign.Setting) (*Scorer, error) {
 	out := newScorer(s.cases, &s.gates)
 	out.gates.Tau = cmp.Or(x.Tau, out.gates.Tau)
 	out.o.MinGain, out.steps = x.MinGain, x.Steps
@@ -96,7 +96,7 @@ func (e *Evaluation) settingArtifact() []Artifact {
 func settingScorers(base *Scorer, list []campaign.Setting) ([]*Scorer, error) {
 	var out []*Scorer
 	for i := range list {
-		s, err := base.under(&list[i])
+		s, err := base.rescore(&list[i])
 		if err != nil {
 			return nil, err
 		}

@@ -82,7 +82,7 @@ func tableOfSources(all []*source) *table.Table {
 	words := func(head string, say func(*source) string) measure {
 		return text(head, func(r *row) string { return say(of[r.names[0]]) })
 	}
-	columns := []measure{whole("runs", func(r *row) int { return len(of[r.names[0]].seen) })}
+	columns := []measure{wholeNumber("runs", func(r *row) int { return len(of[r.names[0]].seen) })}
 	for _, c := range inAll {
 		columns = append(columns, c.where(func(r *row) bool { return len(r.Runs) > 0 }))
 	}
@@ -101,7 +101,7 @@ func tableOfSources(all []*source) *table.Table {
 		}))...)
 	if len(all) == 0 {
 		t.Notes = []string{says("no sources")}
-		return beside(t, sourceArtifact)
+		return addPublished(t, sourceArtifact)
 	}
 	t.Notes = []string{says("sources")}
 	if own := all[0]; len(own.ofFamily(simulate.ForwardHost).Runs) > 0 && len(own.ofFamily(simulate.ForwardDevice).Runs) == 0 {
@@ -113,7 +113,7 @@ func tableOfSources(all []*source) *table.Table {
 			t.Notes = append(t.Notes, says("without "+tool))
 		}
 	}
-	return beside(t, sourceArtifact)
+	return addPublished(t, sourceArtifact)
 }
 
 // sizes are the sizes of the runs whose fault is known.

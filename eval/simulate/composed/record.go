@@ -18,7 +18,7 @@ func (j *Job) Recording() []byte {
 	var text bytes.Buffer
 	if every == 1 {
 		for r := range j.Ranks {
-			j.packet(&text, t, r, 0, 0, j.until(r))
+			j.packet(&text, t, r, 0, 0, j.endOf(r))
 		}
 		return text.Bytes()
 	}
@@ -30,8 +30,8 @@ func (j *Job) Recording() []byte {
 	return text.Bytes()
 }
 
-// until returns the step before which the record of a rank ends.
-func (j *Job) until(r int) int {
+// endOf returns the step before which the record of a rank ends.
+func (j *Job) endOf(r int) int {
 	if j.ends[1] > 0 && j.ends[0] == r {
 		return j.ends[1]
 	}
@@ -59,11 +59,11 @@ func (j *Job) packet(text *bytes.Buffer, t times, r, window, from, to int) {
 	for s := from; s < to; s++ {
 		row := make([]int64, len(Stages))
 		for k, x := range t.durations[s][r] {
-			row[k] = j.read(x)
+			row[k] = j.recorderLength(x)
 		}
 		p.Durations = append(p.Durations, row)
 		if j.walled {
-			p.Wall = append(p.Wall, j.read(t.wall[s][r]))
+			p.Wall = append(p.Wall, j.recorderLength(t.wall[s][r]))
 		}
 	}
 	out, err := json.Marshal(p)
@@ -75,8 +75,8 @@ func (j *Job) packet(text *bytes.Buffer, t times, r, window, from, to int) {
 
 func (j *Job) host(r int) string { return fmt.Sprintf("node%d", r/j.perHost) }
 
-// read returns a length on the recorder's clock.
-func (j *Job) read(x float64) int64 {
+// recorderLength returns a length on the recorder's clock.
+func (j *Job) recorderLength(x float64) int64 {
 	c := float64(max(1, j.clock))
 	return int64(math.Round(x/c) * c)
 }
@@ -92,9 +92,9 @@ func (j *Job) csv(t times) []byte {
 			}
 			fmt.Fprintf(&text, "%d,%d", s, r)
 			for _, x := range t.durations[s][r] {
-				fmt.Fprintf(&text, ",%d", j.read(x))
+				fmt.Fprintf(&text, ",%d", j.recorderLength(x))
 			}
-			fmt.Fprintf(&text, ",%d,%s\n", j.read(t.wall[s][r]), j.host(r))
+			fmt.Fprintf(&text, ",%d,%s\n", j.recorderLength(t.wall[s][r]), j.host(r))
 		}
 	}
 	return text.Bytes()

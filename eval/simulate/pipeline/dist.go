@@ -37,5 +37,5 @@ func (d Dist) law(factor float64) law {
 	return law{mean, mean * d.Jitter, simulate.LogNormalLaw(mean, d.Jitter)}
 }
 
-// whole rounds to nanoseconds, to a length that cannot overflow.
-func whole(x float64) int64 { return int64(min(x, maxMillis*nsPerMilli) + 0.5) }
+// roundLength rounds to nanoseconds, to a length that cannot overflow.
+func roundLength(x float64) int64 { return int64(min(x, maxMillis*nsPerMilli) + 0.5) }

@@ -158,9 +158,9 @@ func (s *Spec) validateSize(f *Fault) error {
 // dist is what the fault adds to: a duration or transfer, or a launch delay.
 func (s *Spec) dist(f *Fault, class operator.Class) Dist {
 	if f.Kind == LateStart {
-		return s.Ops.of(class).Launch
+		return s.Ops.entry(class).Launch
 	}
-	return s.Ops.of(class).Dist
+	return s.Ops.entry(class).Dist
 }
 
 // hit is what a fault does to one node's draws when it strikes.

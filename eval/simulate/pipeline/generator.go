@@ -54,7 +54,7 @@ func newGenerator(s Spec) (*generator, error) {
 
 // lawsOf a node: a bucket has its part of the collective, a stage its work.
 func (s *Spec) lawsOf(n *node, l Layout) laws {
-	o, factor := s.Ops.of(n.class), 1.0
+	o, factor := s.Ops.entry(n.class), 1.0
 	switch {
 	case n.class.IsCompute():
 		factor = s.StageWork[n.stage]
@@ -85,7 +85,7 @@ func (g *generator) place() {
 
 // pause is a worker's time before its next step.
 func (g *generator) pause(dp, pp int) int64 {
-	return whole(g.between.Draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
+	return roundLength(g.between.Draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
 }
 
 // Make generates a whole run. The trace is arranged and has its groups.

@@ -82,8 +82,8 @@ type Ops struct {
 	Collect          Op `yaml:"gc" json:"gc"`
 }
 
-// of is the entry of a class.
-func (o *Ops) of(c operator.Class) *Op {
+// entry returns the entry of a class.
+func (o *Ops) entry(c operator.Class) *Op {
 	return [...]*Op{
 		operator.ForwardCompute: &o.Forward, operator.BackwardCompute: &o.Backward,
 		operator.ForwardSend: &o.ForwardTransfer, operator.ForwardRecv: &o.ForwardTransfer,

@@ -33,7 +33,7 @@ func (g *generator) draw() {
 			row = g.row(g.start, h.node)
 		}
 		for dp := h.from; dp < h.to; dp++ {
-			row[dp] = whole(float64(row[dp])*h.factor + float64(h.add))
+			row[dp] = roundLength(float64(row[dp])*h.factor + float64(h.add))
 		}
 	}
 }
@@ -47,18 +47,18 @@ func (g *generator) drawWorker(dp, pp int) {
 	rng := g.rng.At(seed, forWork, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if p.nodes[v].group < 0 {
-			g.end[int(v)*n+dp] = whole(g.laws[v].work.Draw(rng) * speed)
+			g.end[int(v)*n+dp] = roundLength(g.laws[v].work.Draw(rng) * speed)
 		}
 	}
 	rng = g.rng.At(seed, forTransfer, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if i := p.nodes[v].group; i >= 0 && !p.groups[i].across && p.groups[i].members[0] == v {
-			g.end[int(v)*n+dp] = whole(g.laws[v].work.Draw(rng))
+			g.end[int(v)*n+dp] = roundLength(g.laws[v].work.Draw(rng))
 		}
 	}
 	rng = g.rng.At(seed, forLaunch, who, step).Rand
 	for _, v := range p.stages[pp] {
-		g.start[int(v)*n+dp] = whole(g.laws[v].launch.Draw(rng))
+		g.start[int(v)*n+dp] = roundLength(g.laws[v].launch.Draw(rng))
 	}
 }
 
@@ -68,7 +68,7 @@ func (g *generator) drawGroups() {
 	for i := range g.program.groups {
 		if grp := &g.program.groups[i]; grp.across {
 			v := grp.members[0]
-			g.row(g.end, v)[0] = whole(g.laws[v].work.Draw(rng))
+			g.row(g.end, v)[0] = roundLength(g.laws[v].work.Draw(rng))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (g *generator) drawLengths(dp, fault int) {
 	for v := range g.program.nodes {
 		if node := &g.program.nodes[v]; node.class.IsCompute() {
 			at := &g.end[v*n+dp]
-			*at = whole(float64(*at) * length[node.micro])
+			*at = roundLength(float64(*at) * length[node.micro])
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (l Layout) validate() error {
 // validateTimes checks everything that is no size.
 func (s *Spec) validateTimes() error {
 	for c := operator.ForwardCompute; c <= operator.GarbageCollection; c++ {
-		o := s.Ops.of(c)
+		o := s.Ops.entry(c)
 		for _, d := range []Dist{o.Dist, o.Launch} {
 			if err := d.validate(); err != nil {
 				return fmt.Errorf("%v: %w", c, err)

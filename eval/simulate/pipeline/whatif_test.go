@@ -144,7 +144,7 @@ func TestPriceInNoise(t *testing.T) {
 			s := quiet(layout(4, 4, 8))
 			s.Seed, s.Steps.Count = 3, 30
 			for c := operator.ForwardCompute; c <= operator.GarbageCollection; c++ {
-				if o := s.Ops.of(c); o.Jitter == 0 {
+				if o := s.Ops.entry(c); o.Jitter == 0 {
 					o.Jitter, o.Launch = 0.02, Dist{0.01, 1}
 				}
 			}

@@ -38,7 +38,7 @@ func (a *App) help(h *helpWriter) {
 		heading, rows = c.In, append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.heading("Flags")
-	h.table(append([][2]string{{"-h, --help", "explain the program or a command"}, {"-V, --version", "print the version"}}, rowsOf(under("", a.program.Flags))...))
+	h.table(append([][2]string{{"-h, --help", "explain the program or a command"}, {"-V, --version", "print the version"}}, rowsOf(flagsUnder("", a.program.Flags))...))
 	for _, s := range a.Sections {
 		h.heading(s.Heading)
 		h.table(s.Rows)
@@ -72,15 +72,15 @@ func (a *App) flagsHelp(h *helpWriter) {
 // flagTables has a table for each heading of flags, in the order in which the table of commands first has them.
 func (a *App) flagTables(h *helpWriter, flags []*Flag) {
 	for _, heading := range headings {
-		if of := under(heading, flags); len(of) > 0 {
+		if of := flagsUnder(heading, flags); len(of) > 0 {
 			h.heading(cmp.Or(heading, "Flags"))
 			h.table(rowsOf(of))
 		}
 	}
 }
 
-// under are the flags of a heading.
-func under(heading string, flags []*Flag) []*Flag {
+// flagsUnder returns the flags of a heading.
+func flagsUnder(heading string, flags []*Flag) []*Flag {
 	return slices.DeleteFunc(slices.Clone(flags), func(f *Flag) bool { return f.In != heading })
 }
 

@@ -96,7 +96,7 @@ func (r *Reader) parseHead(b []byte) (Head, int) {
 	if !glued {
 		host, glued = splitSecond(b[:from], host)
 	}
-	host = r.known(host)
+	host = r.cutLeftover(host)
 	h.Host = r.intern(host)
 	from = at2 - 1 - len(host)
 	if t, clock, at, ok := stampBefore(b[:from], glued); ok {
@@ -105,9 +105,9 @@ func (r *Reader) parseHead(b []byte) (Head, int) {
 	return h, from
 }
 
-// known cuts off what a pointer without a line end left before a host: "0xdefnode03" is
+// cutLeftover cuts off what a pointer without a line end left before a host: "0xdefnode03" is
 // node03 if that is a host, which it was before.
-func (r *Reader) known(host []byte) []byte {
+func (r *Reader) cutLeftover(host []byte) []byte {
 	if len(host) < 4 || host[0] != '0' || host[1] != 'x' {
 		return host
 	}

@@ -59,7 +59,7 @@ func (r *Reader) Scan() bool {
 		r.passed(line, size)
 		return true
 	}
-	line = uncoloured(unwrap(line))
+	line = removeColour(unwrap(line))
 	mark, found := nextHead(line, 0)
 	if !found {
 		r.headless(line)

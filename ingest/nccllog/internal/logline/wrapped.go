@@ -9,8 +9,8 @@ import (
 // colour is how terminals are told to change it, also as JSON writes ESC.
 var colour = regexp.MustCompile(`(?i)(?:\x1b|\\u001b)\[[0-9;]*m`)
 
-// uncoloured is the line without colours.
-func uncoloured(line []byte) []byte {
+// removeColour returns the line without colours.
+func removeColour(line []byte) []byte {
 	if bytes.IndexByte(line, 0x1b) < 0 && !bytes.Contains(line, []byte(`\u001`)) {
 		return line
 	}

@@ -25,12 +25,13 @@ type judge struct {
 	found    []*Finding       // of the steps
 	byWindow []*windowed
 	// differences from the baseline, by stage; nil without one.
-	differences map[string]compare.Difference
-	modelled    *delay.Result  // of the steps; nil: passes over windows judge
-	single      *delay.Result  // what the steps of the only rank show; nil where there are several
-	differs     *latent.Result // of their own work, the second stage; nil: nothing was tested
-	placed      placed         // where its steps are
-	noted       []answer.Problem
+	differences    map[string]compare.Difference
+	modelled       *delay.Result  // of the steps; nil: passes over windows judge
+	single         *delay.Result  // what the steps of the only rank show; nil where there are several
+	differs        *latent.Result // of their own work, the second stage; nil: nothing was tested
+	differsEntered *latent.Result // the same between calls, of a run without windows; nil likewise
+	placed         placed         // where its steps are
+	noted          []answer.Problem
 }
 
 // judge returns the verdict on what was read of a run, beside what monitoring recorded.
@@ -51,6 +52,7 @@ func (r *run) judge(g gates.Gates, minGain float64, monitoring []*health.Record)
 	if !r.entries.Empty() {
 		j.entered = r.entries.Analyze(arrivals.Options{MinGain: minGain})
 		j.late = j.lateArrivals(j.entered)
+		j.differsEntered = differEntered(j.entered, len(j.windows) > 0)
 	}
 	return j.merge(monitoring)
 }

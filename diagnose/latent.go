@@ -7,6 +7,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/blocks"
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/latent"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -24,6 +26,32 @@ func differ(d *division, unit int64, o latent.Options) *latent.Result {
 	w.Resolution = unit
 	out, err := latent.Test(&w, o)
 	if err != nil { // an account that no test takes, such as of times that cannot be
+		return nil
+	}
+	return out
+}
+
+// differEntered returns who differs in the own work between calls that ranks wait for; nil where no steps show in the calls,
+// or the clocks are not known. A clock that is off shows as work that is always longer by as much. Where the steps were
+// tested as well, each test has half of the level.
+func differEntered(r *arrivals.Result, tested bool) *latent.Result {
+	if r.Division == nil || r.HalfWidth < 0 || len(r.Division.Points) == 0 {
+		return nil
+	}
+	w := latent.FromDivision(&r.Division.Division)
+	if w.Ranks < 2 || w.Step <= 0 {
+		return nil
+	}
+	if r.Division.PeersOf != nil {
+		w.Peers = r.Division.PeersOf
+	}
+	w.Resolution = r.HalfWidth
+	o := latent.Options{Screen: true}
+	if tested {
+		o.Level, o.Blame = gates.Supported/12, gates.Supported/2
+	}
+	out, err := latent.Test(&w, o)
+	if err != nil {
 		return nil
 	}
 	return out
@@ -56,9 +84,16 @@ func (j *judge) latent(claims []Finding) *answer.Latent {
 	switch {
 	case j.differs != nil:
 		out = latentOf(j.differs)
+		if e := j.differsEntered; e != nil && len(e.Claims()) > 0 && len(j.differs.Claims()) == 0 { // it is how they were tested
+			out = latentOf(e)
+		}
 		for _, c := range j.differs.Claims() {
 			out.Differences = append(out.Differences, j.difference(&c))
 		}
+		out.Differences = j.addEntered(out.Differences)
+	case len(j.windows) == 0 && j.operators == nil && j.differsEntered != nil:
+		out = latentOf(j.differsEntered)
+		out.Differences = j.addEntered(nil)
 	case len(j.windows) > 0 || j.operators == nil || j.operators.Latent == nil:
 		return nil
 	default:
@@ -112,6 +147,42 @@ func (j *judge) difference(c *claim.Claim) answer.Difference {
 	return out
 }
 
+// addEntered adds the ranks that differ between calls to differences of the steps, in which stages that all wait in are
+// not seen.
+func (j *judge) addEntered(list []answer.Difference) []answer.Difference {
+	if j.differsEntered == nil {
+		return list
+	}
+	for _, c := range j.differsEntered.Claims() {
+		d := j.differenceEntered(&c)
+		if !slices.ContainsFunc(list, func(have answer.Difference) bool { return have.Rank == d.Rank && have.Confidence >= d.Confidence }) {
+			list = append(slices.DeleteFunc(list, func(have answer.Difference) bool { return have.Rank == d.Rank }), d)
+		}
+	}
+	return list
+}
+
+// differenceEntered returns a claim of the second stage about work between calls as an answer.
+func (j *judge) differenceEntered(c *claim.Claim) answer.Difference {
+	r, d, out := j.entered, c.Difference, differenceOf(c)
+	out.Rank, out.Host = r.Ranks[c.Rank()], j.places[r.Ranks[c.Rank()]].host
+	if len(r.Ranks) == 2 {
+		out.Peer = &r.Ranks[1-c.Rank()]
+	}
+	for _, p := range c.Parts {
+		if d.Sum && p.Size == 0 { // it has no part in the sum
+			continue
+		}
+		at := &r.Places[p.Stage]
+		name := stageOf(at)
+		if name == "" {
+			name = operation(at.Op)
+		}
+		out.Stages = append(out.Stages, answer.Excess{Stage: name, Time: p.Size})
+	}
+	return out
+}
+
 // names reports whether a finding says that a rank is late, however certain.
 func (f *Finding) names(rank int) bool {
 	return (f.Cause == CauseLate || f.Cause == CauseCompute || f.Cause == CauseLaunch) && slices.Contains(f.lateRanks(), rank)
@@ -126,8 +197,12 @@ func (j *judge) heedLatent(claims []Finding) []Finding {
 		return claims
 	}
 	out, of := slices.Clone(claims), evidence.Source("")
-	if j.differs == nil {
+	switch {
+	case j.differs != nil:
+	case j.operators != nil:
 		of = evidence.FromOperators
+	default:
+		of = evidence.FromArrivals
 	}
 	for i := range out {
 		f := &out[i]

@@ -1,12 +1,14 @@
 package diagnose
 
 import (
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // slower returns a job of 8 ranks with rank 3 slower by a factor in all stages outside backward, of some steps.
@@ -78,6 +80,59 @@ func TestLatentUnderFinding(t *testing.T) {
 	for _, d := range v.Runs[0].Latent.Differences {
 		if d.Rank == 3 && (d.Heard() || !d.Named) {
 			t.Errorf("%+v is heard beside the finding", d)
+		}
+	}
+}
+
+// TestLatentEntered: entries show a rank that is a little slower in a stage that all ranks wait in, which stage times do
+// not, and nobody in a healthy job. SFSTAT_CALIBRATE=1 takes 200 jobs of each.
+func TestLatentEntered(t *testing.T) {
+	jobs := 4
+	if os.Getenv("SFSTAT_CALIBRATE") != "" {
+		jobs = 200
+	}
+	for _, c := range []struct {
+		factor  float64
+		windows bool
+		least   float64 // share of the jobs in which rank 3 differs
+	}{{1, true, 0}, {1, false, 0}, {1.06, true, 0.9}, {1.06, false, 0.9}} {
+		differs, others := 0, 0
+		for seed := range uint64(jobs) {
+			s := entering(120)
+			s.Seed, s.Work = seed+1, []simulate.WorkFactor{{Ranks: []int{3}, Factor: c.factor, Stages: []string{simulate.StageBackward}}}
+			session := New(Options{})
+			for _, w := range windows(t, s) {
+				of := []trace.Recording{w}
+				if !c.windows {
+					of = nil
+					for _, calls := range w.Arrivals {
+						calls.Processes[0].Host = "node0" // whose clock is one
+						of = append(of, calls)
+					}
+				}
+				for _, r := range of {
+					if err := session.Add(r); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			l := session.Verdict().Runs[0].Latent
+			if l == nil {
+				t.Fatalf("factor %v, windows %v: nothing was tested", c.factor, c.windows)
+			}
+			for _, d := range l.Differences {
+				switch {
+				case d.Confidence < evidence.Supported:
+				case d.Rank == 3 && c.factor > 1:
+					differs++
+				default:
+					others++
+				}
+			}
+		}
+		t.Logf("factor %v, windows %v: rank 3 differs in %d of %d jobs, others %d", c.factor, c.windows, differs, jobs, others)
+		if float64(differs) < c.least*float64(jobs) || others*20 > jobs {
+			t.Errorf("factor %v, windows %v: rank 3 differs in %d of %d jobs, others %d", c.factor, c.windows, differs, jobs, others)
 		}
 	}
 }

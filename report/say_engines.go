@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -281,7 +282,7 @@ func sayLatentTest(l *answer.Latent) string {
 		return fmt.Sprintf("Not tested: noise stays correlated over %s, so that %s make %s, and 8 are needed.",
 			table.Counted(round(l.Tau), "step"), table.Counted(l.Steps, "step"), table.Counted(l.Blocks, "independent block"))
 	case l.Screened:
-		return "Nobody's own work comes near 1 % of a step beyond the peers', and nobody's varies much more."
+		return fmt.Sprintf("Nobody's own work comes near %s of a step beyond the peers', and nobody's varies much more.", percentOf(math.Round(1000*share(l.Margin, l.Step))/1000))
 	}
 	who, method := "Nobody", "waits"
 	if len(l.Differences) > 0 {

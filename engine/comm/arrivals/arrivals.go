@@ -79,6 +79,10 @@ type Result struct {
 	Recovered []string
 	Stacks    []Stack // of main threads, that of most ranks first; nil: nobody looked
 	Asked     *Asked  // what NCCL answered of its counts; nil: nobody asked
+	// Division is the steps divided by the calls that ranks wait for, its stages being Places; nil where no call is made
+	// once a step, or ranks are judged in sets that nothing connects. HalfWidth is how far clocks may be off, ns; negative: not known.
+	Division  *sync.Division
+	HalfWidth int64
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective

@@ -28,6 +28,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		for _, set := range sets {
 			s.within(of, set).lateAmong(r, o, lines, steps)
 		}
+		r.Division = nil
 		// What ranks of one set wait for in the others is not known, nor what a step saves: at most what the set does.
 		for i := range r.Late {
 			r.Late[i].Saves = claim.Saving{AtMost: r.Late[i].Saves.Most()}
@@ -90,6 +91,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	if d.Neighbours {
 		s.meeting = d.Cut
 	}
+	r.Division, r.HalfWidth = d, s.halfWidth()
 	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {
@@ -142,6 +144,17 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 		}
 	}
+}
+
+// halfWidth returns how far the clocks may be off at most, ns; −1: entries do not bound them.
+func (s *strikes) halfWidth() (most int64) {
+	for _, c := range s.Clocks {
+		if len(s.Clocks) > 1 && c.HalfWidth < 0 {
+			return -1
+		}
+		most = max(most, c.HalfWidth)
+	}
+	return most
 }
 
 // charge adds to the rank of a place what it costs there.

@@ -103,11 +103,11 @@ func checkSet(t *testing.T, ranks []*profile.Rank, left []int64) {
 	if !slices.Equal(got, want) {
 		t.Errorf("steps %v, want %v", got, want)
 	}
-	d, err := DeviceTimes(ranks, "x")
+	d, err := Divide(ranks, Options{Run: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range d.Ranks {
+	for _, r := range d.Device.Ranks {
 		for _, s := range r.Steps {
 			if s.End-s.Start > 2000*us && len(left) > 0 {
 				t.Errorf("step %d of rank %d takes %d ns", s.Step, r.Rank.ID, s.End-s.Start)

@@ -1,34 +1,37 @@
 package stages
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// DeviceTimes is how the devices of one run spent its steps, one profile for
-// each rank. Of the steps those are left out that Windows leaves out, with a
+// deviceTimes is how the devices of the run spent its steps, one profile for
+// each rank; nil where no work on a device was recorded. Of the steps those are left out that windows on the device leave out, with a
 // note; ranks without device work are left out too. Clocks need not agree.
-func DeviceTimes(ranks []*profile.Rank, run string) (*profile.DeviceTimes, error) {
-	c, err := prepare(ranks, Options{Run: run, Timeline: OnDevice})
-	if err != nil {
-		return nil, err
+func (c *converter) deviceTimes(ranks []*profile.Rank) *profile.DeviceTimes {
+	if c.o.Timeline != OnDevice {
+		var err error
+		if c, err = prepare(ranks, Options{Run: c.o.Run, Timeline: OnDevice}); err != nil {
+			return nil
+		}
 	}
-	out := &profile.DeviceTimes{Run: run}
+	out := &profile.DeviceTimes{Run: c.o.Run, Notes: slices.Clone(c.notes)}
 	for i, r := range c.ranks {
 		if d := deviceTimesOf(r, c.steps[i]); len(d.Steps) > 0 {
 			out.Ranks = append(out.Ranks, d)
 		}
 		for _, n := range r.Notes {
-			c.note(n.Kind, "rank %d: %s", r.ID, n.Text)
+			out.Notes = append(out.Notes, input.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", r.ID, n.Text)})
 		}
 	}
-	out.Notes = c.notes
 	if len(out.Ranks) == 0 {
-		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrMissing,
-			"no work on a device was recorded: let the profiler record it too (ProfilerActivity.CUDA, nsys profile --trace=cuda,nvtx)"))
+		return nil
 	}
-	return out, nil
+	return out
 }
 
 // deviceTimesOf are those of some steps of a rank.

@@ -14,12 +14,12 @@ import (
 // maxEntered is how many calls of a run are handed on, over all ranks.
 const maxEntered = 1 << 20
 
-// Entered is when the host of each rank entered each collective, from the
-// profiles of one run. nil where that cannot be compared: some rank recorded
+// entered returns when the host of each rank entered each collective, from the
+// profiles of one run; nil where that cannot be compared: some rank recorded
 // device work, behind which its host runs ahead; a call does not say in which of
 // several groups it is, or of which ranks where some have no profile; or a send or
 // receive does not say with whom. O(calls).
-func Entered(ranks []*profile.Rank, run string) *comms.Record {
+func entered(ranks []*profile.Rank, run string) *comms.Record {
 	if len(ranks) < 2 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func Entered(ranks []*profile.Rank, run string) *comms.Record {
 		}
 		numbered = numbered && !slices.ContainsFunc(r.Entered.Calls, func(c comms.Call) bool { return c.Seq < 0 && !c.Op.Message() })
 	}
-	e := entered{tensors: map[int64]*comms.Tensors{}, most: maxEntered / len(ranks)}
+	e := enteredCalls{tensors: map[int64]*comms.Tensors{}, most: maxEntered / len(ranks)}
 	if !numbered {
 		e.common = commonSteps(ranks)
 	}
@@ -84,15 +84,15 @@ func commonSteps(ranks []*profile.Rank) map[int64]bool {
 	return common
 }
 
-// entered chooses what is handed on.
-type entered struct {
+// enteredCalls chooses what is handed on.
+type enteredCalls struct {
 	common  map[int64]bool           // steps to which calls are limited; nil: all
 	tensors map[int64]*comms.Tensors // by their bytes
 	most    int                      // calls of a rank
 }
 
 // of is what a rank entered.
-func (e *entered) of(r *profile.Rank) *comms.Record {
+func (e *enteredCalls) of(r *profile.Rank) *comms.Record {
 	from := &r.Entered
 	out := &comms.Record{Groups: slices.Clone(from.Groups),
 		Sources:   []comms.Source{{Name: r.Source, Path: r.Source, Kind: comms.SourceKineto}},
@@ -116,7 +116,7 @@ func (e *entered) of(r *profile.Rank) *comms.Record {
 }
 
 // call is a call as it compares with those of other ranks.
-func (e *entered) call(c comms.Call, g *comms.Group) comms.Call {
+func (e *enteredCalls) call(c comms.Call, g *comms.Group) comms.Call {
 	c.Process = 0
 	c.Name = strings.ReplaceAll(c.Op.Words(), "-", "_")
 	if e.common != nil {

@@ -10,6 +10,25 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
+// operators returns the operators behind the stages, by the names of the timeline that the options ask for.
+func (c *converter) operators(ranks []*profile.Rank) *operator.Totals {
+	if c.o.Operators == Auto || c.o.Operators == c.o.Timeline {
+		return c.launched()
+	}
+	other, err := prepare(ranks, Options{Run: c.o.Run, Timeline: c.o.Operators})
+	if err != nil {
+		return nil
+	}
+	if slices.Equal(other.ranks, c.ranks) && slices.EqualFunc(other.steps, c.steps, slices.Equal[[]int]) {
+		other.matched, other.unawaited, other.roles = c.matched, c.unawaited, c.roles
+		return other.launched()
+	}
+	other.compare()
+	other.unawaited = unawaitedEnds(other.ranks, other.matched, other.clocks)
+	other.settlePeers()
+	return other.launched()
+}
+
 // launched are the operators behind the stages of the windows, by name. nil
 // where some rank had too many names to keep apart, only some have functions, or no
 // rank has any. Functions are of all steps of a rank, whoever else recorded them.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -28,6 +29,8 @@ const (
 type Options struct {
 	Run      string
 	Timeline Timeline
+	// Operators is the timeline by whose names of stages the operators behind them go; Auto: that of the windows.
+	Operators Timeline
 }
 
 // The beginnings of the stages into which exposed communication goes on the
@@ -68,10 +71,12 @@ type Divided struct {
 	// Launched are the operators behind the stages of the windows, by name; nil
 	// where some rank had too many to keep apart, or none.
 	Launched *operator.Totals
+	Device   *profile.DeviceTimes // nil: no device was recorded
+	Entered  *comms.Record        // when hosts entered their collectives; nil where that cannot be compared
 }
 
 // Divide makes windows of the profiles of one run, one profile for each rank, and
-// says what ran in their stages. Steps that are cut off on some rank, and those that
+// says what ran in their stages, how devices spent the steps and when hosts entered collectives: all of one division. Steps that are cut off on some rank, and those that
 // not all ranks have, are left out with a note. Positions in Rank.Steps are the
 // parts' own; errors carry the rank's source. Usually there is one window.
 func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
@@ -79,6 +84,7 @@ func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 	if err != nil {
 		return Divided{}, err
 	}
+	device := c.deviceTimes(ranks)
 	c.compare()
 	c.unawaited = unawaitedEnds(c.ranks, c.matched, c.clocks)
 	c.settlePeers()
@@ -100,7 +106,7 @@ func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 		w.Index = int64(i)
 		w.Notes = append(w.Notes, c.notes...)
 	}
-	return Divided{windows, c.launched()}, nil
+	return Divided{Windows: windows, Launched: c.operators(ranks), Device: device, Entered: entered(ranks, o.Run)}, nil
 }
 
 // prepare settles which ranks and steps of a run are used, and on what timeline.

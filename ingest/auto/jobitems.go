@@ -54,19 +54,16 @@ func (u *unit) windowsOf(j stages.Job, path string, o stages.Options) (items []I
 	if err != nil {
 		return nil, err
 	}
-	device, err := stages.DeviceTimes(j.Ranks, o.Run)
-	if err != nil {
-		device = nil // windows do without
-	} else {
-		device.Notes = append(device.Notes, j.Notes...)
+	if job.Device != nil {
+		job.Device.Notes = append(job.Device.Notes, j.Notes...)
 	}
 	for i, w := range job.Windows {
 		w.Notes = append(w.Notes, j.Notes...)
 		item := Item{Window: w, Path: path, folder: dirOf(j.Ranks[0].Source)}
 		if i == 0 {
-			item.Launched, item.Device = job.Launched, device
+			item.Launched, item.Device = job.Launched, job.Device
 			if wants[u.r.o.Want].contents&entries != 0 && u.r.o.Want != Described { // which lists files of entries alone
-				item.Comm = stages.Entered(j.Ranks, o.Run)
+				item.Comm = job.Entered
 			}
 			if item.Comm != nil {
 				w.Notes = append(w.Notes, item.Comm.Notes...)
@@ -81,28 +78,22 @@ func (u *unit) windowsOf(j stages.Job, path string, o stages.Options) (items []I
 // its steps, the operators behind the recorder's stages, device times, and the
 // collectives that hosts entered where the recorder has none.
 func (u *unit) behind(j stages.Job, path string, timed *timedRun) (items []Item, err error) {
-	o := stages.Options{Run: timed.run, Timeline: u.r.o.Timeline}
-	own, err := stages.Divide(j.Ranks, o)
+	job, err := stages.Divide(j.Ranks, stages.Options{Run: timed.run, Timeline: u.r.o.Timeline, Operators: stages.OnHost}) // as the recorder times them
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range own.Windows {
+	for _, w := range job.Windows {
 		if len(j.Ranks) < len(timed.hosts) {
 			break // late among few is not late
 		}
 		items = append(items, itemOf(Item{Profiled: w, Path: path, run: timed.run}, j.Ranks))
 	}
-	o.Timeline = stages.OnHost // as the recorder times them
-	host, err := stages.Divide(j.Ranks, o)
-	if err != nil {
-		return nil, err
-	}
-	item := Item{Launched: host.Launched, Path: path, run: timed.run}
-	if item.Device, err = stages.DeviceTimes(j.Ranks, timed.run); err == nil {
-		item.Device.Notes = append(item.Device.Notes, j.Notes...)
+	item := Item{Launched: job.Launched, Device: job.Device, Path: path, run: timed.run}
+	if job.Device != nil {
+		job.Device.Notes = append(job.Device.Notes, j.Notes...)
 	}
 	if !timed.arrivals {
-		item.Comm = stages.Entered(j.Ranks, timed.run)
+		item.Comm = job.Entered
 	}
 	if len(item.Recordings()) > 0 {
 		items = append(items, itemOf(item, j.Ranks))

@@ -37,7 +37,7 @@ func (f feed) on(thread int64, name string, start, end int64) feed {
 func (f feed) kernel(name string, queue, launch, start, end int64) feed {
 	id := f.b.Name([]byte(name))
 	corr := launch*1000 + start + 1
-	f.b.Launch(corr, launch*us, profiler.LaunchesOne)
+	f.b.Launch(1, corr, launch*us, profiler.LaunchesOne)
 	kind := f.b.KindOf(id)
 	if strings.HasPrefix(name, "Mem") {
 		kind = profiler.Memory

@@ -112,7 +112,7 @@ func (d *reader) host(e *event) {
 // device.
 func (d *reader) launch(e *event) {
 	if shape := d.b.LaunchShape(d.b.Name(e.name)); shape != profiler.LaunchesNothing {
-		d.b.Launch(correlation(e.args), e.ts, shape)
+		d.b.Launch(number(e.tid), correlation(e.args), e.ts, shape)
 	}
 }
 

@@ -311,7 +311,11 @@ func (r *recording) decided(p *process, e *event, m *meaning) {
 		if m.class.Role == stagemap.Step {
 			p.marks++
 		}
-		if id := p.b.Name([]byte(m.text)); p.b.Matters(id) {
+		id := p.b.Name([]byte(m.text))
+		if p.b.IsDispatch(id) {
+			p.b.Dispatch(id, int64(e.thread), start, end)
+		}
+		if p.b.Matters(id) {
 			p.b.Range(id, int64(e.thread), start, end)
 		}
 	}
@@ -395,7 +399,7 @@ func (r *recording) call(w *work) {
 		return
 	}
 	if at, _, ok := r.times(w.start, w.start); ok {
-		r.process(w.owner.process()).b.Launch(w.correlation, at, shape)
+		r.process(w.owner.process()).b.Launch(int64(w.owner), w.correlation, at, shape)
 		if r.comm != nil {
 			r.comm.launch(w, at)
 		}

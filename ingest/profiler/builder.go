@@ -33,6 +33,7 @@ type Builder struct {
 	collectives []ran // on the device
 	functions   []function
 	launches    launches
+	threads     map[int64]uint16 // of the host, that launched something
 	lostCalls   int
 	dispatched  calls // operators that hand collectives over
 	lostEntries int
@@ -68,7 +69,7 @@ func NewBuilder(m *stagemap.Map, d Detail) *Builder {
 	if m == nil {
 		m = stagemap.Default()
 	}
-	return &Builder{stages: m, detail: d, ids: make(map[string]NameID), works: newWorks()}
+	return &Builder{stages: m, detail: d, ids: make(map[string]NameID), works: newWorks(), threads: make(map[int64]uint16)}
 }
 
 // Name is the number of a name. Bytes that are no UTF-8 are replaced, and

@@ -12,9 +12,13 @@ import (
 // error is of the temporary file.
 func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	ends := slices.Repeat([]int64{math.MinInt64}, len(r.Steps))
+	ranges := b.communicationRanges()
 	err := b.works.inOrder(&b.launches, func(w *work) {
 		if w.collective >= 0 {
 			b.collectives[w.collective].launch = w.launch
+		}
+		if w.kind == Communication {
+			ranges.name(w)
 		}
 		if s := h.stepAt(w.launch); s >= 0 {
 			ends[s] = max(ends[s], w.end)
@@ -27,6 +31,9 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	var ran occupied
 	accounts := make([]*account, len(r.Steps))
 	err = b.works.inOrder(&b.launches, func(w *work) {
+		if w.kind == Compute && ranges.launched(w) {
+			b.communicates(w)
+		}
 		ran.add(w, r.Steps)
 		s := h.stepAt(w.launch)
 		if s < 0 {

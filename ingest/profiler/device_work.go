@@ -32,6 +32,7 @@ type work struct {
 	collective int32  // position in Builder.collectives, −1
 	order      uint32 // in which it came, of those that are held
 	lane       uint16
+	thread     uint16 // that launched it, noThread: not known
 	kind       Kind
 	unresolved bool // launch is a correlation
 }
@@ -77,9 +78,9 @@ func (b *Builder) Work(w Work) {
 		w.End = w.Start
 	}
 	b.saw(w.Start, w.End)
-	one := work{start: w.Start, end: w.End, name: int32(w.Name), collective: -1, lane: b.works.lane(w.Queue), kind: w.Kind}
-	if at, ok := b.launches.take(w.Correlation); ok {
-		one.launch = at
+	one := work{start: w.Start, end: w.End, name: int32(w.Name), collective: -1, lane: b.works.lane(w.Queue), thread: noThread, kind: w.Kind}
+	if made, ok := b.launches.take(w.Correlation); ok {
+		one.launch, one.thread = made.at, made.thread
 	} else {
 		one.launch, one.unresolved = w.Correlation, true
 	}
@@ -113,10 +114,10 @@ func (l *works) hold(w work) {
 
 // launched tells when work was launched that came before its launch. It
 // reports whether there is some.
-func (l *works) launched(correlation, at int64) bool {
+func (l *works) launched(correlation int64, made launch) bool {
 	i, ok := l.waiting[correlation]
 	if ok {
-		l.held[i].launch, l.held[i].unresolved = at, false
+		l.held[i].launch, l.held[i].thread, l.held[i].unresolved = made.at, made.thread, false
 		delete(l.waiting, correlation)
 	}
 	return ok
@@ -129,8 +130,8 @@ func (l *works) resolve(from *launches) {
 		if !w.unresolved {
 			continue
 		}
-		if at, ok := from.take(w.launch); ok {
-			w.launch, w.unresolved = at, false
+		if made, ok := from.take(w.launch); ok {
+			w.launch, w.thread, w.unresolved = made.at, made.thread, false
 		}
 	}
 }

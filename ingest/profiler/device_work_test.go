@@ -20,7 +20,7 @@ func TestManyWorks(t *testing.T) {
 	const n = 6 * maxHeld
 	for i := int64(0); i < n; i++ {
 		at := i * 100 * us
-		f.b.Launch(i+1, at, LaunchesOne)
+		f.b.Launch(1, i+1, at, LaunchesOne)
 		gap := int64(300)
 		if i%10 == 0 {
 			gap = 50 * us
@@ -51,7 +51,8 @@ func TestPack(t *testing.T) {
 		{start: -1 << 61, end: 1 << 62, launch: 1 << 62, name: math.MaxInt32, collective: math.MaxInt32 - 1, lane: math.MaxUint16, kind: Memory},
 		{start: 5, end: 5, launch: math.MaxInt64, collective: -1, kind: Communication, unresolved: true},
 		{start: math.MinInt64, end: math.MaxInt64, launch: math.MinInt64, unresolved: true},
-		{start: 1 << 60, end: 1<<60 + 1, launch: 1<<60 - 20_000, collective: 3, lane: 7, kind: Communication},
+		{start: 1 << 60, end: 1<<60 + 1, launch: 1<<60 - 20_000, collective: 3, lane: 7, thread: 5, kind: Communication},
+		{lane: math.MaxUint16, thread: noThread - 1, kind: Memory},
 	}
 	var b []byte
 	at := int64(17)
@@ -96,11 +97,11 @@ func TestInOrder(t *testing.T) {
 		case w.unresolved:
 			add()
 		case rng.IntN(2) == 0:
-			b.Launch(i+1, w.launch, LaunchesOne)
+			b.Launch(1, i+1, w.launch, LaunchesOne)
 			add()
 		default:
 			add()
-			b.Launch(i+1, w.launch, LaunchesOne)
+			b.Launch(1, i+1, w.launch, LaunchesOne)
 		}
 		all = append(all, w)
 	}
@@ -154,11 +155,11 @@ func TestLateLaunch(t *testing.T) {
 	f.b.Work(Work{Name: id, Queue: 1, Start: 700 * us, End: 710 * us, Correlation: 2})
 	f.b.Work(Work{Name: id, Queue: 1, Start: 720 * us, End: 730 * us, Correlation: 2})
 	for i := range int64(2 * maxHeld) {
-		f.b.Launch(i+10, 900*us, LaunchesOne)
+		f.b.Launch(1, i+10, 900*us, LaunchesOne)
 		f.b.Work(Work{Name: id, Queue: 2, Start: 901 * us, End: 901 * us, Correlation: i + 10})
 	}
-	f.b.Launch(1, 100*us, LaunchesOne)
-	f.b.Launch(2, 200*us, LaunchesGraph)
+	f.b.Launch(1, 1, 100*us, LaunchesOne)
+	f.b.Launch(1, 2, 200*us, LaunchesGraph)
 	r := f.finish()
 	got := make(map[int]int64)
 	for _, tally := range r.Tallies {

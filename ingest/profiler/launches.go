@@ -9,8 +9,9 @@ type launches struct {
 }
 
 type launch struct {
-	at   int64
-	many bool // it may make more than one piece of work
+	at     int64
+	thread uint16
+	many   bool // it may make more than one piece of work
 }
 
 const maxLaunches = 1 << 17
@@ -42,16 +43,32 @@ func LaunchShapeOf(name string) LaunchShape {
 // LaunchShape is what a call with this name launches.
 func (b *Builder) LaunchShape(id NameID) LaunchShape { return b.means[id].launches }
 
-// Launch is a call of the host that puts work on the device. Correlations of
+// Launch takes a call by which a thread of the host puts work on the device. Correlations of
 // 0 and less are not known.
-func (b *Builder) Launch(correlation, at int64, shape LaunchShape) {
+func (b *Builder) Launch(thread, correlation, at int64, shape LaunchShape) {
 	if correlation <= 0 || shape == LaunchesNothing {
 		return
 	}
-	if b.works.launched(correlation, at) && shape == LaunchesOne {
+	made := launch{at, b.thread(thread), shape == LaunchesGraph}
+	if b.works.launched(correlation, made) && shape == LaunchesOne {
 		return
 	}
-	b.launches.put(correlation, launch{at, shape == LaunchesGraph})
+	b.launches.put(correlation, made)
+}
+
+// noThread stands for a thread that is not known, or of which there are too many.
+const noThread = 1<<16 - 1
+
+// thread returns the number that the builder has for a thread of the host.
+func (b *Builder) thread(id int64) uint16 {
+	n, known := b.threads[id]
+	if !known {
+		if n = noThread; len(b.threads) < noThread {
+			n = uint16(len(b.threads))
+			b.threads[id] = n
+		}
+	}
+	return n
 }
 
 func (l *launches) put(correlation int64, made launch) {
@@ -64,14 +81,14 @@ func (l *launches) put(correlation int64, made launch) {
 	l.young[correlation] = made
 }
 
-// take is when work with this correlation was launched. A launch of one piece
+// take returns the launch of work with this correlation. A launch of one piece
 // is forgotten with it.
-func (l *launches) take(correlation int64) (at int64, ok bool) {
+func (l *launches) take(correlation int64) (launch, bool) {
 	made, from := l.find(correlation)
 	if from != nil && !made.many {
 		delete(from, correlation)
 	}
-	return made.at, from != nil
+	return made, from != nil
 }
 
 // find is a launch and where it is kept, nil: it is not known.

@@ -18,7 +18,7 @@ func (l *works) inOrder(from *launches, do func(w *work)) error {
 			made, known := from.find(w.launch)
 			switch {
 			case known != nil:
-				w.launch = made.at
+				w.launch, w.thread = made.at, made.thread
 			case seen[w.lane]:
 				w.launch = min(w.start, max(latest[w.lane], w.start-longestQueue))
 			default:

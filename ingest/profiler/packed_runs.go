@@ -30,7 +30,7 @@ func (w *work) pack(to []byte, after int64) []byte {
 	}
 	to = binary.AppendUvarint(to, uint64(w.name))
 	to = binary.AppendUvarint(to, uint64(w.collective+1))
-	what := uint64(w.lane)<<3 | uint64(w.kind)<<1
+	what := uint64(w.thread+1)<<19 | uint64(w.lane)<<3 | uint64(w.kind)<<1
 	if w.unresolved {
 		what |= 1
 	}
@@ -53,7 +53,7 @@ func (w *work) unpack(b []byte, after int64) int {
 	w.name = int32(next())
 	w.collective = int32(next()) - 1
 	what := next()
-	w.lane, w.kind, w.unresolved = uint16(what>>3), Kind(what>>1&3), what&1 != 0
+	w.thread, w.lane, w.kind, w.unresolved = uint16(what>>19)-1, uint16(what>>3), Kind(what>>1&3), what&1 != 0
 	if !w.unresolved {
 		w.launch = w.start - w.launch
 	}

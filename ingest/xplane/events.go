@@ -131,7 +131,7 @@ func (r *reader) event(w *wire, at int, p *plane, l *line, end int64) error {
 		r.handOver(s.start)
 		r.b.Range(r.b.Name([]byte(Compute)), s.thread, s.start, s.end)
 	case corr.number > 0:
-		r.b.Launch(corr.number, s.start, profiler.LaunchesOne)
+		r.b.Launch(s.thread, corr.number, s.start, profiler.LaunchesOne)
 	default:
 		r.ranged(m, s)
 	}
@@ -189,7 +189,7 @@ func (r *reader) work(id profiler.NameID, s span, correlation int64) {
 		if i := sort.Search(len(r.dispatched), func(i int) bool { return r.dispatched[i] > s.start }); i > 0 {
 			at = r.dispatched[i-1]
 		}
-		r.b.Launch(correlation, at, profiler.LaunchesOne)
+		r.b.Launch(-1, correlation, at, profiler.LaunchesOne) // by a thread that is not known
 	}
 	w := profiler.Work{Name: id, Queue: s.thread, Start: s.start, End: s.end, Correlation: correlation, Kind: r.b.KindOf(id)}
 	if name := r.b.Text(id); isCollective(name) {

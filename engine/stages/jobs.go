@@ -39,6 +39,7 @@ func Jobs(ranks []*profile.Rank) []Job {
 	for _, same := range byWorld(ranks) {
 		for _, together := range byTime(same) {
 			j := Job{Ranks: together}
+			j.dropCopies()
 			j.identify()
 			j.renumber()
 			j.joinClocks()
@@ -169,6 +170,8 @@ func (j *Job) identify() {
 		if !j.join() {
 			j.keepLongest()
 		}
+	case len(j.Ranks) > 1 && complete(told) && len(unique(told)) == 1 && slices.ContainsFunc(j.Ranks, func(r *profile.Rank) bool { return r.World > len(j.Ranks) }):
+		j.keepLongest() // as many traces as ranks may all say 0 by mistake; fewer are of one rank
 	case len(j.Ranks) > 1 && (!complete(told) || len(unique(told)) == 1):
 		for i := range j.Ranks {
 			told[i] = i
@@ -188,6 +191,41 @@ func (j *Job) identify() {
 	}
 	slices.SortStableFunc(j.Ranks, func(a, b *profile.Rank) int { return a.ID - b.ID })
 	j.tellBeyond()
+}
+
+// dropCopies keeps one of the recordings that are the same, whatever their files are called, unless names tell different ranks.
+func (j *Job) dropCopies() {
+	type key struct {
+		rank, steps int
+		start, end  int64
+	}
+	seen := make(map[key][]*profile.Rank)
+	var left []string
+	j.Ranks = slices.DeleteFunc(slices.Clone(j.Ranks), func(r *profile.Rank) bool {
+		k := key{r.ID, len(r.Steps), startOf(r), endOf(r)}
+		i := slices.IndexFunc(seen[k], func(o *profile.Rank) bool {
+			a, b := rankInName(r.Source), rankInName(o.Source)
+			return r.CopyOf(o) && (a == b || a < 0 || b < 0)
+		})
+		if i >= 0 {
+			left = append(left, fmt.Sprintf("%s of %s", baseName(r.Source), baseName(seen[k][i].Source)))
+			return true
+		}
+		seen[k] = append(seen[k], r)
+		return false
+	})
+	if len(left) > 0 {
+		j.note(input.NoteStepsRepeated, "copies of a recording are left out, so that one rank does not count twice: %s", firstOf(left))
+	}
+}
+
+// firstOf lists the first of some texts, with how many more there are.
+func firstOf(texts []string) string {
+	more := ""
+	if n := len(texts) - listedFiles; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(texts[:min(listedFiles, len(texts))], ", ") + more
 }
 
 // oneAfterAnother reports whether recordings of the same rank were made at different times: a profiler writes

@@ -1,9 +1,7 @@
 package stages
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -62,9 +60,5 @@ func (j *Job) keepLongest() {
 		}
 		return best[r.ID] != r
 	})
-	more := ""
-	if n := len(left) - listedFiles; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	j.note(input.NoteRecorder, "left out, since another trace has their rank and steps: %s%s", strings.Join(left[:min(listedFiles, len(left))], ", "), more)
+	j.note(input.NoteStepsRepeated, "left out, since another trace has their rank and steps: %s", firstOf(left))
 }

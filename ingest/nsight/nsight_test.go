@@ -323,6 +323,20 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+// TestCopies: an export that lies there twice counts once.
+func TestCopies(t *testing.T) {
+	dir := t.TempDir()
+	e := one(nil)
+	ranks := mustRead(t, save(t, dir, "a.sqlite", e), save(t, dir, "b.sqlite", e))
+	if len(ranks) != 1 || !said(ranks, "copies of an export are left out, so that one rank does not count twice: b.sqlite") {
+		t.Errorf("%d ranks, %+v", len(ranks), ranks[0].Notes)
+	}
+	e.Processes[0].Ranges[0].End++
+	if ranks := mustRead(t, filepath.Join(dir, "a.sqlite"), save(t, dir, "c.sqlite", e)); len(ranks) != 2 {
+		t.Errorf("%d ranks of two exports that differ", len(ranks))
+	}
+}
+
 // TestNumbering: which rank a process is.
 func TestNumbering(t *testing.T) {
 	type file struct {

@@ -62,15 +62,18 @@ func Read(paths []string, o Options) (Run, []Problem) {
 			run.Comm[paths[i]] = read[i].comm
 		}
 	}
+	copies := dropCopies(paths, all, run.Comm)
 	refused := slices.Clone(o.Refused)
 	for _, p := range problems {
 		refused = append(refused, p.Path)
 	}
 	if len(refused) == 0 || !byOrder(all) {
 		run.Ranks = number(all)
+		run.tell(copies)
 		return run, problems
 	}
 	if run.Ranks = numberAround(paths, all, refused); run.Ranks != nil {
+		run.tell(copies)
 		return run, problems
 	}
 	for i, path := range paths {
@@ -80,6 +83,39 @@ func Read(paths []string, o Options) (Run, []Problem) {
 		}
 	}
 	return Run{}, problems
+}
+
+// dropCopies takes away the exports whose processes are all in another one, to the nanosecond, and lists them.
+func dropCopies(paths []string, files [][]*process, comm map[string]*comms.Record) (copies []string) {
+	type key struct {
+		host string
+		id   processID
+		gpu  int64
+	}
+	seen := make(map[key][]*profile.Rank)
+	for i, f := range files {
+		known := func(p *process) bool {
+			return slices.ContainsFunc(seen[key{p.rank.Host, p.id, p.gpu}], p.rank.CopyOf)
+		}
+		if len(f) > 0 && !slices.ContainsFunc(f, func(p *process) bool { return !known(p) }) {
+			copies = append(copies, filepath.Base(paths[i]))
+			files[i] = nil
+			delete(comm, paths[i])
+		}
+		for _, p := range files[i] {
+			seen[key{p.rank.Host, p.id, p.gpu}] = append(seen[key{p.rank.Host, p.id, p.gpu}], p.rank)
+		}
+	}
+	return copies
+}
+
+// tell notes the exports that are copies of others.
+func (r *Run) tell(copies []string) {
+	if len(copies) > 0 && len(r.Ranks) > 0 {
+		first := r.Ranks[0]
+		first.Notes = append(first.Notes, input.Note{Kind: input.NoteStepsRepeated,
+			Text: "copies of an export are left out, so that one rank does not count twice: " + strings.Join(copies[:min(4, len(copies))], ", ")})
+	}
 }
 
 // numberAround numbers the ranks of files in the order of their names, as if those that are refused held as many; nil

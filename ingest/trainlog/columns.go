@@ -174,7 +174,7 @@ func columnsOf(header []string) []string {
 	list, out, times := standard().list, make([]string, len(header)), false
 	own := list[slices.IndexFunc(list, func(d *dialect) bool { return d.Pairs })]
 	for i, word := range header {
-		of, unit, known := own.stageOf([]byte(word))
+		of, unit, known := stageOf(own.Names, []byte(word))
 		switch {
 		case strings.EqualFold(word, ofRank):
 			out[i] = ofRank

@@ -32,6 +32,8 @@ type described struct {
 	Names   map[string]string `yaml:",omitempty"`
 	In      map[string]string `yaml:",omitempty"`
 	Pairs   bool              `yaml:",omitempty"`
+	Beside  map[string]string `yaml:",omitempty"`
+	Counter bool              `yaml:",omitempty"`
 	Mean    bool              `yaml:",omitempty"`
 	Smooth  bool              `yaml:",omitempty"`
 	Stamps  bool              `yaml:",omitempty"`
@@ -277,7 +279,10 @@ func (x *reading) read(line []byte) bool {
 			break
 		}
 	}
-	if x.step < 0 && len(x.d.steps) > 0 {
+	if x.d.Counter {
+		x.step, x.steps = leadingCounter(line)
+	}
+	if x.step < 0 && (len(x.d.steps) > 0 || x.d.Counter) {
 		return false
 	}
 	if x.d.epoch != nil {

@@ -61,7 +61,7 @@ func (b *Builder) ReadDLIO(src io.Reader, name string, rank int) error {
 		host = ""
 	}
 	l := lineReader{b: b, file: name, rank: rank, host: host, at: 1}
-	t, err := b.trackOf(&b.tracks, &l, rank, false)
+	t, err := b.trackOf(&b.tracks, &l, track{rank: rank, validation: false})
 	if err != nil {
 		return err
 	}

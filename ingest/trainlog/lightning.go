@@ -108,7 +108,7 @@ func (l *lineReader) endProfiler() error {
 	if ns := whole / p.calls * 1e9; ns < longest {
 		times = append(times, measured{ofStep, int64(ns)})
 	}
-	t, err := l.b.trackOf(&l.b.tracks, l, l.rank, false)
+	t, err := l.b.trackOf(&l.b.tracks, l, track{rank: l.rank})
 	if err != nil {
 		return err
 	}

@@ -63,35 +63,50 @@ type lineReader struct {
 // mostOfLine is how much of a line is read.
 const mostOfLine = 1 << 14
 
-// parse reads a line by the first dialect that can; false where it says nothing of a step.
+// parse reads a line by the first dialect that can; false where it says nothing of a step. Behind a progress bar, which ends no line, another
+// line may stand: that counts.
 func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
 	if *has == (ingest.Has{}) {
 		return false
 	}
 	x.all, x.has = d, *has
+	var bar *dialect
 	for _, d := range d.list {
-		if !d.knows(has) {
+		if !d.knows(has) || bar != nil && d.Smooth {
 			continue
 		}
 		if x.d = d; d.Skip {
 			return false
 		}
-		if x.read(line) {
+		switch read := x.read(line); {
+		case read && d.Smooth:
+			bar = d
+		case read:
 			return true
 		}
 	}
-	return false
+	if x.d = bar; bar == nil {
+		return false
+	}
+	return x.read(line)
 }
 
 // pairs reads what own loops print: a step, and names with times.
 func (x *reading) pairs(line []byte) bool {
 	step, ok := stepOf(line)
-	if !ok {
-		return false
-	}
-	if x.step = step; x.has.Any(&x.all.epoch) {
+	if x.has.Any(&x.all.epoch) {
 		x.epoch = epochOf(line)
 	}
+	if !ok {
+		var epoch int64
+		if epoch, step, ok = counterOf(line); !ok {
+			return false
+		}
+		if x.epoch < 0 {
+			x.epoch = epoch
+		}
+	}
+	x.step = step
 	if x.take(line, nextTiming); len(x.times) == 0 && x.stamp < 0 {
 		x.take(line, nextSpaced)
 	}
@@ -99,28 +114,48 @@ func (x *reading) pairs(line []byte) bool {
 	return len(x.times) > 0 || x.stamp >= 0
 }
 
+// mostBeside is how many times a line has that count beside others alone.
+const mostBeside = 8
+
 // take takes the times that have a known name.
 func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
+	var beside [mostBeside]measured
+	n, before := 0, len(x.times)
 	for from := 0; ; {
 		var t timing
 		if t, from = next(line, from); from < 0 {
-			return
+			break
 		}
-		of, unit, known := x.stageOf(t.name)
-		if !known || x.timed(of) {
+		of := x.stageOf(t.name)
+		if !of.known && !of.weak || x.timed(of.of) {
 			continue
 		}
+		unit := of.unit
 		if unit == "" {
 			unit = t.unit
 		}
 		ns, ok := nanoseconds(t.number, unit)
 		switch {
 		case !ok:
-		case of == ofClock:
+		case of.weak && unit == "":
+			if n < mostBeside && bytes.IndexByte(t.number, '.') >= 0 {
+				beside[n] = measured{of.of, ns}
+				n++
+			}
+		case of.of == ofClock:
 			x.stamp = ns
 		default:
 			x.assumed = x.assumed || unit == ""
-			x.times = append(x.times, measured{of, ns})
+			x.times = append(x.times, measured{of.of, ns})
+		}
+	}
+	if n < 2 && len(x.times) == before {
+		return
+	}
+	for _, m := range beside[:n] {
+		if !x.timed(m.of) {
+			x.assumed = true
+			x.times = append(x.times, m)
 		}
 	}
 }
@@ -129,29 +164,43 @@ const names, longestKept = 32, 24
 
 // named is a name whose stage was looked up.
 type named struct {
-	d        *dialect
-	name     [longestKept]byte
-	length   int
+	d      *dialect
+	name   [longestKept]byte
+	length int
+	meant
+}
+
+// meant is what a name means.
+type meant struct {
 	of, unit string
 	known    bool
+	weak     bool // it counts with a unit or beside others alone
 }
 
 // stageOf is that of the dialect, which is looked up once for the names of lines that follow each other.
-func (x *reading) stageOf(name []byte) (of, unit string, known bool) {
+func (x *reading) stageOf(name []byte) meant {
 	if len(name) > longestKept {
 		return x.d.stageOf(name)
 	}
 	n := &x.names[(7*len(name)+int(name[0])+3*int(name[len(name)-1]))%names]
 	if n.d != x.d || n.length != len(name) || string(n.name[:n.length]) != string(name) {
 		n.d, n.length = x.d, copy(n.name[:], name)
-		n.of, n.unit, n.known = x.d.stageOf(name)
+		n.meant = x.d.stageOf(name)
 	}
-	return n.of, n.unit, n.known
+	return n.meant
 }
 
-// stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
+// stageOf returns what a name means in the dialect.
+func (d *dialect) stageOf(name []byte) (m meant) {
+	if m.of, m.unit, m.known = stageOf(d.Names, name); !m.known {
+		m.of, m.unit, m.weak = stageOf(d.Beside, name)
+	}
+	return m
+}
+
+// stageOf returns the stage of a time's name among some, of which words that belong to something else may stand before and a unit
 // behind.
-func (d *dialect) stageOf(name []byte) (of, unit string, known bool) {
+func stageOf(names map[string]string, name []byte) (of, unit string, known bool) {
 	var buffer [64]byte // longer than any name that is known
 	words := buffer[:0]
 	for i := len(name); i > 0 && len(words) < len(buffer); i-- {
@@ -172,7 +221,7 @@ func (d *dialect) stageOf(name []byte) (of, unit string, known bool) {
 		}
 	}
 	for from := 0; ; from++ {
-		if of, known = d.Names[string(words[from:])]; known {
+		if of, known = names[string(words[from:])]; known {
 			return of, unit, of != ofNone
 		}
 		next := bytes.IndexByte(words[from:], '_')
@@ -269,7 +318,7 @@ func (l *lineReader) line(line []byte) error {
 // keep keeps what was read in a line, of a rank.
 func (l *lineReader) keep(rank int) error {
 	x := &l.x
-	t, err := l.b.trackOf(&l.b.tracks, l, rank, x.validation)
+	t, err := l.b.trackOf(&l.b.tracks, l, track{rank: rank, validation: x.validation, smooth: x.d.Smooth})
 	if err != nil {
 		return err
 	}
@@ -285,7 +334,7 @@ func (l *lineReader) keep(rank int) error {
 		x.times = append(x.times, measured{ofClock, x.stamp})
 		t.resolution = max(t.resolution, x.resolution)
 	}
-	t.mean, t.smooth, t.assumed = t.mean || x.d.Mean, t.smooth || x.d.Smooth, t.assumed || x.assumed
+	t.mean, t.assumed = t.mean || x.d.Mean, t.assumed || x.assumed
 	return l.b.add(t, x.d, step, x.times)
 }
 

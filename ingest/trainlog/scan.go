@@ -48,7 +48,7 @@ func number(line []byte, at, digits int) (n int64, end int, ok bool) {
 	return n, end, err == nil
 }
 
-var stepWords = [...]string{"step", "global_step", "train_step", "iteration", "iter"}
+var stepWords = [...]string{"step", "global_step", "train_step", "iteration", "iter", "itr", "update"}
 
 // stepOf is the number of the step: "step 12", "iteration: [12", "Steps=12".
 func stepOf(line []byte) (step int64, ok bool) {
@@ -69,6 +69,51 @@ func stepOf(line []byte) (step int64, ok bool) {
 		at = end
 	}
 	return 0, false
+}
+
+// counterOf returns the step that a counter in brackets tells, "[ 10/5005]", and the epoch of one before it, "[0/90][10/5005]" or "Epoch [0/90]"; −1
+// without one.
+func counterOf(line []byte) (epoch, step int64, ok bool) {
+	epoch, step = -1, -1
+	for at := 0; at < len(line); at++ {
+		if line[at] != '[' && line[at] != '(' {
+			continue
+		}
+		n, of, end, counts := counter(line, at+1)
+		if end = skip(line, end, isSpace); !counts || end == len(line) || line[end] != ']' && line[end] != ')' {
+			continue
+		}
+		switch word := bytes.TrimRight(line[:at], " :"); {
+		case of < 2:
+		case len(word) >= 5 && bytes.EqualFold(word[len(word)-5:], []byte("epoch")):
+			epoch = n
+		case step < 0:
+			step = n
+		default:
+			return step, n, true
+		}
+		at = end
+	}
+	return epoch, step, step >= 0
+}
+
+// leadingCounter returns the step and how many there are of a line that begins with them; −1, −1.
+func leadingCounter(line []byte) (step, steps int64) {
+	at := skip(line, 0, func(c byte) bool { return isSpace(c) || c == '\b' })
+	if step, steps, end, ok := counter(line, at); ok && (end == len(line) || isSpace(line[end])) {
+		return step, steps
+	}
+	return -1, -1
+}
+
+// counter reads "10/5005" at a place, with blanks or without.
+func counter(line []byte, at int) (n, of int64, end int, ok bool) {
+	n, end, ok = number(line, skip(line, at, isSpace), 12)
+	if end = skip(line, end, isSpace); !ok || end == len(line) || line[end] != '/' {
+		return 0, 0, end, false
+	}
+	of, end, ok = number(line, skip(line, end+1, isSpace), 12)
+	return n, of, end, ok && n <= of
 }
 
 func isStep(word []byte) bool {

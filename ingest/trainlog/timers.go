@@ -128,7 +128,7 @@ func (l *lineReader) endTimers() error {
 	for _, rank := range slices.Sorted(maps.Keys(rows)) {
 		r := rows[rank]
 		separate(r)
-		t, err := l.b.trackOf(&l.b.timers, l, rank, false)
+		t, err := l.b.trackOf(&l.b.timers, l, track{rank: rank})
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (l *lineReader) slowest(most map[string]int64) error {
 		most["backward"] = all - most["forward"]
 	}
 	separate(most)
-	t, err := l.b.trackOf(&l.b.tracks, l, l.rank, false)
+	t, err := l.b.trackOf(&l.b.tracks, l, track{rank: l.rank})
 	if err != nil {
 		return err
 	}

@@ -60,13 +60,13 @@ const notTimed = -1
 type track struct {
 	rank       int // −1: nothing tells it
 	validation bool
+	smooth     bool // times are averages that run on
 	file, host string
 	line       int64 // of the file, where it begins
 	columns    []int32
 	steps      []int64 // −1: counted from the one before
 	values     []int64 // by row and column, ns; notTimed
 	counted    bool    // some steps have no number in the log
-	smooth     bool    // times are averages that run on
 	mean       bool    // lines are means of the steps since the line before them
 	assumed    bool    // a time had no unit
 	resolution int64   // of stamps that steps are timed by
@@ -145,23 +145,23 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 	return nil
 }
 
-// trackOf returns the track of a rank in a list, which is made where there is none.
-func (b *Builder) trackOf(list *[]*track, l *lineReader, rank int, validation bool) (*track, error) {
+// trackOf returns the track of what lines are of (their rank, validation or not, averages or not) in a list, which is made where there is none.
+func (b *Builder) trackOf(list *[]*track, l *lineReader, of track) (*track, error) {
 	for _, t := range *list {
-		if t.rank != rank || t.validation != validation {
+		if t.rank != of.rank || t.validation != of.validation || t.smooth != of.smooth {
 			continue
 		}
 		if t.file == l.file {
 			return t, nil
 		}
-		if rank >= 0 {
-			return nil, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", rank, t.file)
+		if of.rank >= 0 {
+			return nil, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", of.rank, t.file)
 		}
 	}
-	if rank >= trace.MaxRanks {
-		return nil, input.Bad(input.ErrRange, "rank %d", rank)
+	if of.rank >= trace.MaxRanks {
+		return nil, input.Bad(input.ErrRange, "rank %d", of.rank)
 	}
-	t := &track{rank: rank, validation: validation, file: l.file, host: l.host, line: l.at, epoch: -1, raw: -1}
+	t := &track{rank: of.rank, validation: of.validation, smooth: of.smooth, file: l.file, host: l.host, line: l.at, epoch: -1, raw: -1}
 	*list = append(*list, t)
 	return t, nil
 }
@@ -231,10 +231,18 @@ func (t *track) make(c int32) int {
 	return n
 }
 
-// unrolled returns the number of a step over epochs in which numbers begin again.
+// unrolled returns the number of a step over epochs in which numbers begin again: where the line tells the epoch, or a counter begins again
+// behind its end.
 func (t *track) unrolled(x *reading) int64 {
 	step := x.number()
-	if x.epoch < 0 || x.steps > 0 {
+	switch {
+	case x.epoch < 0 && x.steps > 0:
+		if x.steps == t.longest && step < t.raw && 10*t.raw >= 9*t.longest {
+			t.offset += t.longest
+		}
+		t.raw, t.longest = step, x.steps
+		return step + t.offset
+	case x.epoch < 0 || x.steps > 0:
 		return step
 	}
 	if t.epoch >= 0 && x.epoch > t.epoch && step <= t.raw {

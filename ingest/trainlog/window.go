@@ -105,6 +105,9 @@ func (b *Builder) job() (*job, error) {
 			j.tracks = slices.Clone(b.tracks)
 		}
 	}
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return !t.smooth && len(t.steps) >= severalSteps }) {
+		j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return t.smooth })
+	}
 	b.settle()
 	for _, t := range j.tracks {
 		b.sumMicrosteps(t)
@@ -132,7 +135,11 @@ func (b *Builder) job() (*job, error) {
 	again := 0
 	for _, t := range j.tracks {
 		if k := t.interleaved(); k > 1 {
-			j.note(input.NoteRanksNumbered, "%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
+			text := fmt.Sprintf("%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
+			if of, more := b.apart(t, k); of != "" {
+				text += fmt.Sprintf(" (in most steps one of them has %.3g ms more of %s than the others)", float64(more)/1e6, of)
+			}
+			j.note(input.NoteRanksNumbered, "%s", text)
 			t.fold(b)
 		}
 		rows, twice := t.index()
@@ -404,8 +411,53 @@ func (t *track) fold(b *Builder) {
 	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
 }
 
-// length returns how long a row's step is: as logged, else the sum of its parts.
+// matters is from which share of a step on a difference between its lines does.
+const matters = 0.05
+
+// apart returns the part of which one line of a step has most more than the middle one, in most steps, and how much, ns; "" where they are alike. In
+// whole steps, and where the others wait, all are as long.
+func (b *Builder) apart(t *track, lines int) (of string, more int64) {
+	var steps, lengths []int64
+	for from := 0; from+lines <= len(t.steps); from += lines {
+		longest := int64(0)
+		for i := range lines {
+			longest = max(longest, b.length(t, t.row(from+i)))
+		}
+		lengths = append(lengths, longest)
+	}
+	if len(lengths) == 0 {
+		return "", 0
+	}
+	slices.Sort(lengths)
+	for at, c := range t.columns {
+		if c < 0 || b.columns[c].of == ofStep || b.columns[c].of == ofClock {
+			continue
+		}
+		steps = steps[:0]
+		for from := 0; from+lines <= len(t.steps); from += lines {
+			values := make([]int64, lines)
+			for i := range values {
+				values[i] = t.row(from + i)[at]
+			}
+			slices.Sort(values)
+			steps = append(steps, values[lines-1]-values[(lines-1)/2])
+		}
+		slices.Sort(steps)
+		if usual := steps[len(steps)/2]; usual > more && float64(usual) > matters*float64(lengths[len(lengths)/2]) {
+			of, more = b.columns[c].of, usual
+		}
+	}
+	return of, more
+}
+
+// length returns how long a row's step is, for choosing among the lines of ranks: as the wait for data is, in which nobody waits for others, else as
+// logged, else the sum of its parts.
 func (b *Builder) length(t *track, row []int64) (sum int64) {
+	for i, c := range t.columns {
+		if c >= 0 && b.columns[c].of == "data" && row[i] >= 0 {
+			return row[i]
+		}
+	}
 	for i, c := range t.columns {
 		switch {
 		case c < 0 || row[i] < 0:

@@ -58,7 +58,7 @@ func TestLoops(t *testing.T) {
 			t.Errorf("%s: %v, of it data %v, want %v, %v; %d steps from %d; %v", name, whole, data, c.step, c.data, w.Steps(), w.FirstStep, w.Notes)
 		}
 	}
-	for _, other := range []string{"data 5 loaded in step 3 of 9", "Epoch [3/10] time: 12.3 data: 0.1", "step 3: forward pass, batch 32", "(12/31) at 10:00:00: 3 data 0.5", "step 3 [12/5005] data 12 samples"} {
+	for _, other := range []string{"data 5 loaded in step 3 of 9", "Epoch [3/10] time: 12.3 data: 0.1", "step 3: forward pass, batch 32", "(12/31) at 10:00:00: 3 data 0.5", "step 3 [12/5005] data 12 samples", "data wait 46.9 → 0.7 ms, step 166 → 142 ms"} {
 		if Recognise([]byte(other)) {
 			t.Errorf("%q was recognised", other)
 		}

@@ -200,6 +200,9 @@ func nextSpaced(line []byte, from int) (t timing, end int) {
 		if t.number, t.unit, end, ok = quantity(line, value); !ok {
 			continue
 		}
+		if next := skip(line, end, isSpace); t.unit == "" && next < len(line) && line[next] >= 0x80 {
+			continue // an arrow or a sign of prose
+		}
 		if t.name, _ = nameBefore(line, from, at); t.name != nil {
 			return t, end
 		}

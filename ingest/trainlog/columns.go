@@ -53,7 +53,9 @@ func ParseColumns(text string) (*Columns, error) {
 // cellsOf returns the numbers of a line that has nothing else; nil of others.
 func cellsOf(line []byte, cells []string) []string {
 	cells = cells[:0]
-	for _, f := range strings.FieldsFunc(string(line), func(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == ';' || r == '\r' || r == '\n' }) {
+	for _, f := range strings.FieldsFunc(string(line), func(r rune) bool {
+		return r == ' ' || r == '\t' || r == ',' || r == ';' || r == '|' || r == '\r' || r == '\n'
+	}) {
 		if end := numberEnd([]byte(f), 0); end == 0 || end != len(f) || len(cells) == maxColumns {
 			return nil
 		}
@@ -115,7 +117,7 @@ const fewestColumns, mostColumns, mostOfHeader = 2, 8, 400
 
 // Line takes a line.
 func (b *Bare) Line(line []byte) {
-	if len(line) == 0 || !isDigit(line[skip(line, 0, isSpace)%len(line)]) {
+	if len(line) == 0 || !isDigit(line[skip(line, 0, func(c byte) bool { return isSpace(c) || c == '|' })%len(line)]) {
 		if b.first == nil {
 			b.before = append(b.before[:0], line[:min(len(line), mostOfHeader)]...)
 		}

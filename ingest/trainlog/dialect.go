@@ -35,6 +35,7 @@ type described struct {
 	Beside  map[string]string `yaml:",omitempty"`
 	Counter bool              `yaml:",omitempty"`
 	Mean    bool              `yaml:",omitempty"`
+	Sum     bool              `yaml:",omitempty"`
 	Smooth  bool              `yaml:",omitempty"`
 	Stamps  bool              `yaml:",omitempty"`
 	Skip    bool              `yaml:",omitempty"`

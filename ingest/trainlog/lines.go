@@ -334,7 +334,7 @@ func (l *lineReader) keep(rank int) error {
 		x.times = append(x.times, measured{ofClock, x.stamp})
 		t.resolution = max(t.resolution, x.resolution)
 	}
-	t.mean, t.assumed = t.mean || x.d.Mean, t.assumed || x.assumed
+	t.mean, t.sum, t.assumed = t.mean || x.d.Mean, t.sum || x.d.Sum, t.assumed || x.assumed
 	return l.b.add(t, x.d, step, x.times)
 }
 

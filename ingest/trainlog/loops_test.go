@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -98,5 +99,38 @@ func TestLinesApart(t *testing.T) {
 		if got := mean(w, "data.next_wait", 0); got != want || noted(w, "80 ms more of data") != late || !noted(w, "4 lines of each step") {
 			t.Errorf("late %v: data %v, want %v, %v", late, got, want, w.Notes)
 		}
+	}
+}
+
+// Times of all steps since the line before, and clocks in hours, minutes and seconds.
+func TestSumsAndClocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		line  func(i int) string
+		step  time.Duration
+		first int64
+	}{
+		"sums": {func(i int) string { return fmt.Sprintf("INFO:tensorflow:loss = 0.3, step = %d (8.000 sec)", 100*i) }, 80 * ms, 200},
+		"clock": {func(i int) string {
+			return fmt.Sprintf(`{"current_steps": %d, "total_steps": 900, "elapsed_time": "%d:%02d:%02d"}`, 10*i, 25*i/3600, 25*i/60%60, 25*i%60)
+		}, 2500 * ms, 20},
+		"a day and more": {func(i int) string {
+			return fmt.Sprintf(`{"current_steps": %d, "total_steps": 900, "elapsed_time": "%d:%02d:00"}`, 10*i, 24+i/2, 30*(i%2))
+		}, 180 * time.Second, 20},
+	} {
+		w := read(t, nil, lines(1, 30, 1, c.line))[0]
+		if got := mean(w, "step.whole", 0); got != c.step || w.FirstStep != c.first {
+			t.Errorf("%s: %v from step %d, want %v from %d", name, got, w.FirstStep, c.step, c.first)
+		}
+	}
+}
+
+// A table of numbers between bars is asked for its columns.
+func TestBars(t *testing.T) {
+	b := Bare{}
+	for i := range 20 {
+		b.Line([]byte(fmt.Sprintf("| %5d | 2.31 | 0.352 | 0.012 |", i+1)))
+	}
+	if ask := b.Ask(); !strings.Contains(ask, "4 columns of numbers") {
+		t.Errorf("%q", ask)
 	}
 }

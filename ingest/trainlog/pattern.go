@@ -3,6 +3,7 @@ package trainlog
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/input"
@@ -23,10 +24,11 @@ const (
 	inMillis
 	inMicros
 	perSecond // steps per second
+	inClock   // hours, minutes and seconds, 1:02:03
 )
 
 var holes = map[string]hole{"": anyText, "step": stepNumber, "steps": stepsNumber, "epoch": epochNumber, "name": timeName, "s": inSeconds, "ms": inMillis, "us": inMicros,
-	"its": perSecond}
+	"its": perSecond, "hms": inClock}
 
 // isTime reports whether a time, or what tells one, stands in a hole.
 func (h hole) isTime() bool { return h >= inSeconds }
@@ -50,7 +52,7 @@ func parsePattern(text string) (*pattern, error) {
 			name, after, closed := strings.Cut(rest[1:], "}")
 			h, known := holes[name]
 			if !closed || !known {
-				return nil, input.Bad(input.ErrFormat, "the pattern %q has %.20q, expected {s}, {ms}, {us}, {its}, {step}, {steps}, {epoch}, {name} or {}", text, rest)
+				return nil, input.Bad(input.ErrFormat, "the pattern %q has %.20q, expected {s}, {ms}, {us}, {hms}, {its}, {step}, {steps}, {epoch}, {name} or {}", text, rest)
 			}
 			p.parts, rest = append(p.parts, part{hole: h}), after
 		case isSpace(c):
@@ -198,6 +200,13 @@ func (m *match) rest(line []byte, at int, parts []part) bool {
 
 // timeAt matches a time at a place, with a unit that the line may say, and the parts behind it.
 func (m *match) timeAt(line []byte, at int, unit hole, behind []part) bool {
+	if unit == inClock {
+		end, ok := 0, false
+		if m.ns, end, ok = clockAt(line, at); !ok {
+			return false
+		}
+		return m.rest(line, end, behind)
+	}
 	end := numberEnd(line, at)
 	if end == at {
 		return false
@@ -237,6 +246,23 @@ func (m *match) time(number []byte, unit hole, said string) (ok bool) {
 	}
 	m.ns, ok = nanoseconds(number, said)
 	return ok
+}
+
+// clockAt reads a time in hours, minutes and seconds, or minutes and seconds, ns, and where it ends.
+func clockAt(line []byte, at int) (ns int64, end int, ok bool) {
+	seconds, parts := int64(0), 0
+	for ; parts < 3; parts++ {
+		end = skip(line, at, isDigit)
+		if end == at || end-at > 6 {
+			return 0, at, false
+		}
+		seconds = 60*seconds + wholeNumber(line[at:end])
+		if end+1 >= len(line) || line[end] != ':' || !isDigit(line[end+1]) {
+			break
+		}
+		at = end + 1
+	}
+	return seconds * int64(time.Second), end, parts > 0 && parts < 3
 }
 
 func isName(c byte) bool { return isWord(c) || c == '-' || c == '/' || c == '.' }

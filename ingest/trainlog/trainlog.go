@@ -68,6 +68,7 @@ type track struct {
 	values     []int64 // by row and column, ns; notTimed
 	counted    bool    // some steps have no number in the log
 	mean       bool    // lines are means of the steps since the line before them
+	sum        bool    // lines are sums of these, until they are divided
 	assumed    bool    // a time had no unit
 	resolution int64   // of stamps that steps are timed by
 	clocked    bool    // a number that grows was taken for a clock

@@ -112,6 +112,7 @@ func (b *Builder) job() (*job, error) {
 	for _, t := range j.tracks {
 		b.sumMicrosteps(t)
 		t.clean()
+		t.divideSums()
 		b.unclock(t)
 	}
 	j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return len(t.steps) == 0 })
@@ -266,6 +267,29 @@ func (t *track) clean() {
 		n++
 	}
 	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+}
+
+// divideSums makes of sums over the steps since the row before means of these; the first row, of which nothing tells how many there were, is dropped.
+func (t *track) divideSums() {
+	if !t.sum || len(t.steps) == 0 {
+		return
+	}
+	n, C := 0, len(t.columns)
+	for i := 1; i < len(t.steps); i++ {
+		steps := t.steps[i] - t.steps[i-1]
+		if steps <= 0 {
+			continue
+		}
+		row := t.values[n*C : (n+1)*C]
+		for c, v := range t.row(i) {
+			if row[c] = v; v > 0 {
+				row[c] = v / steps
+			}
+		}
+		t.steps[n] = t.steps[i]
+		n++
+	}
+	t.steps, t.values, t.sum, t.mean = t.steps[:n], t.values[:n*C], false, true
 }
 
 const (

@@ -193,6 +193,7 @@ type Input struct {
 	nearly string // what it nearly is, of text that is skipped
 	name   string // in results, as that of a candidate
 	named  bool   // by the user; else it was found in a folder
+	table  bool   // it is text that is nearly a table of windows
 }
 
 // Problem is one input that was refused, from its beginning or somewhere in
@@ -287,32 +288,48 @@ func (r *Reader) summaries() (all []packet.Summary) {
 func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {
-		c, in := all[i], &r.inputs[i]
-		in.Path, in.name, in.Bytes, in.Skipped, in.Known, in.named = c.path, c.name, ingest.UnknownSize, c.skipped, c.known, c.named
-		if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
-			continue
+		if err := r.lookOne(all[i], &r.inputs[i], &others); err != nil {
+			return err
 		}
-		src, err := r.look(c, in)
-		if err == nil && in.Skipped != "" {
-			continue
-		}
-		if err == nil {
-			err = r.enter(in, src)
-		}
-		r.given++
-		switch {
-		case ingest.Shortage(err): // leaving the file out would make a rank missing
-			return fmt.Errorf("%w: raise the limit (ulimit -n)", err)
-		case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
-			others = append(others, beside{in, err})
-		case err != nil:
-			r.problems = append(r.problems, Problem{c.path, err})
-			if r.o.Strict == ingest.FirstError {
-				return err
+	}
+	if r.given == 0 { // where a folder has nothing else, tables that lack a column are what is meant
+		for i, c := range all {
+			if c.named = r.inputs[i].table; c.named {
+				if err := r.lookOne(c, &r.inputs[i], &others); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return r.leave(others)
+}
+
+// lookOne looks at a candidate and has it opened if it is to be read. One that is good, but not of what is wanted, is added to others.
+func (r *Reader) lookOne(c candidate, in *Input, others *[]beside) error {
+	in.Path, in.name, in.Bytes, in.Skipped, in.Known, in.named = c.path, c.name, ingest.UnknownSize, c.skipped, c.known, c.named
+	if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
+		return nil
+	}
+	src, err := r.look(c, in)
+	if err == nil && in.Skipped != "" {
+		return nil
+	}
+	if err == nil {
+		err = r.enter(in, src)
+	}
+	r.given++
+	switch {
+	case ingest.Shortage(err): // leaving the file out would make a rank missing
+		return fmt.Errorf("%w: raise the limit (ulimit -n)", err)
+	case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
+		*others = append(*others, beside{in, err})
+	case err != nil:
+		r.problems = append(r.problems, Problem{c.path, err})
+		if r.o.Strict == ingest.FirstError {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter makes an input a part of what is read.

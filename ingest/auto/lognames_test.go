@@ -1,6 +1,8 @@
 package auto
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +32,41 @@ func TestNumbersInLogNames(t *testing.T) {
 				t.Errorf("%s of %d: rank %d, want %d", l.Path, len(c.paths), rank, c.want[i])
 			}
 		}
+	}
+}
+
+// A table that lacks the rank, as trackers write it, is read where a folder has nothing else; beside another recording it is passed over.
+func TestTablesAlone(t *testing.T) {
+	table, log := "epoch,iter_time,step,train_loss\n0,,0,2.7\n", ""
+	for i := range 20 {
+		table += fmt.Sprintf("0,0.4%02d,%d,2.1\n", i%7, i+1)
+		for r := range 2 {
+			log += fmt.Sprintf("[rank%d]: step %d data_time: 0.01%d time: 0.4\n", r, i, i%7)
+		}
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"alone":        {map[string]string{"version_0/metrics.csv": table, "notes.txt": "hello"}, "metrics.csv 1"},
+		"beside a log": {map[string]string{"version_0/metrics.csv": table, "train.log": log}, "train 2"},
+	} {
+		r, err := Open([]string{folderOf(t, c.files)}, Options{Want: ForVerdict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for item, err := range r.Items() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if item.Window != nil {
+				got = append(got, fmt.Sprintf("%s %d", item.Window.Run, len(item.Window.Ranks)))
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+		r.Close()
 	}
 }

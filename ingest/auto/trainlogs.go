@@ -28,9 +28,15 @@ func logFolder(r *Reader, in *Input) string {
 	return folder
 }
 
+// logsAgain is a folder in which MMEngine writes once more what the log beside it has.
+const logsAgain = "vis_data"
+
 // placeOf is the folder of the logs of a job that a log is of, and its rank and host as its path tells.
 func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host string) {
 	folder = dirOf(path)
+	if filepath.Base(folder) == logsAgain {
+		folder = filepath.Dir(folder)
+	}
 	rank, host = flightrecorder.RankOf(path, pattern)
 	name := filepath.Base(folder)
 	if rank < 0 && pattern == nil && ofRank.MatchString(name) {

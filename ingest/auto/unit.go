@@ -35,9 +35,12 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Want)
-		if ours && in.Format == Text {
-			if in.Format = nearly(src); in.Format != Text {
-				err = nil
+		if in.Format == Text {
+			as := nearly(src)
+			if in.table = as == WideCSV; ours {
+				if in.Format = as; as != Text {
+					err = nil
+				}
 			}
 		}
 		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {

@@ -134,3 +134,26 @@ func TestBars(t *testing.T) {
 		t.Errorf("%q", ask)
 	}
 }
+
+// A text and its JSON, which log the same steps, are one log; logs of other steps are of ranks that nothing tells.
+func TestCopies(t *testing.T) {
+	text := lines(1, 20, 1, func(i int) string {
+		return fmt.Sprintf("step %d time: %.3f data_time: 0.010", i, 0.4+0.01*float64(i%5))
+	})
+	again := lines(1, 20, 1, func(i int) string {
+		return fmt.Sprintf(`{"step": %d, "time": %.6f, "loss": 1.5}`, i, 0.4002+0.01*float64(i%5))
+	})
+	w := read(t, nil, again, text)[0]
+	if w.Steps() != 20 || mean(w, "data.next_wait", 0) != 10*ms || !noted(w, "2 logs have the same times") {
+		t.Errorf("%d steps, %v", w.Steps(), w.Notes)
+	}
+	b := Builder{}
+	for i, log := range []string{text, strings.ReplaceAll(text, "time: 0.4", "time: 0.6")} {
+		if err := b.Read(strings.NewReader(log), fmt.Sprintf("%d.log", i), -1, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Windows("x"); err == nil || !strings.Contains(err.Error(), "tells the rank") {
+		t.Errorf("other times: %v", err)
+	}
+}

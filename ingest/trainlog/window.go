@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -119,6 +120,7 @@ func (b *Builder) job() (*job, error) {
 	if ranked := slices.DeleteFunc(slices.Clone(j.tracks), func(t *track) bool { return t.rank < 0 }); len(ranked) > 0 {
 		j.tracks = ranked
 	}
+	j.dropCopies()
 	switch {
 	case len(j.tracks) == 0:
 		return nil, b.noSteps()
@@ -162,6 +164,45 @@ func (b *Builder) job() (*job, error) {
 		j.note(input.NoteRecorder, "lines do not number their steps, which are counted from the number before them")
 	}
 	return j, nil
+}
+
+const (
+	// alike is by which share times of one step may differ in two logs of it, which print as many digits as they like.
+	alike = 0.02
+	// mostly is in which share of the steps they must not differ more.
+	mostly = 0.9
+)
+
+// dropCopies leaves one of logs without ranks that have the same times of the same steps, as a text and its JSON have: the one with most parts.
+func (j *job) dropCopies() {
+	if len(j.tracks) < 2 || j.tracks[0].rank >= 0 {
+		return
+	}
+	first := slices.MaxFunc(j.tracks, func(x, y *track) int {
+		return cmp.Or(cmp.Compare(len(x.columns), len(y.columns)), cmp.Compare(len(x.steps), len(y.steps)))
+	})
+	for _, t := range j.tracks {
+		if t != first && !j.b.copies(first, t) {
+			return
+		}
+	}
+	j.note(input.NoteRanksNumbered, "%d logs have the same times of the same steps: %s counts", len(j.tracks), first.file)
+	j.tracks = []*track{first}
+}
+
+// copies reports whether a track has the times of another, of most of its steps.
+func (b *Builder) copies(of, t *track) bool {
+	lengths := make(map[int64]int64, len(of.steps))
+	for i, step := range of.steps {
+		lengths[step] = b.whole(of, of.row(i))
+	}
+	same := 0
+	for i, step := range t.steps {
+		if x, y := float64(lengths[step]), float64(b.whole(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
+			same++
+		}
+	}
+	return float64(same) >= mostly*float64(max(len(t.steps), severalSteps))
 }
 
 // noSteps returns the error of logs without a step.
@@ -445,7 +486,7 @@ func (b *Builder) apart(t *track, lines int) (of string, more int64) {
 	for from := 0; from+lines <= len(t.steps); from += lines {
 		longest := int64(0)
 		for i := range lines {
-			longest = max(longest, b.length(t, t.row(from+i)))
+			longest = max(longest, b.whole(t, t.row(from+i)))
 		}
 		lengths = append(lengths, longest)
 	}
@@ -474,14 +515,19 @@ func (b *Builder) apart(t *track, lines int) (of string, more int64) {
 	return of, more
 }
 
-// length returns how long a row's step is, for choosing among the lines of ranks: as the wait for data is, in which nobody waits for others, else as
-// logged, else the sum of its parts.
-func (b *Builder) length(t *track, row []int64) (sum int64) {
+// length returns how late a row's rank is, for choosing among the lines of ranks: the wait for data, in which nobody waits for others, else the whole
+// step.
+func (b *Builder) length(t *track, row []int64) int64 {
 	for i, c := range t.columns {
 		if c >= 0 && b.columns[c].of == "data" && row[i] >= 0 {
 			return row[i]
 		}
 	}
+	return b.whole(t, row)
+}
+
+// whole returns how long a row's step is: as logged, else the sum of its parts.
+func (b *Builder) whole(t *track, row []int64) (sum int64) {
 	for i, c := range t.columns {
 		switch {
 		case c < 0 || row[i] < 0:

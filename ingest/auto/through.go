@@ -56,6 +56,9 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 	if stopped.Found() {
 		return HangText, nil
 	}
+	if ended := stopped.Ended(); named && len(ended) > 0 && steps.Nearest.Lacks < trainlog.LacksStep {
+		return Unknown, &AsideError{ended}
+	}
 	header := headerOf(src)
 	if ask := bare.Ask(); ask != "" && header == "" && steps.Nearest.Lacks < trainlog.LacksTime {
 		return Unknown, input.Bad(input.ErrFormat, "nearly a table: %s", ask)

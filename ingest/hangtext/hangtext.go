@@ -15,7 +15,7 @@
 // rank in a message of PyTorch is that in the group; the one that torchrun puts before the line is that of the job. Of a
 // group that is not of all ranks the latter is needed, else the message is counted and left out.
 //
-// Sources of the forms: ProcessGroupNCCL.cpp and ProcessGroupWrapper.cpp of PyTorch 1.10 to 2.9, ProcessGroupGloo.cpp,
+// Sources of the forms: ProcessGroupNCCL.cpp and ProcessGroupWrapper.cpp of PyTorch 1.10 to 2.15, ProcessGroupGloo.cpp,
 // stall_inspector.cc of Horovod 0.16 to 0.28, coordination_service.cc of XLA.
 //
 // Cost: O(bytes); memory grows with the ranks that report.
@@ -40,7 +40,7 @@ import (
 
 // marks are words of which one is in every line that counts.
 var marks = []string{"ollective operation timeout", "ast enqueued", "CollectiveFingerPrint(", "failed to pass monitoredBarrier", "Stalled ranks:", "Missing ranks:",
-	"[missing ranks:", "arrier timed out", "imed out task", callFirst, callLast, exitCode, localRank}
+	"[missing ranks:", "arrier timed out", "imed out task", callFirst, callLast, exitCode, localRank, firstFailure}
 
 var (
 	prefixRank  = regexp.MustCompile(`\[(?:rank|default)(\d{1,7})\]`)
@@ -49,7 +49,7 @@ var (
 	elements    = regexp.MustCompile(`NumelIn=(\d{1,15}), NumelOut=(\d{1,15})`)
 	ran         = regexp.MustCompile(`ran for (\d{1,15}) milliseconds`)
 	atWork      = regexp.MustCompile(`(?i)(?:at NCCL work|at work(?: sequence id)?): (\d{1,15})`)
-	status      = regexp.MustCompile(`(?i)last enqueued (?:\w+ )?work: (-?\d{1,15}), last completed (?:\w+ )?work: (-?\d{1,15})`)
+	status      = regexp.MustCompile(`(?i)last enqueued (?:\w+ )?work: (-?\d{1,15}),(?: last started (?:\w+ )?work: -?\d{1,15},)? last completed (?:\w+ )?work: (-?\d{1,15})`)
 	fingerprint = regexp.MustCompile(`Rank (\d{1,7}) is running collective: CollectiveFingerPrint\((?:SequenceNumber=(\d{1,15}), ?)?OpType=(\w+)(?:, TensorShape=\[([0-9, ]*)\], TensorDtypes=(\w+))?`)
 	barrier     = regexp.MustCompile(`Ranks? ((?:\d{1,7}(?:, ?)?)+) failed to pass monitoredBarrier in (\d{1,15}) ?ms`)
 	missing     = regexp.MustCompile(`(?:([^\s:]+) )?\[missing ranks: ?((?:\d{1,7}(?:, ?)?)+)\]`)
@@ -186,8 +186,8 @@ func (s *Scanner) memory(m member, at int64) *said {
 
 // rankOf returns the rank of the job that a line is of, −1 where it does not tell.
 func (s *Scanner) rankOf(text string, inGroup int, g group) int {
-	if m := prefixRank.FindStringSubmatch(text); m != nil {
-		return atoi(m[1])
+	if all := prefixRank.FindAllStringSubmatch(text, 2); all != nil { // that of torchrun, which is of the node, stands first
+		return atoi(all[len(all)-1][1])
 	}
 	if inGroup >= 0 && g.ofAll() {
 		return inGroup

@@ -69,6 +69,7 @@ func TestForms(t *testing.T) {
 		"one says nothing":       {all(watchdog, []int{0, 1, 3}, 501), "0: [0 1 3] wait in allreduce 501, not 2 perhaps"},
 		"the first says nothing": {all(watchdog, []int{1, 2, 3}, 501), "0: [1 2 3] wait in allreduce 501, not 0 perhaps"},
 		"most say nothing":       {all(signal, []int{2, 7}, 460631, 460630), "0: [2 7] wait in call 460631"},
+		"what was started, too":  {strings.ReplaceAll(all(failure, []int{0, 1}, 88, 91, 87)+all(signal, []int{2}, 87, 87), ", last completed", ", last started work: 88, last completed"), "0: [0 1] wait in call 88, not 2"},
 		// All have launched calls up to 79; that two have not is what counts, not that the others ran ahead of the call.
 		"two have launched less":         {all(watchdog, []int{1, 2, 3, 5, 6, 7}, 78) + all(failure, []int{1, 2, 3, 5, 6, 7}, 78, 79, 77) + all(signal, []int{0, 4}, 77, 77), "0: [1 2 3 5 6 7] wait in allreduce 78, not 0, not 4"},
 		"one ran far ahead":              {all(failure, []int{0, 1}, 10, 10, 9) + all(failure, []int{2}, 10, 50, 9), "0: [0 1 2] wait in call 10"},
@@ -142,6 +143,36 @@ func TestUnwound(t *testing.T) {
 	}
 	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0].Text, "tells no rank: KeyError: 3, in f") {
 		t.Errorf("%v", c.Notes)
+	}
+}
+
+// How ranks ended, where nobody waits: what torchrun saw first stands first.
+func TestEnded(t *testing.T) {
+	s := Scanner{Rank: -1}
+	text := raised(1) + strings.ReplaceAll(raised(3), "OSError: [Errno 28] No space left on device", "RuntimeError: Connection closed by peer") +
+		"Failures:\n[0]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 46)\n[1]:\n  rank      : 4 (local_rank: 4)\n  exitcode  : -15 (pid: 47)\n" +
+		"Root Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n  exitcode  : 1 (pid: 48)\n"
+	if err := s.Read(strings.NewReader(text), "x", ingest.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"rank 3 ended: RuntimeError: Connection closed by peer, in fetch (data.py:25); torchrun saw it fail first",
+		"rank 1 ended: OSError: [Errno 28] No space left on device, in fetch (data.py:25)"}
+	if got := s.Ended(); !slices.Equal(got, want) || s.Found() {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Behind what torchrun puts before a line, which is the rank on the node, PyTorch puts that of the job.
+func TestTwoPrefixes(t *testing.T) {
+	text := strings.ReplaceAll("[rank11]: "+strings.ReplaceAll(strings.TrimSpace(raised(11)), "\n", "\n[default3]:")+"\n", "[rank11]: [rank11]", "[default3]:[rank11]")
+	text += "[default3]:" + fmt.Sprintf(watchdog, 11, 88)
+	s := Scanner{Rank: -1}
+	if err := s.Read(strings.NewReader(text), "x", ingest.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Record("x")
+	if c == nil || len(c.Processes) != 1 || c.Processes[0].Rank != 11 || !strings.HasPrefix(c.Processes[0].Ended, "OSError") {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -1,8 +1,10 @@
 package hangtext
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +37,8 @@ const (
 	callLast  = "(most recent call last)"
 	exitCode  = "exitcode"
 	localRank = "(local_rank:"
+	// firstFailure is in the head of what torchrun says of the process that it saw fail first.
+	firstFailure = "first observed failure"
 )
 
 var (
@@ -53,6 +57,8 @@ type unwound struct {
 	open   int // processes of which lines are to come
 	looked int // stacks of faulthandler
 	failed int // rank of which torchrun speaks
+	begun  bool
+	first  []int // ranks that torchrun saw fail first
 }
 
 // process is what was printed of one.
@@ -69,18 +75,24 @@ const mostOfException = 160
 
 // cutRank returns the rank that a launcher put before a line, −1 where it put none, and the line without it.
 func cutRank(text string) (rank int, rest string) {
-	m := linePrefix.FindStringSubmatch(text)
-	if m == nil {
-		return -1, text
+	rank, rest = -1, text
+	for m := linePrefix.FindStringSubmatch(rest); m != nil; m = linePrefix.FindStringSubmatch(rest) {
+		rank, rest = atoi(m[1]+m[2]+m[3]), rest[len(m[0]):] // that of PyTorch, which is the job's, stands behind that of torchrun
 	}
-	return atoi(m[1] + m[2] + m[3]), text[len(m[0]):]
+	return rank, rest
 }
 
 // unwind takes a line of a stack, a traceback or what torchrun says; it reports whether it was one.
 func (s *Scanner) unwind(text string, at int64) bool {
 	rank, text := cutRank(text)
 	if m := ofProcess.FindStringSubmatch(text); m != nil {
-		s.unwound.failed = atoi(m[1])
+		if s.unwound.failed = atoi(m[1]); s.unwound.begun {
+			s.unwound.first, s.unwound.begun = append(s.unwound.first, s.unwound.failed), false
+		}
+		return true
+	}
+	if strings.Contains(text, firstFailure) {
+		s.unwound.begun = true
 		return true
 	}
 	if rank < 0 {
@@ -223,4 +235,34 @@ func (s *Scanner) untold() input.Note {
 		text = fmt.Sprintf("a traceback in line %d tells no rank: %s, in %s", p.line, p.ended, p.stack[0].Function)
 	}
 	return input.Note{Kind: input.NoteRecorder, Text: text}
+}
+
+// Ended says how ranks ended, those first that torchrun saw fail first; nothing of ranks that it or a watchdog ended.
+func (s *Scanner) Ended() (texts []string) {
+	ranks := slices.SortedFunc(maps.Keys(s.unwound.of), func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.order(a), s.order(b)), cmp.Compare(a, b))
+	})
+	for _, rank := range ranks {
+		p := s.unwound.of[rank]
+		if s.unwound.close(p); rank < 0 || p.ended == "" {
+			continue
+		}
+		text := fmt.Sprintf("rank %d ended: %s", rank, strings.TrimRight(p.ended, "."))
+		if len(p.stack) > 0 {
+			text += fmt.Sprintf(", in %s (%s:%d)", p.stack[0].Function, filepath.Base(p.stack[0].File), p.stack[0].Line)
+		}
+		if s.order(rank) < len(s.unwound.first) {
+			text += "; torchrun saw it fail first"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// order returns when torchrun saw a rank fail among those that failed first.
+func (s *Scanner) order(rank int) int {
+	if at := slices.Index(s.unwound.first, rank); at >= 0 {
+		return at
+	}
+	return len(s.unwound.first)
 }

@@ -4,6 +4,7 @@
 //	[PG ID 0 PG GUID 0(default_pg) Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=501, OpType=ALLREDUCE, …) ran for 600023 milliseconds …
 //	… last enqueued NCCL work: 501, last completed NCCL work: 500.                PyTorch: watchdog, monitoring thread
 //	Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=7, …
+//	Timed out waiting 1800000ms for recv operation to complete                    Gloo, in the traceback of the rank
 //	[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 30000 ms
 //	Stalled ranks:  /  3: [allreduce.a]                                           Horovod; before 0.19 [missing ranks: 3]
 //	Barrier timed out. … timed out task names: /job:jax_worker/replica:0/task:3   JAX
@@ -40,7 +41,7 @@ import (
 
 // marks are words of which one is in every line that counts.
 var marks = []string{"ollective operation timeout", "ast enqueued", "CollectiveFingerPrint(", "failed to pass monitoredBarrier", "Stalled ranks:", "Missing ranks:",
-	"[missing ranks:", "arrier timed out", "imed out task", callFirst, callLast, exitCode, localRank, firstFailure}
+	"[missing ranks:", "arrier timed out", "imed out task", callFirst, callLast, exitCode, localRank, firstFailure, glooWaited}
 
 var (
 	prefixRank  = regexp.MustCompile(`\[(?:rank|default)(\d{1,7})\]`)
@@ -54,9 +55,13 @@ var (
 	barrier     = regexp.MustCompile(`Ranks? ((?:\d{1,7}(?:, ?)?)+) failed to pass monitoredBarrier in (\d{1,15}) ?ms`)
 	missing     = regexp.MustCompile(`(?:([^\s:]+) )?\[missing ranks: ?((?:\d{1,7}(?:, ?)?)+)\]`)
 	stalled     = regexp.MustCompile(`(?:^|>:|\] ?|\s)(\d{1,7}): ?\[([^\]]*)\]?`)
+	glooWait    = regexp.MustCompile(`Timed out waiting (\d{1,15})ms for (?:recv|send) operation to complete`)
 	tasks       = regexp.MustCompile(`task:(\d{1,7})`)
 	number      = regexp.MustCompile(`\d{1,7}`)
 )
+
+// glooWaited is in Gloo's message of a time-out.
+const glooWaited = "operation to complete"
 
 // group is a process group, or what stands for one.
 type group struct{ name, desc string }
@@ -150,6 +155,7 @@ func (s *Scanner) Line(line []byte, at int64) {
 	}
 	before := len(s.members)
 	s.pytorch(text, at)
+	s.gloo(text, at)
 	s.fingerprints(text, at)
 	s.lists(text, at)
 	if len(s.members) > before {
@@ -237,6 +243,32 @@ func (s *Scanner) pytorch(text string, at int64) {
 	if st != nil {
 		x.enqueued, x.completed = max(x.enqueued, atoi64(st[1])), max(x.completed, atoi64(st[2]))
 		x.timedOut = x.timedOut || x.enqueued > x.completed
+	}
+}
+
+// gloo takes Gloo's message of a time-out, which ends the traceback of a rank that waited: the call is the innermost one of PyTorch's in it.
+func (s *Scanner) gloo(text string, at int64) {
+	m := glooWait.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	rank, _ := cutRank(text)
+	if rank < 0 {
+		rank = s.Rank
+	}
+	if rank < 0 || rank >= trace.MaxRanks {
+		s.unknown++
+		return
+	}
+	x := s.memory(member{group{"0", "default_pg"}, rank}, at)
+	x.seq, x.timedOut, x.ran = max(x.seq, 0), true, atoi64(m[1])*1e6
+	if p := s.unwound.of[rank]; p != nil {
+		p.ended = "" // for want of the others
+		for _, f := range p.stack {
+			if x.op == "" && strings.HasSuffix(f.File, "distributed_c10d.py") {
+				x.op = strings.TrimPrefix(strings.ReplaceAll(f.Function, "_", ""), "i")
+			}
+		}
 	}
 }
 
@@ -450,7 +482,7 @@ func (s *Scanner) most() (most int) {
 	for rank := range s.unwound.of {
 		most = max(most, rank)
 	}
-	return most
+	return max(most, s.unwound.most)
 }
 
 // Read takes the lines of a log.

@@ -162,6 +162,24 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// Gloo's time-outs end the tracebacks of ranks that waited; the one that ended otherwise, or still runs when torchrun ends it, is missing.
+func TestGloo(t *testing.T) {
+	waited := func(rank int) string {
+		text := strings.ReplaceAll(raised(rank), "OSError: [Errno 28] No space left on device", "RuntimeError: [/x/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 6000ms for recv operation to complete")
+		return strings.ReplaceAll(strings.ReplaceAll(text, "/job/data.py", "/site-packages/torch/distributed/distributed_c10d.py"), "in fetch", "in all_reduce")
+	}
+	const killed = "  rank      : 3 (local_rank: 3)\n  exitcode  : -15 (pid: 48)  (SIGTERM)\n"
+	for text, want := range map[string]string{
+		waited(0) + waited(2) + raised(1):          "0: [0 2] wait in allreduce 0, not 1 perhaps",
+		waited(0) + waited(1) + waited(2) + killed: "0: [0 1 2] wait in allreduce 0, not 3 perhaps",
+		waited(0) + waited(1) + waited(2):          "0: [0 1 2] wait in allreduce 0",
+	} {
+		if got := summary(t, text); got != want {
+			t.Errorf("%q, want %q of\n%s", got, want, text)
+		}
+	}
+}
+
 // Behind what torchrun puts before a line, which is the rank on the node, PyTorch puts that of the job.
 func TestTwoPrefixes(t *testing.T) {
 	text := strings.ReplaceAll("[rank11]: "+strings.ReplaceAll(strings.TrimSpace(raised(11)), "\n", "\n[default3]:")+"\n", "[rank11]: [rank11]", "[default3]:[rank11]")

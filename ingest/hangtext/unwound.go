@@ -57,6 +57,7 @@ type unwound struct {
 	open   int // processes of which lines are to come
 	looked int // stacks of faulthandler
 	failed int // rank of which torchrun speaks
+	most   int // the largest of these
 	begun  bool
 	first  []int // ranks that torchrun saw fail first
 }
@@ -86,7 +87,11 @@ func cutRank(text string) (rank int, rest string) {
 func (s *Scanner) unwind(text string, at int64) bool {
 	rank, text := cutRank(text)
 	if m := ofProcess.FindStringSubmatch(text); m != nil {
-		if s.unwound.failed = atoi(m[1]); s.unwound.begun {
+		s.unwound.failed = atoi(m[1])
+		if s.unwound.failed < trace.MaxRanks {
+			s.unwound.most = max(s.unwound.most, s.unwound.failed)
+		}
+		if s.unwound.begun {
 			s.unwound.first, s.unwound.begun = append(s.unwound.first, s.unwound.failed), false
 		}
 		return true

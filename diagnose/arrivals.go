@@ -84,8 +84,12 @@ func (j *judge) hidesMessages() bool {
 }
 
 // doubtBehindMessages names no rank if the waits in sends and receives are unknown: stage times include those
-// waits. Ranks that are late together behind them are a claim.
+// waits. Ranks that are late together behind them are a claim. Where ranks meet in messages alone and are no neighbours of
+// one kind, as in a pipeline, none is a peer of another whose stage times may be longer.
 func (j *judge) doubtBehindMessages(claims []Finding) []Finding {
+	if j.entered != nil && messagesAlone(j.entered) {
+		return doubtByTimes(claims)
+	}
 	if !j.hidesMessages() {
 		return claims
 	}
@@ -97,6 +101,17 @@ func (j *judge) doubtBehindMessages(claims []Finding) []Finding {
 	}
 	if s := j.lateSet(j.entered); s != nil {
 		out = append(out, *s)
+	}
+	return out
+}
+
+// doubtByTimes names no rank by its stage times alone.
+func doubtByTimes(claims []Finding) []Finding {
+	out := slices.Clone(claims)
+	for i := range out {
+		f := &out[i]
+		_, entered := evidence.EntersLast(f.Evidence, evidence.FromArrivals)
+		f.lackIf(f.modelled && !entered && f.Cause == CauseLate, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Insufficient})
 	}
 	return out
 }

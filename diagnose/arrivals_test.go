@@ -71,6 +71,33 @@ func TestBehindMessages(t *testing.T) {
 	}
 }
 
+// TestPipelineByTimes: where ranks meet in messages alone and do not all do the same, stage times alone name nobody; what
+// entries say as well stands, and so does what no rank is named in.
+func TestPipelineByTimes(t *testing.T) {
+	byTimes := claimed(1, "backward", 0.2, evidence.Supported)
+	byTimes.modelled = true
+	entered := byTimes
+	entered.Evidence = []evidence.Observation{evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 1}}
+	message := arrivals.Place{Kind: nccl.Recv, Repeats: true, Unlike: true}
+	for name, c := range map[string]struct {
+		places []arrivals.Place
+		f      Finding
+		want   evidence.Confidence
+	}{
+		"messages alone":        {[]arrivals.Place{message}, byTimes, evidence.Insufficient},
+		"and a collective":      {[]arrivals.Place{message, {Repeats: true}}, byTimes, evidence.Supported},
+		"entries say it too":    {[]arrivals.Place{message}, entered, evidence.Supported},
+		"all ranks alike":       {[]arrivals.Place{message}, allRanks(CauseSlowSteps, "backward", 0.2), evidence.Supported},
+		"by another recording":  {[]arrivals.Place{message}, claimed(1, "backward", 0.2, evidence.Supported), evidence.Supported},
+		"nobody exchanges them": {nil, byTimes, evidence.Supported},
+	} {
+		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Places: c.places})
+		if got := j.doubtBehindMessages([]Finding{c.f})[0]; got.Confidence != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Confidence, c.want)
+		}
+	}
+}
+
 // A rank that stage times find late may have waited only in receives inside that stage,
 // where no collective compares the work of the ranks.
 func TestInheritsWithoutCollective(t *testing.T) {

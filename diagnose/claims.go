@@ -257,8 +257,14 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		}
 		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),
-			Confidence: evidence.Strong, BelowMinGain: worth < j.minGain}
+			Confidence: evidence.Strong}
 		f.Score = c.Saves.Most()
+		part := 1.0 // of what entries say that is possible
+		if share := j.spends(rank, f.Stage); l.Divided && share > 0 && share < f.RunGain {
+			part = share / f.RunGain
+			f.Cost = f.times(part)
+		}
+		f.BelowMinGain = part*worth < j.minGain
 		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))})
 		if c.Saves.After > 0 || c.Saves.Alone > 0 { // else it is not known
 			f.Evidence = append(f.Evidence, evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Most()})
@@ -285,6 +291,32 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		out = append(out, f)
 	}
 	return out
+}
+
+// spends returns the part of the run that a rank spends in a stage, more than which no delay of it there costs: where calls go
+// on beside the steps, it may enter them later than the others wait. In no stage it spends what the stages leave of the run, between
+// steps as well. 0: not known, as where some steps lack ranks.
+func (j *judge) spends(rank int, stage string) float64 {
+	if j.modelled == nil || len(j.modelled.Spent) == 0 || j.partWithoutRanks() > 0 {
+		return 0
+	}
+	at, R := slices.Index(j.placed.ranks, rank), len(j.placed.ranks)
+	if at < 0 || len(j.modelled.Spent) != len(j.modelled.Stages)*R {
+		return 0
+	}
+	in, elsewhere := int64(0), int64(0)
+	for k := range j.modelled.Stages {
+		if x := j.modelled.Spent[k*R+at]; j.stageName(k) == stage {
+			in += x
+		} else {
+			elsewhere += x
+		}
+	}
+	whole := max(1, j.modelled.Whole, j.entered.End-j.entered.Begin)
+	if stage == stagename.Residual {
+		in = max(0, whole-elsewhere)
+	}
+	return float64(in) / float64(whole)
 }
 
 // lostIn returns the stage in which a late rank loses its time: by stage times, else the

@@ -43,8 +43,16 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			// The others enter in time and wait for one that has no record, as for a slow transfer.
 			u := answer.Undecided{Stage: c.Stage, Hides: l.MayHide}
 			c.Hides, c.Reason, c.Needs = int64(j.transfer(&u)), answer.RanksUnknown, answer.SourceAllRanks
+			if len(j.entered.Missing) > 0 {
+				break
+			}
+			if c.Hides = int64(j.partWithoutRanks() * float64(c.Hides)); !j.worthActing(c.Hides) { // all left entries, some of them not of all steps
+				c = answer.Coverage{Stage: c.Stage, Seen: true, Least: j.leastEntered(c.Stage)}
+			}
 		case slices.Contains(entered, c.Stage):
 			c.Seen, c.Least = true, j.leastEntered(c.Stage)
+		case l.MayHide > 0 && j.noneEntered(c.Stage) && !j.ranksMissing():
+			c.Seen, c.Least = true, j.leastEntered("")
 		case l.MayHide > 0 && kernels:
 			c.Seen = true
 		case l.MayHide > 0:
@@ -141,10 +149,10 @@ func bothMicrosteps(a, b answer.Coverage) answer.Coverage {
 	return out
 }
 
-// leastEntered returns the least delay that entries of calls in a stage show, ns a step.
+// leastEntered returns the least delay that entries of calls in a stage show, ns a step; "": in any.
 func (j *judge) leastEntered(stage string) (least int64) {
 	for i := range j.entered.Places {
-		if p := &j.entered.Places[i]; p.Stage == stage && p.Repeats {
+		if p := &j.entered.Places[i]; (stage == "" || p.Stage == stage) && p.Repeats {
 			least = max(least, p.Limit)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // placeOf returns the coverage of a stage.
@@ -118,6 +119,72 @@ func TestCoverageOfEntries(t *testing.T) {
 		alone := withEntries(&judge{run: &run{}, minGain: 0.1}, arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Repeats: true, Limit: limit}}})
 		if c := placeOf(t, alone.coverage(), ""); c.Seen != want || (c.Reason == "") != want || alone.unseen(alone.coverage()) == want {
 			t.Errorf("least delay %d: %+v", limit, c)
+		}
+	}
+}
+
+// TestCoverageWithoutCalls: where entries show a delay of any rank before every call that a step repeats, nobody hides in a
+// stage in which none is entered.
+func TestCoverageWithoutCalls(t *testing.T) {
+	call := arrivals.Place{Stage: "backward", Repeats: true, Limit: 20e6}
+	with := func(change func(p *arrivals.Place)) arrivals.Result {
+		p := call
+		change(&p)
+		return arrivals.Result{Step: 100e6, Places: []arrivals.Place{call, p}}
+	}
+	message := func(p *arrivals.Place) { p.Kind, p.Limit = nccl.Recv, 0 }
+	messages, neighbours, apart, silent, missing := with(message), with(message), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {})
+	messages.Messages, neighbours.Neighbours, apart.Apart, silent.Silent, missing.Missing = true, true, true, []string{"0"}, []int{7}
+	for name, c := range map[string]struct {
+		r    arrivals.Result
+		seen bool
+	}{
+		"all calls show a delay":         {with(func(*arrivals.Place) {}), true},
+		"one shows none":                 {with(func(p *arrivals.Place) { p.Limit = 0 }), false},
+		"one shows a large one alone":    {with(func(p *arrivals.Place) { p.Limit = 21e6 }), false},
+		"one is perhaps entered late":    {with(func(p *arrivals.Place) { p.Perhaps = true }), false},
+		"one is of the beginning":        {with(func(p *arrivals.Place) { p.Limit, p.Repeats = 0, false }), true},
+		"a rare one is in the stage":     {with(func(p *arrivals.Place) { p.Stage, p.Limit, p.Repeats = "forward", 0, false }), false},
+		"ends of a pipeline":             {with(func(p *arrivals.Place) { p.Unlike = true }), false},
+		"a message":                      {with(message), false},
+		"a message that is awaited":      {messages, true},
+		"a message between neighbours":   {neighbours, true},
+		"nothing connects some ranks":    {apart, false},
+		"messages are not recorded":      {silent, false},
+		"a rank left no entries":         {missing, false},
+		"nothing that a step repeats":    {arrivals.Result{Step: 100e6}, false},
+		"nothing at all, and no entries": {arrivals.Result{}, false},
+	} {
+		j := withEntries(stepsOf(), c.r)
+		j.modelled.Limits = []delay.Limit{{Stage: 1, MayHide: 13e6, Known: true}}
+		got := placeOf(t, j.coverage(), "forward")
+		want := answer.Coverage{Stage: "forward", Seen: true, Least: 20e6}
+		if got.Seen != c.seen || c.seen && got != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		open := j.closeEntered(nil, []answer.Undecided{{Question: answer.RankHidden, Stage: "forward", Hides: 13e6, Step: 100e6}})
+		if c.seen != (len(open) == 0) {
+			t.Errorf("%s: open %+v", name, open)
+		}
+	}
+}
+
+// TestCoverageOfEndedRanks: where ranks recorded fewer steps than others, and all left entries, that part of what
+// follows the last entry hides.
+func TestCoverageOfEndedRanks(t *testing.T) {
+	for without, hides := range map[int64]int64{30: 12e6, 20: 0} { // of 100 ms
+		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Stage: "backward", Repeats: true, Limit: 5e6}}})
+		j.modelled.Limits = []delay.Limit{{Stage: 2, MayHide: 40e6, Known: true}}
+		main := j.windows[0].Main
+		rest := *main
+		main.Makespan, rest.Makespan, rest.Quality.Missing = 100-without, without, []int{7}
+		j.windows = append(j.windows, Window{Main: &rest})
+		want := answer.Coverage{Stage: "backward", Hides: hides, Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks}
+		if hides == 0 {
+			want = answer.Coverage{Stage: "backward", Seen: true, Least: 5e6}
+		}
+		if got := placeOf(t, j.coverage(), "backward"); got != want {
+			t.Errorf("without a rank in %d of 100 ms: %+v, want %+v", without, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -11,13 +12,61 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // enteredJudge returns a judge of entries alone.
 func enteredJudge(r arrivals.Result) *judge {
 	return &judge{run: &run{}, minGain: 0.1, entered: &r}
+}
+
+// TestLateNoMoreThanSpent: a rank that is late in a stage by its times costs no more there than it spends in it, whatever it
+// enters calls late by: these may go on beside the steps.
+func TestLateNoMoreThanSpent(t *testing.T) {
+	r := arrivals.Result{End: 50 * 100e6, Places: []arrivals.Place{{Op: "all_reduce"}}}
+	for name, c := range map[string]struct {
+		divided     bool
+		rank        int
+		spent       int64 // of 5 s in forward, by rank 1
+		gain        float64
+		below       bool
+		excess, all int64
+	}{
+		"all that it spends": {true, 1, 2e9, 0.4, false, 320e6, 1600e6},
+		"hardly anything":    {true, 1, 4e8, 0.08, true, 64e6, 320e6},
+		"it spends more":     {true, 1, 4e9, 0.5, false, 400e6, 2000e6},
+		"in no stage":        {false, 1, 2e9, 0.5, false, 400e6, 2000e6},
+		"another rank":       {true, 9, 2e9, 0.5, false, 400e6, 2000e6},
+		"not known":          {true, 1, 0, 0.5, false, 400e6, 2000e6},
+	} {
+		j := withEntries(stepsOf(), r)
+		j.placed.ranks, j.modelled.Whole, j.modelled.Spent = []int{0, 1}, 5e9, []int64{1, 1, 1, c.spent, 1, 1}
+		f := j.enteredLate(&r, []claim.Claim{{Ranks: []int{c.rank}, Certainty: claim.Strong, Size: 400e6, Length: 800e6, Saves: claim.Exact(0.5), Parts: []claim.Part{{Charged: 2000e6}},
+			Steps: claim.Struck{Count: 5, Of: 50}, Entered: &claim.Entered{Divided: c.divided, Stage: "forward", Recorded: [2]int64{-1, -1}}}})[0]
+		if math.Abs(f.RunGain-c.gain) > 1e-9 || f.BelowMinGain != c.below || f.Excess != c.excess || f.Explained != c.all {
+			t.Errorf("%s: saves %v, below %v, %d of a step, %d in all; want %+v", name, f.RunGain, f.BelowMinGain, f.Excess, f.Explained, c)
+		}
+	}
+}
+
+// TestSpendsBetweenSteps: a rank spends in no stage what its stages leave of the run, whether within steps or between them.
+func TestSpendsBetweenSteps(t *testing.T) {
+	j := withEntries(stepsOf(), arrivals.Result{Begin: 1e9, End: 11e9})
+	j.placed.ranks, j.modelled.Whole = []int{0, 1}, 5e9
+	j.modelled.Stages = append(j.modelled.Stages, points.Stage{Name: "rest", Role: points.Rest})
+	j.modelled.Spent = []int64{9, 1e9, 9, 2e9, 9, 1e9, 9, 5e8}
+	for stage, want := range map[string]float64{"data": 0.1, "forward": 0.2, stagename.Residual: 0.6} {
+		if got := j.spends(1, stage); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v of the run, want %v", stage, got, want)
+		}
+	}
+	j.windows[0].Main.Makespan, j.windows[0].Main.Quality.Missing = 100, []int{0}
+	if got := j.spends(1, "data"); got != 0 {
+		t.Errorf("where steps lack a rank: %v, want that it is not known", got)
+	}
 }
 
 // TestLateClaims: what a claim of entries says, number by number.

@@ -42,6 +42,8 @@ func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Unde
 		switch in := slices.Contains(seen, u.Stage); {
 		case u.Question == answer.SyncPointUnknown && len(seen) > 0:
 			continue
+		case u.HidesRank() && !missing && j.noneEntered(u.Stage):
+			continue
 		case !u.HidesRank() || !in:
 		case missing && !u.Unlikely:
 			u.Question, u.N, u.Needs = answer.RanksNotRecorded, len(r.Missing), answer.SourceAllRanks
@@ -139,6 +141,36 @@ func (j *judge) hideWhole(_ []Finding, open []answer.Undecided) []answer.Undecid
 	}
 	return out
 }
+
+// mostFound is how many times the delay that saves the least gain one may be that is found, for entries to show all that
+// is worth acting on: of stage times it is 1.15² times that and what others arrive later by.
+const mostFound = 2
+
+// entriesSeeAll reports whether entries show who is late wherever in a step: own work is counted from one call that a step
+// repeats to the next, and a delay is found before every one of them. Messages count at the collective after them, and
+// between neighbours a step is one piece.
+func (j *judge) entriesSeeAll() bool {
+	if j.entered == nil || j.entered.Apart || len(j.entered.Silent) > 0 || j.untold() {
+		return false
+	}
+	found := false
+	for i := range j.entered.Places {
+		p := &j.entered.Places[i]
+		switch {
+		case !p.Repeats:
+		case p.Unlike:
+			return false
+		case p.Limit > 0 && float64(p.Limit) <= mostFound*j.minGain*float64(j.entered.Step):
+			found = true
+		case !p.Kind.Message() || !j.entered.Messages && !j.entered.Neighbours:
+			return false
+		}
+	}
+	return found
+}
+
+// noneEntered reports whether entries show who is late in a stage in which none of them is.
+func (j *judge) noneEntered(stage string) bool { return j.entriesSeeAll() && !j.entersIn(stage) }
 
 // stagesSeen returns the stages in which entries show who is late: a repeating call is entered in them, and no time is
 // lost there at another that shows nothing.

@@ -40,7 +40,8 @@ type Stretch struct {
 	trend   *trend
 	last    *LastArrivals
 	limits  []Limit
-	lost    Lost // ns
+	lost    Lost    // ns
+	spent   []int64 // as of the result
 }
 
 // Limits are those of the stretch; nil where they were not asked for.
@@ -151,9 +152,34 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.late = append(out.late, s.majority(o)...)
 	out.unit = s.unit(o)
 	out.late, out.perhaps = scaleToSteps(doubtRounded(out.late, out.unit), out.every), scaleToSteps(out.perhaps, out.every)
-	out.trend, out.lost = s.trend(), s.lost()
+	out.trend, out.lost, out.spent = s.trend(), s.lost(), spentIn(s.Division)
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
+	}
+	return out
+}
+
+// spentIn returns what each rank spends in each stage of steps that are divided, own work and waits, [stage · ranks + rank], ns;
+// nil where ranks meet in some steps only.
+func spentIn(d *points.Division) []int64 {
+	if d.Every > 1 {
+		return nil
+	}
+	R := d.Ranks
+	out := make([]int64, len(d.Stages)*R)
+	sum := func(stage int, v []int64) {
+		to := out[stage*R : (stage+1)*R]
+		for n := 0; n < len(v); n += R {
+			for r, x := range v[n : n+R] {
+				to[r] += x
+			}
+		}
+	}
+	for k, piece := range d.Pieces {
+		sum(piece.Stage, d.Work[k])
+	}
+	for p, spent := range d.Spent {
+		sum(d.Points[p].Stage, spent)
 	}
 	return out
 }
@@ -178,6 +204,15 @@ func Join(list []*Stretch, o Options) *Result {
 		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
 		joint += s.joint
 		out.Lost.join(&s.lost)
+		switch {
+		case i == 0:
+			out.Spent = slices.Clone(s.spent)
+		case len(s.spent) != len(out.Spent):
+			out.Spent = nil
+		}
+		for k := range out.Spent {
+			out.Spent[k] += s.spent[k] * int64(min(i, 1))
+		}
 		if i == 0 {
 			t = s.trend.clone(list)
 		} else {

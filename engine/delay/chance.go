@@ -25,7 +25,7 @@ const (
 	// fewRanks are so few that the others' excess holds what one of them is late by.
 	fewRanks = 3
 	// small is the part of a claim up to which the others' noise says nothing of how long chance of its
-	// size lasts.
+	// size lasts; of few ranks all but a tenth of what is left.
 	small = 0.25
 )
 
@@ -131,7 +131,7 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 			up[i], down[i] = min(max(v-d/2, 0), d/2), min(max(-v-d/2, 0), d/2)
 		}
 		t := newAutocovariance([][]float64{up, down}).tau(-1)
-		if slices.ContainsFunc(left, func(v float64) bool { return math.Abs(v) > small*d }) {
+		if upperTenth(absolute(left)) > small*d {
 			t = max(t, newAutocovariance([][]float64{slices.Clone(left)}).tau(-1))
 		}
 		if len(set) > 2 {
@@ -151,6 +151,15 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		s.spread[k] = newAutocovariance(columns)
 	}
 	return int(math.Ceil(max(t, s.spread[k].tau(r))))
+}
+
+// absolute returns the sizes of values.
+func absolute(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = math.Abs(x)
+	}
+	return out
 }
 
 // quietBut reports whether the ranks of a set other than r are within a small part of d in all

@@ -302,6 +302,13 @@ func TestBlockLength(t *testing.T) {
 				t.Errorf("%d ranks, excursions are left: blocks of %d steps, want 4", ranks, got)
 			}
 		}
+		// A hump of six steps, of which two reach beyond a quarter of the claim, is in no tenth of 24 steps; where four do it is.
+		for claim, counts := range map[float64]bool{100: false, 54: true} {
+			hump := slices.Concat(make([]float64, 9), []float64{8, 14, 26, 26, 14, 8}, make([]float64, 9))
+			if got := few.blockLength(0, 0, claim, hump, nil, 1); (got > 1) != counts {
+				t.Errorf("%d ranks, a hump is left beside %v: blocks of %d steps, want that it counts: %v", ranks, claim, got, counts)
+			}
+		}
 		if got := few.blockLength(0, 0, 1000, times(10, wave), nil, 1); got != 1 {
 			t.Errorf("%d ranks, a small wave is left: blocks of %d steps, want 1", ranks, got)
 		}

@@ -137,6 +137,7 @@ type Result struct {
 	Step    int64          // median length, ns
 	Whole   int64          // length of the run without the start-up, ns
 	Typical []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
+	Spent   []int64        // [stage · ranks + rank] what ranks spend in stages in all, own work and waits, ns; nil: not known
 	// Alone is what the steps of the only rank take on average; nil where there are several.
 	Alone *Alone
 	Lost  Lost // what is left beside the claims

@@ -241,6 +241,14 @@ func TestRunByHand(t *testing.T) {
 		if l := r.Latest; l.Rank != 2 || l.N != last || l.Of != last || l.Behind != 40*msec || !l.Significant() || r.Skew != 40*msec {
 			t.Errorf("%s: %+v, skew %d", name, l, r.Skew)
 		}
+		// The late rank waits for nobody, and the others 40 ms for it.
+		spent := []int64{15, 15, 15, 15, 15, 15, 60, 60, 100, 60, 60, 60, 80, 80, 40, 80, 80, 80, 10, 10, 10, 10, 10, 10, 0, 0, 0, 0, 0, 0}
+		for i := range spent {
+			spent[i] *= 60 * msec
+		}
+		if !slices.Equal(r.Spent, spent) {
+			t.Errorf("%s: %v in stages, want %v", name, r.Spent, spent)
+		}
 		c := r.Claims[0]
 		if len(r.Claims) != 1 || c.Rank() != 2 || c.Size != 40*msec || c.Length != 165*msec || c.Charged() != 60*40*msec || c.Last != 60 || math.Abs(c.Saves.Alone-40./165) > 1e-9 || math.Abs(c.Saves.After-40./165) > 1e-9 {
 			t.Errorf("%s: %+v", name, r.Claims)

@@ -111,7 +111,7 @@ func doubtByTimes(claims []Finding) []Finding {
 	for i := range out {
 		f := &out[i]
 		_, entered := evidence.EntersLast(f.Evidence, evidence.FromArrivals)
-		f.lackIf(f.modelled && !entered && f.Cause == CauseLate, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Insufficient})
+		f.lackIf(f.modelled && !entered && f.Cause == CauseLate && f.Confidence > evidence.Insufficient, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Insufficient})
 	}
 	return out
 }

@@ -212,7 +212,7 @@ func (a *Reader) Beside(threads int) {
 // Next reads the next window. An error is the end: the next call has it again.
 func (a *Reader) Next() (*trace.Window, error) {
 	if len(a.ahead.windows) == 0 && a.ahead.err == nil {
-		a.ahead = a.read()
+		a.ahead = a.readNext()
 	}
 	if len(a.ahead.windows) > 0 {
 		w := a.ahead.windows[0]

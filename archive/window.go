@@ -23,8 +23,8 @@ type ahead struct {
 // threads costs is little beside them.
 const together = 1 << 17
 
-// read reads the next windows: one, or as many as are read together.
-func (a *Reader) read() ahead {
+// readNext reads the next windows: one, or as many as are read together.
+func (a *Reader) readNext() ahead {
 	var list []*table
 	var out ahead
 	for values := 0; a.next < len(a.meta.Windows) && (len(list) == 0 || a.beside > 0 && values < together); {

@@ -56,13 +56,13 @@ type session struct {
 // is referred, a panic too; an error is one of the output, or the end of ctx.
 func (j *judge) unit(ctx context.Context, u unit) error {
 	var err error
-	if panicked := bug.Contained(u.files[0].Path, func() { err = j.read(ctx, u) }); panicked != nil {
+	if panicked := bug.Contained(u.files[0].Path, func() { err = j.readUnit(ctx, u) }); panicked != nil {
 		return errors.Join(j.refuse(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
 	}
 	return err
 }
 
-func (j *judge) read(ctx context.Context, u unit) error {
+func (j *judge) readUnit(ctx context.Context, u unit) error {
 	var paths []string
 	for _, f := range u.files {
 		if err, failed := j.of.failed[f.Path]; failed {
@@ -151,7 +151,7 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 		}
 	}
 	for _, f := range u.files {
-		if what := f.changed(); what != "" {
+		if what := f.whyChanged(); what != "" {
 			if err := j.refuse(findings.Refused{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}

@@ -22,8 +22,8 @@ import (
 // own, which has their names as paths, and removed when the chunk is judged. What is
 // told of them has their names.
 
-// parted parts paths into names of objects and others.
-func parted(paths []string) (objects, local []string) {
+// splitPaths parts paths into names of objects and others.
+func splitPaths(paths []string) (objects, local []string) {
 	for _, p := range paths {
 		if objectstore.Is(p) {
 			objects = append(objects, p)

@@ -106,12 +106,12 @@ func (p *parts) claim(mark string, resume Resume) error {
 
 // done is how many parts are there.
 func (p *parts) done() int {
-	list, _ := filepath.Glob(filepath.Join(escaped(p.dir), "*.part"))
+	list, _ := filepath.Glob(filepath.Join(escapePattern(p.dir), "*.part"))
 	return len(list)
 }
 
-// escaped is a path in which a pattern means nothing.
-func escaped(path string) string {
+// escapePattern returns a path in which a pattern means nothing.
+func escapePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 

@@ -44,9 +44,9 @@ type file struct {
 	ETag     string `json:",omitempty"` // of an object
 }
 
-// changed reports why a file is not what was planned with; "" where it is. An object
+// whyChanged reports why a file is not what was planned with; "" where it is. An object
 // that is not was not fetched.
-func (f *file) changed() string {
+func (f *file) whyChanged() string {
 	if objectstore.Is(f.Path) {
 		return ""
 	}
@@ -108,7 +108,7 @@ const (
 // newPlan lists the files and objects of paths. those are not inputs: what is written.
 func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
 	p := &plan{Options: fmt.Sprintf("%s of %d shard %d windows %t", o.Settings, o.Shard.Of, o.Shard.Index, o.Windows.Format != flatrow.Nowhere)}
-	objects, local := parted(paths)
+	objects, local := splitPaths(paths)
 	for _, l := range auto.List(o.Disk, local) {
 		switch {
 		case l.Err != nil:

@@ -67,9 +67,9 @@ func toldOnce(seen []evidence.Observation, claims []Finding) (out []evidence.Obs
 	return out
 }
 
-// observed is what there is to tell. Where ranks wait for each other between the steps too, only what they
+// evidence returns what there is to tell. Where ranks wait for each other between the steps too, only what they
 // entered there says who is longest; nil: nothing is known of that.
-func (b *between) observed(entered *arrivals.Result) []evidence.Observation {
+func (b *between) evidence(entered *arrivals.Result) []evidence.Observation {
 	if len(b.spent) == 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestBetweenSteps(t *testing.T) {
 					b.add(w)
 				}
 			}
-			if d := cmp.Diff(tt.want, b.observed(nil)); d != "" {
+			if d := cmp.Diff(tt.want, b.evidence(nil)); d != "" {
 				t.Error(d)
 			}
 		})

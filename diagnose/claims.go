@@ -347,7 +347,7 @@ func (h heardSuspect) finding() Finding {
 	}
 	f.Confidence = evidence.Strong
 	h.lacks(&f)
-	if share < enoughShare {
+	if share < minReportedShare {
 		f.Confidence, f.BelowMinGain = evidence.Insufficient, true
 	}
 	return f
@@ -449,7 +449,7 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 		}
 		say(evidence.SlowSteps{N: c.Steps.Count, Of: c.Steps.Of, Factor: 1 + float64(c.Size)/j.now, Excess: c.Size, First: j.Steps[first], Last: j.Steps[last]})
 	}
-	say(j.replayed(t))
+	say(j.replayWithout(t))
 	j.lacks(t, f)
 	return f
 }

@@ -22,7 +22,7 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 		standing comm.Standing
 		needs    answer.Source
 	}{{comm.Unmatched, answer.SourceBaseline}, {comm.TooFew, answer.SourceSteps}, {comm.Blurred, answer.SourceClocks}} {
-		if list := subjectsThat(r, q.standing); len(list) > 0 {
+		if list := subjectsWhere(r, q.standing); len(list) > 0 {
 			u := answer.Undecided{Question: answer.LinkNotCompared, N: len(list), Needs: q.needs}
 			for _, s := range list[:min(mostNamed, len(list))] {
 				u.About = append(u.About, subjectOf(r, s))
@@ -37,7 +37,7 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	for _, q := range []struct {
 		question answer.Question
 		n        int
-	}{{answer.RanksNotRecorded, absent(r)}, {answer.ClockOrDelay, unaligned(r)}, {answer.MessageSpeed, r.Messages.Shared + r.Messages.Lonely}} {
+	}{{answer.RanksNotRecorded, absent(r)}, {answer.ClockOrDelay, countUnaligned(r)}, {answer.MessageSpeed, r.Messages.Shared + r.Messages.Lonely}} {
 		if q.n > 0 {
 			out = append(out, answer.Undecided{Question: q.question, N: q.n})
 		}
@@ -93,8 +93,8 @@ func communications(r *comm.Result) *Communications {
 	return c
 }
 
-// subjectsThat is the communicators and pairs of ranks all of whose calls that carry data stand so beside peers.
-func subjectsThat(r *comm.Result, standing comm.Standing) (list []int) {
+// subjectsWhere returns the communicators and pairs of ranks all of whose calls that carry data stand so beside peers.
+func subjectsWhere(r *comm.Result, standing comm.Standing) (list []int) {
 	var other []int
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
@@ -151,8 +151,8 @@ func absent(r *comm.Result) int {
 	return most + there
 }
 
-// unaligned is how many exports have clocks that do not compare.
-func unaligned(r *comm.Result) int {
+// countUnaligned returns how many exports have clocks that do not compare.
+func countUnaligned(r *comm.Result) int {
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if !c.Known {

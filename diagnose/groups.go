@@ -21,7 +21,7 @@ func (j *judge) compareGroups(f *Finding) {
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
-		first := in.compared(in.sure[0])
+		first := in.compareOperator(in.sure[0])
 		f.Evidence = append(f.Evidence, evidence.LaunchedOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), Tested: in.all[0].Tested, First: &first})
 		if f.Confidence == evidence.Ambiguous {
 			f.Confidence = evidence.Supported

@@ -81,7 +81,7 @@ func (j *judge) harmless(least float64) (out []evidence.Observation) {
 			}
 			seen = append(seen, at)
 			if in := insideOf(r, d.Rank, d.Stage); in.sureExcess >= least {
-				out = append(out, in.together(false), in.compared(d))
+				out = append(out, in.together(false), in.compareOperator(d))
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (in *inside) shown() []evidence.Observation {
 		shown = in.all[:1]
 	}
 	for _, d := range shown[:min(listedOps, len(shown))] {
-		lines = append(lines, in.compared(d))
+		lines = append(lines, in.compareOperator(d))
 	}
 	return lines
 }
@@ -168,10 +168,10 @@ func stacksFor(list []answer.Action, rank int) []answer.Action {
 
 // explain adds a finding on the operator that explains most of one on a rank.
 func (j *judge) explain(f *Finding, in *inside) {
-	if d, ok := in.chief(); ok {
+	if d, ok := in.mainOperator(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
 		s := &Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
-			BelowMinGain: f.BelowMinGain, Evidence: []evidence.Observation{in.compared(d)}, Windows: f.Windows, Detail: f.Detail}
+			BelowMinGain: f.BelowMinGain, Evidence: []evidence.Observation{in.compareOperator(d)}, Windows: f.Windows, Detail: f.Detail}
 		at := slices.Index(j.found, f)
 		j.found = slices.Insert(j.found, at+1, s)
 	}
@@ -213,10 +213,10 @@ func (in *inside) varies(delay int64) bool {
 	return mean <= student.Upper(0.01, float64(n-1))*sd/math.Sqrt(float64(n))
 }
 
-// chief is the operator that explains most of what the rank takes longer, where
+// mainOperator returns the operator that explains most of what the rank takes longer, where
 // not all are slow alike.
-func (in *inside) chief() (opnames.Difference, bool) {
-	if len(in.sure) == 0 || in.deviceWide() || in.sure[0].Excess() < chief*in.excess() {
+func (in *inside) mainOperator() (opnames.Difference, bool) {
+	if len(in.sure) == 0 || in.deviceWide() || in.sure[0].Excess() < mainOperatorShare*in.excess() {
 		return opnames.Difference{}, false
 	}
 	return in.sure[0], true
@@ -249,8 +249,8 @@ func (in *inside) deviceWide() bool {
 	return len(in.sure) >= 3 && 2*len(in.sure) >= len(in.all) && high-1 < 1.5*(low-1)
 }
 
-// compared is one operator beside its peers.
-func (in *inside) compared(d opnames.Difference) evidence.OperatorDifference {
+// compareOperator returns one operator beside its peers.
+func (in *inside) compareOperator(d opnames.Difference) evidence.OperatorDifference {
 	e := evidence.OperatorDifference{Op: d.Name, Own: int64(d.Own), Peers: int64(d.Peers), Steps: len(d.Steps), Of: len(in.Steps),
 		Count: d.Count, PeerCount: d.PeerCount, Excess: int64(d.Excess())}
 	if len(in.all) > 1 {

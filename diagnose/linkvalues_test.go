@@ -205,7 +205,7 @@ func TestWhatKernelsLeave(t *testing.T) {
 		t.Errorf("%d absent, want 4", got)
 	}
 	r.Clocks = []comm.Clock{{Number: 1}, {Number: 1}, {Number: 2, Fit: comm.Fit{Known: true}}, {Number: 3}}
-	if got := unaligned(r); got != 2 {
+	if got := countUnaligned(r); got != 2 {
 		t.Errorf("%d exports with clocks of their own, want 2", got)
 	}
 	r.Speed.Cells[0].Standing, r.Speed.Cells[1].Standing = comm.Unmatched, comm.TooFew
@@ -220,10 +220,10 @@ func TestWhatKernelsLeave(t *testing.T) {
 		t.Error(diff)
 	}
 	r.Speed.Cells = append(r.Speed.Cells, comm.Cell{Subject: 0, Class: 20, Standing: comm.Usual, Bound: comm.ByBandwidth}, comm.Cell{Subject: 1, Class: 3, Standing: comm.Unmatched}, comm.Cell{Subject: 2, Class: 20, Standing: comm.TooFew, Bound: comm.ByBandwidth})
-	if got := subjectsThat(r, comm.Unmatched); len(got) != 0 {
+	if got := subjectsWhere(r, comm.Unmatched); len(got) != 0 {
 		t.Errorf("%v are not compared, though one was in other calls and one carries no data", got)
 	}
-	if got := subjectsThat(r, comm.TooFew); !slices.Equal(got, []int{2}) {
+	if got := subjectsWhere(r, comm.TooFew); !slices.Equal(got, []int{2}) {
 		t.Errorf("%v are of too few calls", got)
 	}
 	r.Calls = nil
@@ -335,7 +335,7 @@ func TestBetweenWindows(t *testing.T) {
 				b.spent[r] = x
 			}
 		}
-		return b.observed(entered)
+		return b.evidence(entered)
 	}
 	late := func(delay int64) *arrivals.Result {
 		return &arrivals.Result{Between: arrivals.Between{Rank: 3, Delay: delay}}
@@ -361,7 +361,7 @@ func TestBetweenWindows(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if (&between{}).observed(nil) != nil {
+	if (&between{}).evidence(nil) != nil {
 		t.Error("of no windows")
 	}
 }

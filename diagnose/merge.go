@@ -273,7 +273,7 @@ func (j *judge) lostOf() []answer.Problem {
 // observed returns what is known of the run as a whole.
 func (j *judge) observed(status answer.Status) []evidence.Observation {
 	out := j.searched(status)
-	if len(j.windows) > 0 && j.operators != nil && len(flagged(j.operators.Findings)) == 0 {
+	if len(j.windows) > 0 && j.operators != nil && len(flaggedFindings(j.operators.Findings)) == 0 {
 		out = append(out, tracedSteps(j.operators.Operators))
 	}
 	if j.joinsKernels() && len(j.heard.Findings) == 0 && j.traffic.Speed.Compared > 0 {
@@ -327,7 +327,7 @@ func (j *judge) searched(status answer.Status) []evidence.Observation {
 		out = append(out, e)
 	}
 	out = append(out, j.inputBound()...)
-	out = append(out, j.between.observed(j.entered)...)
+	out = append(out, j.between.evidence(j.entered)...)
 	if len(j.found) == 0 {
 		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}

@@ -45,12 +45,12 @@ func (j *judge) lookAtSteps() {
 	}
 	j.slower()
 	found := j.ofWindows()
-	j.found = append(found, slices.DeleteFunc(j.found, func(f *Finding) bool { return j.surfaced(f, found) })...)
+	j.found = append(found, slices.DeleteFunc(j.found, func(f *Finding) bool { return j.explainedByDevice(f, found) })...)
 }
 
-// surfaced reports whether steps are longer on all ranks where they synchronise because a device finding
+// explainedByDevice reports whether steps are longer on all ranks where they synchronise because a device finding
 // says so: the delay is charged once, where it is.
-func (j *judge) surfaced(f *Finding, found []*Finding) bool {
+func (j *judge) explainedByDevice(f *Finding, found []*Finding) bool {
 	if f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || !j.synchronisesIn(f.Stage) {
 		return false
 	}

@@ -250,7 +250,7 @@ func (j *judge) observeMonitoring(all []*health.Record, status answer.Status, cl
 		if f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
 			continue
 		}
-		units := w.suspected(f)
+		units := w.suspectedUnits(f)
 		if len(units) == 0 {
 			continue
 		}
@@ -304,8 +304,8 @@ func (f *Finding) concerns(ranks []int) bool {
 	return f.Rank != nil && slices.Contains(ranks, *f.Rank) || slices.ContainsFunc(f.Ranks, func(r int) bool { return slices.Contains(ranks, r) })
 }
 
-// suspected are the units of the ranks of a finding.
-func (w *watched) suspected(f *Finding) (units []monitoring.Unit) {
+// suspectedUnits returns the units of the ranks of a finding.
+func (w *watched) suspectedUnits(f *Finding) (units []monitoring.Unit) {
 	ranks := f.Ranks
 	if f.Rank != nil {
 		ranks = append([]int{*f.Rank}, f.Ranks...)
@@ -342,12 +342,12 @@ func (r *run) times(of []int64) (times []monitoring.Interval) {
 // observe returns what was reported and measured of some units in some times, in which a step took so many nanoseconds (0: not
 // known), and else what was compared and alike.
 func (w *watched) observe(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
-	for _, e := range w.reported(units, times) {
+	for _, e := range w.eventsIn(units, times) {
 		out = append(out, e)
 	}
 	differences, compared := w.job.Differences(monitoring.Question{Units: units, Peers: w.units, Times: times})
 	for _, d := range differences[:min(mostMonitored, len(differences))] {
-		out = append(out, w.monitored(&d, step))
+		out = append(out, w.evidenceOf(&d, step))
 	}
 	if len(differences) == 0 && len(compared) > 0 {
 		alike = &evidence.Monitored{Host: w.hosts[units[0].Host].name}
@@ -365,7 +365,7 @@ func (w *watched) observe(units []monitoring.Unit, times []monitoring.Interval, 
 	return out, alike
 }
 
-func (w *watched) monitored(d *monitoring.Difference, step int64) evidence.Monitored {
+func (w *watched) evidenceOf(d *monitoring.Difference, step int64) evidence.Monitored {
 	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name,
 		Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High, N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
 	if d.Device >= 0 {
@@ -377,9 +377,9 @@ func (w *watched) monitored(d *monitoring.Difference, step int64) evidence.Monit
 	return e
 }
 
-// reported are the events of some units in some times, by kind and device; those of
+// eventsIn returns the events of some units in some times, by kind and device; those of
 // another device of the host are not theirs.
-func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
+func (w *watched) eventsIn(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
 	for _, e := range w.events {
 		if !slices.ContainsFunc(units, func(u monitoring.Unit) bool { return u.Host == e.Host && (u.Device == e.Device || e.Device < 0) }) || !happenedIn(times, e.At) {
 			continue

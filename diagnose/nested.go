@@ -128,7 +128,7 @@ func embracing(w *trace.Window) int {
 	if S < 3 || w.Steps() < 2 {
 		return -1
 	}
-	could := inners(S)
+	could := candidates(S)
 	until, total := make([]float64, S+1), make([]float64, S)
 	for t := range w.Steps() {
 		step := w.Step(t)
@@ -177,8 +177,8 @@ func (c *inner) take(until []float64) {
 	c.rest.add(d - others)
 }
 
-// inners are all stages with all others, and with two or more that stand beside them.
-func inners(S int) []inner {
+// candidates returns all stages with all others, and with two or more that stand beside them.
+func candidates(S int) []inner {
 	var out []inner
 	for s := range S {
 		out = append(out, inner{around: s, to: S})

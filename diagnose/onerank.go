@@ -40,7 +40,7 @@ func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
 			e.Stage, e.Time = name, times[name]
 		}
 	}
-	if float64(e.Time) < largestOf*float64(e.Step) && len(e.Stage) > 0 && len(names) > 1 && unstaged(times) > e.Time {
+	if float64(e.Time) < largestOf*float64(e.Step) && len(e.Stage) > 0 && len(names) > 1 && timeInNoStage(times) > e.Time {
 		e.Stage = ""
 	}
 	if e.Stage == "" { // what is in no stage says nothing of what takes it
@@ -58,8 +58,8 @@ func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
 	return e, true
 }
 
-// unstaged returns the time that is in none of a program's stages.
-func unstaged(times map[string]int64) (sum int64) {
+// timeInNoStage returns the time that is in none of a program's stages.
+func timeInNoStage(times map[string]int64) (sum int64) {
 	for name, ns := range times {
 		if strings.HasPrefix(name, "step.") {
 			sum += ns

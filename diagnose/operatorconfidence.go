@@ -23,7 +23,7 @@ func (j *opJudge) verdict() *RunVerdict {
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
-	v := &RunVerdict{Operators: j.Operators, Undecided: j.undecided(), Coverage: j.coverage(), Latent: j.differ(), Next: j.next()}
+	v := &RunVerdict{Operators: j.Operators, Undecided: j.listUndecided(), Coverage: j.coverage(), Latent: j.differ(), Next: j.next()}
 	for _, t := range j.theories {
 		v.Findings = append(v.Findings, *findings[t])
 	}
@@ -39,7 +39,7 @@ func (j *opJudge) setCost(t *theory) {
 	if t.delayed == nil || t.fix == nil || t.Steps.Pattern == claim.Constant {
 		return
 	}
-	struck, now, without := t.delayed.struck(), j.delayed(nil).PerStep, j.delayed(nil, t.fix).PerStep
+	struck, now, without := t.delayed.struck(), j.replayDelays(nil).PerStep, j.replayDelays(nil, t.fix).PerStep
 	if len(now) != len(struck) || len(without) != len(struck) {
 		return
 	}
@@ -68,8 +68,8 @@ func (j *opJudge) reported(t *theory) bool {
 	return max(j.share(t), t.after/max(1, j.base(t))) >= j.minGain
 }
 
-// replayed is what a step would take without what the theory is about.
-func (j *opJudge) replayed(t *theory) evidence.StepReplay {
+// replayWithout returns what a step would take without what the theory is about.
+func (j *opJudge) replayWithout(t *theory) evidence.StepReplay {
 	r := evidence.StepReplay{Without: evidence.WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
 	if t.masked(len(j.Steps)) && j.share(t) >= trivial {
 		r.Masked, r.Joint = true, int64(t.joint)
@@ -108,8 +108,8 @@ func (j *opJudge) slowTogether(t *theory) []int {
 	return ids
 }
 
-// undecided lists what the trace cannot tell.
-func (j *opJudge) undecided() (out []answer.Undecided) {
+// listUndecided lists what the trace cannot tell.
+func (j *opJudge) listUndecided() (out []answer.Undecided) {
 	ask := func(holds bool, u answer.Undecided) {
 		if holds {
 			out = append(out, u)

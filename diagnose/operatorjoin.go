@@ -23,7 +23,7 @@ func (j *judge) joinOperators(claims []Finding) []Finding {
 		return claims
 	}
 	o := j.operators
-	reported := flagged(o.Findings)
+	reported := flaggedFindings(o.Findings)
 	_, hidden := hiddenIn(j.stepQuestions())
 	return j.join(claims, testimony{late: reported, agrees: func(l *Finding) evidence.Witness {
 		return evidence.Witness{Source: evidence.FromOperators, Op: l.Op, Excess: l.Excess, Step: l.Step, Steps: len(o.Operators.Steps)}
@@ -44,8 +44,8 @@ func (j *judge) operatorsSeen() *Operators {
 	return j.operators.Operators
 }
 
-// flagged returns the findings that are worth acting on.
-func flagged(all []Finding) []Finding {
+// flaggedFindings returns the findings that are worth acting on.
+func flaggedFindings(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Flagged() })
 }
 

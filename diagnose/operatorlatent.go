@@ -119,7 +119,7 @@ func (j *opJudge) workerDiffers(r *latent.Result, c claim.Claim, pieces []piece)
 	}
 	out, rank := differenceOf(&c), j.Workers[worker]
 	out.Rank, out.StandsFor, out.Role, out.Host = rank.ID, j.StandsFor(rank.ID), rank.Role.String(), rank.Host
-	out.Walks, out.Symptoms, out.Saves = walks, j.Walks.Symptoms, j.levelled(worker, r, pieces)
+	out.Walks, out.Symptoms, out.Saves = walks, j.Walks.Symptoms, j.savedByLevels(worker, r, pieces)
 	if j.Replicas == 2 {
 		out.Peer = &j.Workers[worker^1].ID // both of a stage lie side by side
 	}
@@ -154,8 +154,8 @@ func (j *opJudge) walksTo(worker int, c *claim.Claim, pieces []piece) (n int) {
 	return min(n, j.Walks.Symptoms) // a symptom may lead to several
 }
 
-// levelled returns the part of a step that a replay saves in which a worker takes its level less in each kind of its work.
-func (j *opJudge) levelled(worker int, r *latent.Result, pieces []piece) float64 {
+// savedByLevels returns the part of a step that a replay saves in which a worker takes its level less in each kind of its work.
+func (j *opJudge) savedByLevels(worker int, r *latent.Result, pieces []piece) float64 {
 	t := j.v.Model.Recorded()
 	less := func(values []int64, nodes []int, part float64) {
 		for _, n := range nodes {

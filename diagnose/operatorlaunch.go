@@ -17,7 +17,7 @@ func (j *opJudge) launches() {
 	var list []*theory
 	for _, d := range j.late {
 		t := j.lateStart(d)
-		if alone := j.delayed(t.late).Mean; alone-j.now >= trivial*j.now {
+		if alone := j.replayDelays(t.late).Mean; alone-j.now >= trivial*j.now {
 			list = append(list, t)
 		}
 	}
@@ -28,7 +28,7 @@ func (j *opJudge) launches() {
 				sum[i] += by
 			}
 		}
-		return j.delayed(sum).Mean
+		return j.replayDelays(sum).Mean
 	})
 	for _, t := range list {
 		j.add(t)

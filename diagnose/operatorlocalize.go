@@ -12,7 +12,7 @@ import (
 // localize returns in which operators a worker loses its time: one kind, or one
 // instance, where that is nearly all; else the two kinds that cost it most.
 func (j *opJudge) localize(d *delayed) (in claim.Operation) {
-	charged, nodes, total := make(map[string]float64), make(map[string][]int), d.charged()
+	charged, nodes, total := make(map[string]float64), make(map[string][]int), d.sumCharged()
 	for _, t := range d.terms {
 		charged[t.kind().op] += t.Charged
 		nodes[t.kind().op] = slices.Concat(t.kind().nodes...)
@@ -20,7 +20,7 @@ func (j *opJudge) localize(d *delayed) (in claim.Operation) {
 	names := slices.SortedFunc(maps.Keys(charged), func(a, b string) int { return cmp.Or(cmp.Compare(charged[b], charged[a]), cmp.Compare(a, b)) })
 	rank := d.terms[0].Rank
 	for _, name := range names[:min(2, len(names))] {
-		own, peers := j.compared(rank, nodes[name])
+		own, peers := j.compareReplica(rank, nodes[name])
 		in.Took = append(in.Took, claim.Took{Op: name, Seq: -1, Own: own, Peers: peers})
 	}
 	if charged[names[0]] < nearlyAll*total {
@@ -34,7 +34,7 @@ func (j *opJudge) localize(d *delayed) (in claim.Operation) {
 	}
 	best, least := *only, nearlyAll*float64(only.Own-only.Peers)
 	for i, n := range all {
-		if own, peers := j.compared(rank, []int{n}); i == 0 || own-peers > best.Own-best.Peers {
+		if own, peers := j.compareReplica(rank, []int{n}); i == 0 || own-peers > best.Own-best.Peers {
 			best.Seq, best.Own, best.Peers = j.v.Model.Nodes()[n].Seq, own, peers
 		}
 	}
@@ -44,8 +44,8 @@ func (j *opJudge) localize(d *delayed) (in claim.Operation) {
 	return in
 }
 
-// compared is what nodes of a stage took on one of its replicas and, of the others, the median, ns over the window.
-func (j *opJudge) compared(replica int, nodes []int) (own, peers int64) {
+// compareReplica returns what nodes of a stage took on one of its replicas and, of the others, the median, ns over the window.
+func (j *opJudge) compareReplica(replica int, nodes []int) (own, peers int64) {
 	totals, scratch := make([]int64, j.Replicas), make([]int64, j.Replicas)
 	for _, n := range nodes {
 		for l, x := range j.row(j.recorded, n) {

@@ -136,8 +136,8 @@ func (d *delayed) struck() []bool {
 	return out
 }
 
-// charged is what the peers waited for because of the terms, ns.
-func (d *delayed) charged() (sum float64) {
+// sumCharged returns what the peers waited for because of the terms, ns.
+func (d *delayed) sumCharged() (sum float64) {
 	for _, t := range d.terms {
 		sum += t.Charged
 	}
@@ -248,7 +248,7 @@ func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 		return 1
 	}
 	slices.SortStableFunc(out, func(a, b *delayed) int {
-		return cmp.Or(cmp.Compare(chance(a), chance(b)), cmp.Compare(b.charged(), a.charged()))
+		return cmp.Or(cmp.Compare(chance(a), chance(b)), cmp.Compare(b.sumCharged(), a.sumCharged()))
 	})
 	return out
 }
@@ -265,7 +265,7 @@ func (j *opJudge) slowTransfer(d *delayed) {
 	first := d.terms[0]
 	kind, sender := first.kind(), d.worker()
 	to := j.v.Model.Nodes()[j.otherEnd[kind.nodes[0][0]]].Stage
-	own, peers := j.compared(first.Rank, slices.Concat(kind.nodes...))
+	own, peers := j.compareReplica(first.Rank, slices.Concat(kind.nodes...))
 	t := j.ofWorkers(d, claim.Link, claim.Transfer, sender, to*j.Replicas+first.Rank)
 	t.fix, t.Op, t.Longer = j.less(d), kind.op, float64(own)/float64(max(1, peers))
 	j.add(t)
@@ -354,7 +354,7 @@ func (j *opJudge) levelSteps(l *ledger, f *claim.Claim, levels levels) fix {
 			}
 		}
 	}
-	return j.scaled(l.stage, factors)
+	return j.scaleNodes(l.stage, factors)
 }
 
 // imbalance finds that operators of equal length would make the step shorter though no worker is slow:

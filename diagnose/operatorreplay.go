@@ -29,11 +29,11 @@ func (j *opJudge) prepare() {
 }
 
 // step is the mean step time, in ns, with the fixes.
-func (j *opJudge) step(fixes ...fix) float64 { return j.delayed(nil, fixes...).Mean }
+func (j *opJudge) step(fixes ...fix) float64 { return j.replayDelays(nil, fixes...).Mean }
 
-// delayed are the step times, in ns, when some operators start late beside
+// replayDelays returns the step times, in ns, when some operators start late beside
 // what the fixes leave.
-func (j *opJudge) delayed(delay []int64, fixes ...fix) whatif.StepTimes {
+func (j *opJudge) replayDelays(delay []int64, fixes ...fix) whatif.StepTimes {
 	j.scratch = append(j.scratch[:0], j.recorded...)
 	for _, change := range fixes {
 		change(j.scratch)
@@ -98,8 +98,8 @@ func (j *opJudge) allLikePeers(match func(n int) bool) fix {
 	}
 }
 
-// scaled makes the nodes of a stage cost less, by a factor for each kind and step; of transfers both ends.
-func (j *opJudge) scaled(stage int, factor map[string][]float64) fix {
+// scaleNodes makes the nodes of a stage cost less, by a factor for each kind and step; of transfers both ends.
+func (j *opJudge) scaleNodes(stage int, factor map[string][]float64) fix {
 	return func(cost []int64) {
 		for n, node := range j.v.Model.Nodes() {
 			if node.Stage != stage || factor[node.Op] == nil {

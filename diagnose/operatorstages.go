@@ -21,14 +21,14 @@ func (j *opJudge) heavyStages() {
 		if len(over) == 0 {
 			continue
 		}
-		change := j.scaled(stage, over)
+		change := j.scaleNodes(stage, over)
 		saved := j.now - j.step(change)
 		few := j.Replicas < enoughReplicas && saved >= listedUntested*j.now && j.everyStep(levels, stage)
 		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
 		}
 		t := j.ofStages(claim.PeerSet, claim.Heavy, stage)
-		t.fix, t.Longer, t.Evenly = change, j.stageFactor(levels, stage), int64(j.balanced(levels))
+		t.fix, t.Longer, t.Evenly = change, j.stageFactor(levels, stage), int64(j.balancedStep(levels))
 		j.add(t)
 	}
 }
@@ -70,9 +70,9 @@ func (j *opJudge) stageFactor(l levels, stage int) float64 {
 	return total(stage) / max(1, others(j.v.Grid.Stages, stage, total))
 }
 
-// balanced is the step time with every kind of pass on every stage scaled to
+// balancedStep returns the step time with every kind of pass on every stage scaled to
 // the mean over the stages: the same work, divided evenly.
-func (j *opJudge) balanced(l levels) float64 {
+func (j *opJudge) balancedStep(l levels) float64 {
 	var all []fix
 	for stage := range j.v.Grid.Stages {
 		factor := make(map[string][]float64)
@@ -85,7 +85,7 @@ func (j *opJudge) balanced(l levels) float64 {
 				factor[op] = slices.Repeat([]float64{l.mean(op, stage) / mean}, len(j.Steps))
 			}
 		}
-		all = append(all, j.scaled(stage, factor))
+		all = append(all, j.scaleNodes(stage, factor))
 	}
 	return j.step(all...)
 }
@@ -103,7 +103,7 @@ func (j *opJudge) collectives() {
 			f := levels.mean(op, stage) / others(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
 			if f >= heavierSize {
 				t := j.ofStages(claim.Communicator, claim.Transfer, stage)
-				t.fix, t.Op, t.Longer = j.scaled(stage, map[string][]float64{op: over[op]}), op, f
+				t.fix, t.Op, t.Longer = j.scaleNodes(stage, map[string][]float64{op: over[op]}), op, f
 				j.addPriced(t)
 			}
 		}
@@ -150,7 +150,7 @@ func (j *opJudge) links() {
 		}
 		f := each(w) / usual
 		t := j.ofStages(claim.Link, claim.Transfer, w.from, w.to)
-		t.fix, t.Op, t.Longer = j.scaled(w.from, map[string][]float64{w.op: slices.Repeat([]float64{f}, len(j.Steps))}), w.op, f
+		t.fix, t.Op, t.Longer = j.scaleNodes(w.from, map[string][]float64{w.op: slices.Repeat([]float64{f}, len(j.Steps))}), w.op, f
 		j.addPriced(t)
 	}
 }

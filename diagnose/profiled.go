@@ -14,7 +14,7 @@ func (j *judge) joinTraces(claims []Finding) []Finding {
 	if j.traced == nil {
 		return claims
 	}
-	late := slices.DeleteFunc(flagged(j.traced.Findings), func(f Finding) bool {
+	late := slices.DeleteFunc(flaggedFindings(j.traced.Findings), func(f Finding) bool {
 		return f.Kind != KindRank || f.Cause != CauseLate || f.Rank == nil
 	})
 	if len(late) == 0 {

@@ -121,12 +121,12 @@ func (s *Session) Add(r trace.Recording) error {
 		return nil
 	}
 	var err error
-	s.contained(r.RunName(), func() { err = s.add(r) })
+	s.containPanic(r.RunName(), func() { err = s.add(r) })
 	return err
 }
 
-// contained does what is to be done for a run, which is left out from then on if that panics.
-func (s *Session) contained(name string, do func()) {
+// containPanic does what is to be done for a run, which is left out from then on if that panics.
+func (s *Session) containPanic(name string, do func()) {
 	err := bug.Contained("run "+name, do)
 	if err == nil {
 		return
@@ -250,7 +250,7 @@ type book struct {
 }
 
 func (r *run) bookOf(w *trace.Window) book {
-	out := book{w.FirstStep, w.StepAt(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil, 0}
+	out := book{w.FirstStep, w.StepAt(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recordedStages(w), nil, 0}
 	if len(r.books)+len(r.lent) == 0 {
 		out.resolution = points.Unit(w.Durations)
 		if p, found := contains(w); found {
@@ -270,8 +270,8 @@ func (r *run) keep(w *trace.Window, a *frontier.Analysis, of book) {
 	}
 }
 
-// recorded are the stages of a window in the order of its steps.
-func recorded(w *trace.Window) []string {
+// recordedStages returns the stages of a window in the order of its steps.
+func recordedStages(w *trace.Window) []string {
 	names, _ := w.Schema.Groups()
 	if w.Wall != nil {
 		names = append(names, stagename.Residual)
@@ -401,14 +401,14 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
 	for _, r := range slices.Clone(s.runs) {
-		s.contained(r.name, func() { r.takeAccounts() })
+		s.containPanic(r.name, func() { r.takeAccounts() })
 	}
 	worst := -1
 	for _, r := range slices.Clone(s.runs) {
 		if r.empty() {
 			continue
 		}
-		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetryFor(r))) })
+		s.containPanic(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetryFor(r))) })
 		if at := len(v.Runs) - 1; at >= 0 && (worst < 0 || worse(&v.Runs[at], &v.Runs[worst])) {
 			worst = at
 		}

@@ -157,7 +157,7 @@ func (s *series) complete(in *steps) {
 	var first *division
 	if s.points == nil {
 		first = s.divide(of, in)
-		s.settle(first, of, in)
+		s.adopt(first, of, in)
 	}
 	s.windows.inOrder(of)
 	begun = true
@@ -204,8 +204,8 @@ func (s *series) divide(of stretch, in *steps) *division {
 	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
 }
 
-// settle takes from the first stretch where the ranks synchronise and who is compared with whom.
-func (s *series) settle(d *division, of stretch, in *steps) {
+// adopt copies from the first stretch where the ranks synchronise and who is compared with whom.
+func (s *series) adopt(d *division, of stretch, in *steps) {
 	s.points, s.within, s.sets, s.outside = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers, d.Outside
 	if d.Every > 0 {
 		s.meet = points.Meetings{Point: d.Points[0], Every: d.Every}
@@ -443,9 +443,9 @@ func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace
 	}
 	durations, wall := w.durations, w.wall
 	if R < all {
-		durations = w.completed(durations, members)
+		durations = w.completeRows(durations, members)
 		if wall != nil {
-			wall = w.completed(wall, members)
+			wall = w.completeRows(wall, members)
 		}
 	}
 	for t := range w.steps {
@@ -473,8 +473,8 @@ func (w *recordedWindow) mark(missing []bool, n, steps int, members []trace.Rank
 	return missing
 }
 
-// completed are rows, [row][rank], with those of all members.
-func (w *recordedWindow) completed(rows []int64, members []trace.Rank) (out []int64) {
+// completeRows returns rows, [row][rank], with those of all members.
+func (w *recordedWindow) completeRows(rows []int64, members []trace.Rank) (out []int64) {
 	R := len(w.ranks)
 	scratch := make([]int64, R)
 	for row := range slices.Chunk(rows, R) {

@@ -28,9 +28,9 @@ const (
 	listedUntested = 0.03
 	// listedKind: what a kind of operators costs a step to be listed.
 	listedKind = 5e-3
-	// enoughShare: a slow link or a late rank that costs less is listed, and not
+	// minReportedShare: a slow link or a late rank that costs less is listed, and not
 	// reported.
-	enoughShare = 0.01
+	minReportedShare = 0.01
 	// exposedTransfer: every job waits for its last transfer, which may be slow and
 	// which nothing but another run tells. From this part of a step on that leaves the
 	// run undecided; less is told beside the answer that no rank is late.
@@ -55,9 +55,9 @@ const (
 	// nearlyAll of a worker's excess names the operator that has it: it leaves less
 	// than a sixth unexplained.
 	nearlyAll = 0.85
-	// chief is the part of what a rank takes longer in a stage from which on one
+	// mainOperatorShare is the part of what a rank takes longer in a stage from which on one
 	// operator explains it.
-	chief = 0.5
+	mainOperatorShare = 0.5
 	// mostlyWait is the part of a delay that the peers must wait longer in
 	// collectives than the rank itself to be told of.
 	mostlyWait = 0.25

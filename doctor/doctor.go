@@ -59,7 +59,7 @@ func (m Machine) Look() []Source {
 		recorder(py, err, each),
 		{Name: "Flight Recorder", Ready: torch != "" && gpus > 0, Found: m.flight(torch, gpus), Shows: "who is missing when the job hangs, and from which line",
 			Lines: []string{"mkdir -p dumps", "export TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_BUFFER_SIZE=20000 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/dumps/rank_", "sfstat hang dumps"}},
-		{Name: "PyTorch profiler", Ready: torch != "", Found: installed("PyTorch", torch), Shows: "which operator or kernel is slow, and what waits for it",
+		{Name: "PyTorch profiler", Ready: torch != "", Found: installedVersion("PyTorch", torch), Shows: "which operator or kernel is slow, and what waits for it",
 			Lines: []string{"torchrun --nproc-per-node " + each + " -m sfstat_recorder --capture -o runs/job train.py", "sfstat diagnose runs/job"}},
 		m.program("Nsight Systems", "nsys", "kernels, copies and collectives on the device, by stage",
 			"nsys profile -t cuda,nvtx -o rank-%q{RANK} python train.py", "nsys export --type sqlite rank-0.nsys-rep", "sfstat diagnose FOLDER"),
@@ -146,9 +146,9 @@ func (m Machine) program(name, program, shows string, lines ...string) Source {
 }
 
 func (m Machine) flight(torch string, gpus int) string {
-	found := installed("PyTorch", torch)
+	found := installedVersion("PyTorch", torch)
 	if torch != "" && gpus == 0 {
-		found += ", " + counted(0, "GPU", "GPUs") + ": only NCCL dumps on a time-out"
+		found += ", " + countNoun(0, "GPU", "GPUs") + ": only NCCL dumps on a time-out"
 	}
 	for _, name := range []string{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DUMP_ON_TIMEOUT"} {
 		if v := m.Getenv(name); v != "" {
@@ -159,7 +159,7 @@ func (m Machine) flight(torch string, gpus int) string {
 }
 
 func (m Machine) monitoring(gpus int) string {
-	found := counted(gpus, "GPU", "GPUs")
+	found := countNoun(gpus, "GPU", "GPUs")
 	if m.Reader != nil {
 		found += ". " + strings.TrimSuffix(m.Reader(), ".")
 	}
@@ -170,17 +170,17 @@ func (m Machine) ncclLog(gpus int) string {
 	if v := m.Getenv("NCCL_DEBUG"); v != "" {
 		return "NCCL_DEBUG=" + v + " is set here"
 	}
-	return counted(gpus, "GPU", "GPUs") + ", NCCL_DEBUG is not set here"
+	return countNoun(gpus, "GPU", "GPUs") + ", NCCL_DEBUG is not set here"
 }
 
-func installed(what, version string) string {
+func installedVersion(what, version string) string {
 	if version == "" {
 		return what + " is not installed"
 	}
 	return what + " " + version
 }
 
-func counted(n int, one, many string) string {
+func countNoun(n int, one, many string) string {
 	switch n {
 	case 0:
 		return "no " + one + " found by nvidia-smi"

@@ -84,17 +84,17 @@ func (s *Source) Read(p []byte) (int, error) {
 	if len(s.head) > 0 {
 		n := copy(p, s.head)
 		s.head = s.head[n:]
-		return s.noted(p[:n], nil)
+		return s.noteEnd(p[:n], nil)
 	}
 	if s.err != nil {
-		return s.noted(nil, s.err)
+		return s.noteEnd(nil, s.err)
 	}
 	n, err := s.plain.Read(p)
-	return s.noted(p[:n], s.place(err))
+	return s.noteEnd(p[:n], s.place(err))
 }
 
-// noted keeps what a read shows of the end.
-func (s *Source) noted(b []byte, err error) (int, error) {
+// noteEnd keeps what a read shows of the end.
+func (s *Source) noteEnd(b []byte, err error) (int, error) {
 	if len(b) > 0 {
 		s.last = b[len(b)-1]
 	}

@@ -47,7 +47,7 @@ var errJoined = errors.New("two units have one run")
 // Once archives what is there, and returns how many windows were written.
 func (f *Archiver) Once() (n int, err error) {
 	to := adding{f: f}
-	err = f.read(nil, to.add)
+	err = f.readWindows(nil, to.add)
 	n, failed := f.to.Flush()
 	return n, errors.Join(err, to.err(), failed)
 }
@@ -125,7 +125,7 @@ func (f *Archiver) archive(u *archivedUnit, now *follow.Unit, which Which) error
 	u.readAs(now)
 	to := adding{f: f, key: now.Key}
 	for !u.whole && !to.joined {
-		if f.appended(u, now, which, to.add) == nil {
+		if f.addAppended(u, now, which, to.add) == nil {
 			return to.err()
 		}
 		u.whole, u.tail, goesOn = !goesOn, follow.Tail{}, false // from the beginning, and then as a whole
@@ -174,8 +174,8 @@ func (a *adding) err() error {
 	return errors.Join(all...)
 }
 
-// appended adds what was appended to packets.
-func (f *Archiver) appended(u *archivedUnit, now *follow.Unit, which Which, add func(*trace.Window) error) error {
+// addAppended adds what was appended to packets.
+func (f *Archiver) addAppended(u *archivedUnit, now *follow.Unit, which Which, add func(*trace.Window) error) error {
 	if err := f.o.windows(u.tail.Read, now, add); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (f *Archiver) appended(u *archivedUnit, now *follow.Unit, which Which, add 
 // wholly adds the windows of a unit from its beginning.
 func (f *Archiver) wholly(u *archivedUnit, now *follow.Unit, which Which, add func(*trace.Window) error) error {
 	open := make(map[string]*trace.Window) // the last of each run, if ranks are missing
-	err := f.read(now, func(w *trace.Window) error {
+	err := f.readWindows(now, func(w *trace.Window) error {
 		if last := open[w.Run]; last != nil {
 			if err := add(last); err != nil {
 				return err
@@ -205,8 +205,8 @@ func (f *Archiver) wholly(u *archivedUnit, now *follow.Unit, which Which, add fu
 	return err
 }
 
-// read hands on the windows of a unit, or of all that is there.
-func (f *Archiver) read(u *follow.Unit, each func(*trace.Window) error) error {
+// readWindows hands on the windows of a unit, or of all that is there.
+func (f *Archiver) readWindows(u *follow.Unit, each func(*trace.Window) error) error {
 	_, err := f.o.Read(u, func(item auto.Item, r trace.Recording) error {
 		if w, ok := r.(*trace.Window); ok {
 			return each(w)

@@ -95,7 +95,7 @@ func (f *Follower) unsettled() bool {
 func (f *Follower) finish(each func(Change) error) error {
 	for _, key := range slices.Sorted(maps.Keys(f.units)) {
 		if u := f.units[key]; u.session != nil && u.session.tail.Open > 0 {
-			if err := each(u.contained(u.read, f.readWhole)); err != nil {
+			if err := each(u.containPanic(u.read, f.readWhole)); err != nil {
 				return err
 			}
 		}
@@ -151,7 +151,7 @@ func (f *Follower) sift(each func(Change) error) (due []*follow.Unit, gone int, 
 func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	x := f.units[now.Key].contained(now, f.judge)
+	x := f.units[now.Key].containPanic(now, f.judge)
 	if x.Verdict != nil {
 		f.release(now.Key)
 		for i := range x.Verdict.Runs {
@@ -164,8 +164,8 @@ func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, 
 	return false, each(x)
 }
 
-// contained judges a unit. A panic is an error of the unit.
-func (u *judgedUnit) contained(now *follow.Unit, judge func(*judgedUnit, *follow.Unit) Change) (x Change) {
+// containPanic judges a unit. A panic is an error of the unit.
+func (u *judgedUnit) containPanic(now *follow.Unit, judge func(*judgedUnit, *follow.Unit) Change) (x Change) {
 	if err := bug.Contained(now.Files[0].Path, func() { x = judge(u, now) }); err != nil {
 		u.session = nil
 		return u.refuse(now, err)

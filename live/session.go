@@ -57,7 +57,7 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	if u.session == nil {
 		u.session = &session{of: f.judging(now), read: map[string]int64{}}
 	}
-	if f.appended(u.session, now) != nil {
+	if f.takeAppended(u.session, now) != nil {
 		return f.readWhole(u, now)
 	}
 	var in Inputs
@@ -73,8 +73,8 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	return x
 }
 
-// appended takes what was appended to packets to the session.
-func (f *Follower) appended(s *session, now *follow.Unit) error {
+// takeAppended takes what was appended to packets to the session.
+func (f *Follower) takeAppended(s *session, now *follow.Unit) error {
 	err := f.o.windows(s.tail.Read, now, func(w *trace.Window) error {
 		s.read[w.Run] = lastStep(w)
 		s.since += len(w.Ranks)

@@ -75,12 +75,12 @@ func (b *Builder) runOf(name string) *run {
 // workers, the square of their number.
 func (b *Builder) Add(r trace.Recording) error {
 	var err error
-	b.contained(r.RunName(), func() { err = b.add(r) })
+	b.containPanic(r.RunName(), func() { err = b.add(r) })
 	return err
 }
 
-// contained does what is to be done for a run. If that panics, the run has no charts.
-func (b *Builder) contained(name string, do func()) {
+// containPanic does what is to be done for a run. If that panics, the run has no charts.
+func (b *Builder) containPanic(name string, do func()) {
 	if b.failed[name] != nil {
 		return
 	}

@@ -30,17 +30,17 @@ func (b *column) join(c *column) {
 		b.exposed = grown(b.exposed, s+1, 0)
 		b.exposed[s] += x
 	}
-	b.late = joined(b.late, c.late, func(x, y float32) float32 { return max(x, y) })
+	b.late = combineSeries(b.late, c.late, func(x, y float32) float32 { return max(x, y) })
 	for s, of := range c.spent {
 		for len(b.spent) <= s {
 			b.spent = append(b.spent, nil)
 		}
-		b.spent[s] = joined(b.spent[s], of, func(x, y float32) float32 { return x + y })
+		b.spent[s] = combineSeries(b.spent[s], of, func(x, y float32) float32 { return x + y })
 	}
 }
 
-// joined combines two series; what one does not have is the other's.
-func joined(a, b []float32, combine func(x, y float32) float32) []float32 {
+// combineSeries combines two series; what one does not have is the other's.
+func combineSeries(a, b []float32, combine func(x, y float32) float32) []float32 {
 	a = grown(a, len(b), nan32)
 	for r, y := range b {
 		switch x := a[r]; {

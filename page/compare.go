@@ -64,9 +64,9 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	return out
 }
 
-// arrived is who arrives last where calls are entered, the costliest places first;
+// arrivalsOf returns who arrives last where calls are entered, the costliest places first;
 // nil where no entries were recorded. each is called for every call.
-func arrived(j *arrivals.Job, v *diagnose.RunVerdict, each func(arrivals.Call)) *Arrivals {
+func arrivalsOf(j *arrivals.Job, v *diagnose.RunVerdict, each func(arrivals.Call)) *Arrivals {
 	if j.Empty() {
 		return nil
 	}

@@ -64,7 +64,7 @@ func (e *entered) see(c arrivals.Call) {
 func (e *entered) largestDelays(first int64, steps int) []float32 {
 	var out []float32
 	for t := first; t < first+int64(steps); t++ {
-		out = joined(out, e.steps[t], func(x, y float32) float32 { return max(x, y) })
+		out = combineSeries(out, e.steps[t], func(x, y float32) float32 { return max(x, y) })
 	}
 	return out
 }

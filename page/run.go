@@ -29,12 +29,12 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	for i := range runs {
 		var r Run
 		var err error
-		b.contained(runs[i].Run, func() { r, err = b.run(&runs[i]) })
+		b.containPanic(runs[i].Run, func() { r, err = b.run(&runs[i]) })
 		if err != nil {
 			return nil, err
 		}
 		if failed := b.failed[runs[i].Run]; failed != nil {
-			r = uncharted(&runs[i])
+			r = runWithoutCharts(&runs[i])
 			p.Failed = append(p.Failed, failed)
 		}
 		p.Runs = append(p.Runs, r)
@@ -42,14 +42,14 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	return p, nil
 }
 
-// uncharted is a run without charts.
-func uncharted(v *diagnose.RunVerdict) Run {
+// runWithoutCharts returns a run without charts.
+func runWithoutCharts(v *diagnose.RunVerdict) Run {
 	return Run{Name: glyph.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Culprit: -1, Named: []int{}, Drawn: []Drawn{},
 		Fixes: []Fix{}, Since: []Since{}, Places: []Seen{}, Windows: []Part{}}
 }
 
 func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
-	out, err := b.drawn(v)
+	out, err := b.drawRun(v)
 	out.Culprit = culprit(v, out.Stages)
 	return out, err
 }
@@ -66,8 +66,8 @@ func culprit(v *diagnose.RunVerdict, stages []Stage) int {
 	})
 }
 
-func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
-	out := uncharted(v)
+func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
+	out := runWithoutCharts(v)
 	out.Fixes, out.Places, out.Windows, out.Latent = fixes(v), places(v), parts(v), latentOf(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
@@ -76,7 +76,7 @@ func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 	var e entered
 	if i >= 0 {
 		e.keep(b.runs[i].drawn)
-		out.Arrivals, out.Traffic = arrived(&b.runs[i].arrivals, v, e.see), traffic(b.runs[i].calls, b.Limits, v)
+		out.Arrivals, out.Traffic = arrivalsOf(&b.runs[i].arrivals, v, e.see), traffic(b.runs[i].calls, b.Limits, v)
 	}
 	if i < 0 || b.runs[i].steps == 0 {
 		if i >= 0 && len(out.Ranks) == 0 {

@@ -123,10 +123,10 @@ func speeds(r *comm.Result) []Speed {
 			continue
 		}
 		l := c.Limit
-		s := Speed{Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Bus: rounded(c.Bus), Standing: c.Standing.String(),
-			Slow: c.Standing == comm.Slower, PeerBus: rounded(c.PeerBus)}
+		s := Speed{Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Bus: round(c.Bus), Standing: c.Standing.String(),
+			Slow: c.Standing == comm.Slower, PeerBus: round(c.PeerBus)}
 		if l.Bandwidth > 0 {
-			s.Link, s.Limit, s.Efficiency = l.Source(), rounded(l.Bandwidth), rounded(c.Efficiency)
+			s.Link, s.Limit, s.Efficiency = l.Source(), round(l.Bandwidth), round(c.Efficiency)
 		}
 		of := &r.Speed.Subjects[c.Subject]
 		g := &r.Communicators[of.Communicator]
@@ -147,8 +147,8 @@ func (s *Speed) rank() int {
 	return 1
 }
 
-// rounded has five digits, and is 0 where there is no number.
-func rounded(x float64) float64 {
+// round has five digits, and is 0 where there is no number.
+func round(x float64) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}

@@ -41,15 +41,15 @@ func (a Axis) shows(v float64) bool {
 
 // set gives an axis of a plot its label and style.
 func (a Axis) set(to *plot.Axis) {
-	to.Label.Text, to.Label.TextStyle, to.Label.Padding = a.Label(), aligned(words(labelSize), to.Label.TextStyle), 2
+	to.Label.Text, to.Label.TextStyle, to.Label.Padding = a.Label(), alignText(words(labelSize), to.Label.TextStyle), 2
 	to.LineStyle, to.Padding = pen(black, 0.5), 0
-	to.Tick.Label = aligned(words(tickSize), to.Tick.Label)
+	to.Tick.Label = alignText(words(tickSize), to.Tick.Label)
 	to.Tick.LineStyle, to.Tick.Length = pen(black, 0.5), 2.5
 	to.Tick.Marker = ticker{a}
 }
 
-// aligned is a style of text that stands as another does.
-func aligned(s, as text.Style) text.Style {
+// alignText returns a style of text that stands as another does.
+func alignText(s, as text.Style) text.Style {
 	s.XAlign, s.YAlign = as.XAlign, as.YAlign
 	return s
 }
@@ -100,9 +100,9 @@ var _ plot.Ticker = ticker{}
 func (t ticker) Ticks(low, high float64) []plot.Tick {
 	switch {
 	case len(t.axis.Names) > 0:
-		return t.named(low, high)
+		return t.nameTicks(low, high)
 	case len(t.axis.Ticks) > 0:
-		return t.given(low, high)
+		return t.givenTicks(low, high)
 	case t.axis.Log:
 		return decades(low, high)
 	case t.axis.Bytes:
@@ -111,9 +111,9 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	return round(low, high)
 }
 
-// given are the ticks that the axis asks for. One that is close to the label
+// givenTicks returns the ticks that the axis asks for. One that is close to the label
 // before it has none.
-func (t ticker) given(low, high float64) []plot.Tick {
+func (t ticker) givenTicks(low, high float64) []plot.Tick {
 	const apart = 1.0 / 16 // of the axis
 	var out []plot.Tick
 	last := math.Inf(-1)
@@ -130,8 +130,8 @@ func (t ticker) given(low, high float64) []plot.Tick {
 	return out
 }
 
-// named are the names of the axis, as far as they are in range.
-func (t ticker) named(low, high float64) []plot.Tick {
+// nameTicks returns the names of the axis, as far as they are in range.
+func (t ticker) nameTicks(low, high float64) []plot.Tick {
 	var out []plot.Tick
 	for i, name := range t.axis.Names {
 		if at := float64(i); low <= at && at <= high {

@@ -126,7 +126,7 @@ func (f *Figure) lookOf(names map[string]int, line Line) look {
 func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	p := newPlot(panel.X, panel.Y)
 	if panel.Title != "" {
-		p.Title.Text, p.Title.TextStyle, p.Title.Padding = panel.Title, aligned(words(tickSize), p.Title.TextStyle), 2
+		p.Title.Text, p.Title.TextStyle, p.Title.Padding = panel.Title, alignText(words(tickSize), p.Title.TextStyle), 2
 	}
 	var xs, ys []float64
 	for _, l := range panel.Lines {

@@ -19,8 +19,8 @@ type cells struct {
 // visible.
 const mostCells = 512
 
-// reduced is the matrix with at most so many cells a side.
-func (m cells) reduced() cells {
+// reduce returns the matrix with at most so many cells a side.
+func (m cells) reduce() cells {
 	high, wide := (m.rows+mostCells-1)/mostCells, (m.columns+mostCells-1)/mostCells
 	if high <= 1 && wide <= 1 {
 		return m
@@ -76,8 +76,8 @@ func (d dots) Z(c, r int) float64 { return max(0, d.at(d.rows-1-r/d.high, c/d.wi
 func (d dots) X(c int) float64    { return (float64(c) + 0.5) / float64(d.columns*d.wide) }
 func (d dots) Y(r int) float64    { return (float64(r) + 0.5) / float64(d.rows*d.high) }
 
-// painted draws a matrix over the whole of the data.
-func (m cells) painted(top float64) onto {
+// paint draws a matrix over the whole of the data.
+func (m cells) paint(top float64) onto {
 	colours := shades(top).Palette(shadeCount)
 	heat := plotter.HeatMap{GridXYZ: m.dots(), Palette: colours, Max: top, NaN: unknown, Overflow: colours.Colors()[shadeCount-1], Rasterized: true}
 	return func(c draw.Canvas, p *plot.Plot) {

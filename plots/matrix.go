@@ -38,7 +38,7 @@ type Block struct {
 // Draw makes the map. The first row is on top.
 func (m Matrix) Draw(w Width) (*Figure, error) {
 	rows, columns := len(m.Rows), len(m.Columns)
-	shown := cells{rows, columns, func(r, c int) float64 { return m.Values[r*columns+c] }}.reduced()
+	shown := cells{rows, columns, func(r, c int) float64 { return m.Values[r*columns+c] }}.reduce()
 	most, gaps := shown.top()
 	top := m.Top
 	if top == 0 {
@@ -52,7 +52,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	ys := workerAxis(m.Rows)
 	tall := min(max(vg.Length(rows)*(tickSize+3), 75), 1.2*w.length())
 	p.Y.Tick.Marker = plot.ConstantTicks(ys.labelsIn(tall, tickSize+1, func(i int) float64 { return float64(rows-i) - 0.5 }))
-	p.Add(shown.painted(top), onto(ys.rowsOf))
+	p.Add(shown.paint(top), onto(ys.rowsOf))
 	m.nameColumns(p, w, top)
 	f := figure(w, tall, p)
 	f.beside = scale(m.Value, top)

@@ -255,7 +255,7 @@ func TestManyWorkers(t *testing.T) {
 	if len(file) > 1<<20 {
 		t.Errorf("%d bytes, expected less than 1 MiB", len(file))
 	}
-	m := cells{2048, 2048, func(r, c int) float64 { return d.Values[r*2048+c] }}.reduced()
+	m := cells{2048, 2048, func(r, c int) float64 { return d.Values[r*2048+c] }}.reduce()
 	if m.rows != mostCells || m.columns != mostCells {
 		t.Fatalf("%d×%d cells, expected %d", m.rows, m.columns, mostCells)
 	}

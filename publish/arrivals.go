@@ -146,7 +146,7 @@ func lateRankOf(r *arrivals.Result, c *claim.Claim) LateRank {
 }
 
 func placeOf(p arrivals.Place) Place {
-	return Place{p.Op, p.Group, nonZero(p.Desc), nonZero(p.Stage), named(p.Phase), lineOf(p.Line), p.After, lineOf(p.AfterAt), p.Waits, p.Points, p.Members,
+	return Place{p.Op, p.Group, nonZero(p.Desc), nonZero(p.Stage), nameOf(p.Phase), lineOf(p.Line), p.After, lineOf(p.AfterAt), p.Waits, p.Points, p.Members,
 		p.Skew, p.Noise, p.Strikes, p.Repeats, each(p.Ranks, func(a arrivals.RankAt) RankAt {
 			return RankAt{a.Rank, a.Arrival, a.Delay, a.Last, a.Strikes, a.Points, a.Charge, number(a.P)}
 		})}
@@ -308,13 +308,13 @@ func blockedOf(h *arrivals.Hang, b *arrivals.Blocked) Blocked {
 	}
 	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.Waited(b),
 		each(b.Missing, func(a arrivals.Absent) Absent {
-			return Absent{a.Rank, a.May, named(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
+			return Absent{a.Rank, a.May, nameOf(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
 		}), unknown, b.GaveUp, nonNegative(b.WaitsFor)}
 }
 
 func mismatchOf(m arrivals.Mismatch) Mismatch {
-	return Mismatch{named(m.Difference), m.Group, nonZero(m.Desc), m.Seq, each(m.Sides, func(s arrivals.Side) Side {
-		return Side{list(s.Ranks), s.Op, s.Sizes, s.Types, named(s.State), lineOf(s.Line)}
+	return Mismatch{nameOf(m.Difference), m.Group, nonZero(m.Desc), m.Seq, each(m.Sides, func(s arrivals.Side) Side {
+		return Side{list(s.Ranks), s.Op, s.Sizes, s.Types, nameOf(s.State), lineOf(s.Line)}
 	})}
 }
 

@@ -31,7 +31,7 @@ func CommScheduleOf(stages []megatron.Stage) CommSchedule {
 	out := CommSchedule{"sfstat.comm-schedule/1", []ScheduledCall{}}
 	for _, s := range stages {
 		for _, c := range s.Calls {
-			out.Calls = append(out.Calls, ScheduledCall{s.First, s.Last, c.For, named(c.Group), c.Ranks, named(c.Op), c.Each, named(c.Per), c.Times, c.Kernels, c.Bytes})
+			out.Calls = append(out.Calls, ScheduledCall{s.First, s.Last, c.For, nameOf(c.Group), c.Ranks, nameOf(c.Op), c.Each, nameOf(c.Per), c.Times, c.Kernels, c.Bytes})
 		}
 	}
 	return out

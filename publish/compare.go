@@ -120,12 +120,12 @@ type Group struct {
 
 // ComparisonOf returns the document of a comparison.
 func ComparisonOf(c *runs.Comparison, headline string, problems []Problem) Comparison {
-	out := Comparison{Schema: "sfstat.compare/1", Headline: headline, Unit: named(c.Unit), Confidence: number(c.Confidence), Seed: c.Seed, Gate: finite(c.Gate),
+	out := Comparison{Schema: "sfstat.compare/1", Headline: headline, Unit: nameOf(c.Unit), Confidence: number(c.Confidence), Seed: c.Seed, Gate: finite(c.Gate),
 		Base: each(c.Base, comparedRunOf), New: each(c.New, comparedRunOf), Left: list(c.Left),
 		Rows: each(c.Rows, func(r runs.Row) Measure { return measureOf(c, r) }), Findings: each(c.Found, foundOf),
-		Doubts: each(c.Doubts, named[runs.Doubt]), Traffic: changesOf(c.Traffic), Problems: list(problems)}
+		Doubts: each(c.Doubts, nameOf[runs.Doubt]), Traffic: changesOf(c.Traffic), Problems: list(problems)}
 	if c.Gate != nil {
-		standing := named(c.Standing)
+		standing := nameOf(c.Standing)
 		out.Standing = &standing
 	}
 	return out
@@ -143,7 +143,7 @@ func measureOf(c *runs.Comparison, r runs.Row) Measure {
 	if r.Verdict == compare.Untested {
 		p = math.NaN()
 	}
-	m := Measure{Measure: named(r.Kind), Stage: nonZero(r.Stage), Verdict: named(r.Verdict), Base: number(r.Base), New: number(r.New),
+	m := Measure{Measure: nameOf(r.Kind), Stage: nonZero(r.Stage), Verdict: nameOf(r.Verdict), Base: number(r.Base), New: number(r.New),
 		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: number(r.Change), Low: number(r.Low), High: number(r.High), Relative: number(r.Change / of),
 		From: number(r.Low / of), To: number(r.High / of), P: number(p), Shows: number(r.Shows / of)}
 	if step != nil && r.Kind == runs.StageTime {
@@ -160,9 +160,9 @@ func changesOf(r *changes.Result) *ChangesResult {
 	if r == nil {
 		return nil
 	}
-	group := func(g changes.Group) Group { return Group{named(g.Kind), list(g.Ranks), g.Size} }
+	group := func(g changes.Group) Group { return Group{nameOf(g.Kind), list(g.Ranks), g.Size} }
 	return &ChangesResult{r.PerStep, r.Ranks, each(r.Changes, func(c changes.Change) ChangesChange {
-		return ChangesChange{named(c.Kind), c.NRanks, named(c.Op), amountOf(&c.Base), amountOf(&c.New), c.Differ}
+		return ChangesChange{nameOf(c.Kind), c.NRanks, nameOf(c.Op), amountOf(&c.Base), amountOf(&c.New), c.Differ}
 	}), each(r.Gone, group), each(r.New, group)}
 }
 

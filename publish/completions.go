@@ -39,8 +39,8 @@ type Score struct {
 
 // CompletionsOf returns how the completion times of a trace's workers compare.
 func CompletionsOf(v *operators.View, r *ks.Result) Completions {
-	out := Completions{Trace: TraceOf(v), Clock: named(r.Clock), Against: named(r.Against), Window: r.Window, Points: r.Points, Replicates: r.Replicates,
-		Discovery: number(r.Discovery), Seed: r.Seed, Doubts: each(r.Doubts, named[ks.Doubt]),
+	out := Completions{Trace: TraceOf(v), Clock: nameOf(r.Clock), Against: nameOf(r.Against), Window: r.Window, Points: r.Points, Replicates: r.Replicates,
+		Discovery: number(r.Discovery), Seed: r.Seed, Doubts: each(r.Doubts, nameOf[ks.Doubt]),
 		Workers: each(r.Scores, func(s ks.Score) Score { return scoreOf(v, &s) }), Ranking: RanksOf(v, r.Ranking)}
 	if n := len(r.Scores); n > 0 && r.Matrix != nil {
 		rows := make([][]*float64, n)
@@ -66,7 +66,7 @@ func scoreOf(v *operators.View, s *ks.Score) Score {
 		out.Departure, out.P, out.Q, out.Draws = number(s.Test.Departure), number(s.Test.P), number(s.Test.Q), s.Test.Draws
 	}
 	if s.Undecided != ks.NoDoubt {
-		doubt := named(s.Undecided)
+		doubt := nameOf(s.Undecided)
 		out.Undecided = &doubt
 	}
 	return out

@@ -95,7 +95,7 @@ type Judged struct {
 
 // OutliersOf returns the outliers of a trace.
 func OutliersOf(v *operators.View, j *Judged) Outliers {
-	out := Outliers{Trace: TraceOf(v), Method: named(j.Method), Alpha: number(j.Alpha), Instances: j.Instances, Expected: finite(j.Expected()),
+	out := Outliers{Trace: TraceOf(v), Method: nameOf(j.Method), Alpha: number(j.Alpha), Instances: j.Instances, Expected: finite(j.Expected()),
 		Outliers: each(j.Outliers, func(o zscore.Outlier) Outlier { return outlierOf(v, j, &o) }),
 		Workers: each(j.Suspects, func(s operators.Suspect) Excess {
 			return Excess{WorkerOf(v, s.Worker), s.Outliers, s.Sure, s.Excess}
@@ -103,8 +103,8 @@ func OutliersOf(v *operators.View, j *Judged) Outliers {
 	for i, r := range j.Result.Series {
 		s := j.Series[i]
 		op := j.Operators[s.Op]
-		out.Series = append(out.Series, Series{op.Name, nonNegative(op.Stage), seqOf(op), named(s.Quantity), r.Peers, r.Steps, named(r.Method), r.Log,
-			number(r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), each(r.Doubts, named[zscore.Doubt])})
+		out.Series = append(out.Series, Series{op.Name, nonNegative(op.Stage), seqOf(op), nameOf(s.Quantity), r.Peers, r.Steps, nameOf(r.Method), r.Log,
+			number(r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), each(r.Doubts, nameOf[zscore.Doubt])})
 	}
 	if n := j.Names; n != nil {
 		out.Names = &NamesResult{number(n.Alpha), n.Tests, each(n.Differences, differenceOf)}
@@ -115,7 +115,7 @@ func OutliersOf(v *operators.View, j *Judged) Outliers {
 func outlierOf(v *operators.View, j *Judged, o *zscore.Outlier) Outlier {
 	s := j.Series[o.Series]
 	op := j.Operators[s.Op]
-	out := Outlier{Worker: WorkerOf(v, o.Worker), Op: op.Name, Seq: seqOf(op), Quantity: named(s.Quantity), Effect: o.Effect, Score: number(o.Score),
+	out := Outlier{Worker: WorkerOf(v, o.Worker), Op: op.Name, Seq: seqOf(op), Quantity: nameOf(s.Quantity), Effect: o.Effect, Score: number(o.Score),
 		Threshold: number(o.Threshold), P: finite(o.P), Sure: o.Sure}
 	if o.Step != zscore.EveryStep {
 		out.Step = &v.Steps()[o.Step]
@@ -132,7 +132,7 @@ func seqOf(op operators.Operator) *int {
 }
 
 func differenceOf(d opnames.Difference) Difference {
-	return Difference{d.Rank, nonZero(d.Stage), d.Name, named(d.Kind), number(d.Own), number(d.Peers), number(d.Factor()), number(d.Count), number(d.PeerCount),
+	return Difference{d.Rank, nonZero(d.Stage), d.Name, nameOf(d.Kind), number(d.Own), number(d.Peers), number(d.Factor()), number(d.Count), number(d.PeerCount),
 		number(d.Waited), number(d.Excess()), list(d.Steps), d.Tested, d.Sure, number(d.Score)}
 }
 

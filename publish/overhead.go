@@ -55,10 +55,10 @@ type Measurement struct {
 
 // OverheadOf returns the document of what something costs.
 func OverheadOf(a *overhead.Account, headline string) Overhead {
-	out := Overhead{Schema: "sfstat.overhead/1", Headline: headline, Statistic: named(a.Estimate.Statistic), Estimate: number(a.Estimate.Value), Gate: finite(a.Gate),
-		Confidence: number(a.Confidence), Blocks: a.Blocks, Pairs: a.Pairs, Matched: named(a.Matched), Replicates: a.Replicates, Seed: a.Seed,
-		Doubts: each(a.Doubts, named[bootstrap.Doubt]), Estimates: each(a.Estimates, func(e bootstrap.Estimate) Estimate {
-			return Estimate{named(e.Statistic), number(e.Value), finite(e.SE), each(e.Intervals, intervalOf)}
+	out := Overhead{Schema: "sfstat.overhead/1", Headline: headline, Statistic: nameOf(a.Estimate.Statistic), Estimate: number(a.Estimate.Value), Gate: finite(a.Gate),
+		Confidence: number(a.Confidence), Blocks: a.Blocks, Pairs: a.Pairs, Matched: nameOf(a.Matched), Replicates: a.Replicates, Seed: a.Seed,
+		Doubts: each(a.Doubts, nameOf[bootstrap.Doubt]), Estimates: each(a.Estimates, func(e bootstrap.Estimate) Estimate {
+			return Estimate{nameOf(e.Statistic), number(e.Value), finite(e.SE), each(e.Intervals, intervalOf)}
 		}), Measurements: each(a.Measurements, func(m overhead.Measurement) Measurement {
 			return Measurement{m.Pair, nonZero(m.Run), nonZero(m.Other), m.Window, number(m.Base), number(m.With), number(m.Overhead())}
 		})}
@@ -67,14 +67,14 @@ func OverheadOf(a *overhead.Account, headline string) Overhead {
 		out.Interval = &interval
 	}
 	if a.Gate != nil {
-		standing := named(a.Standing)
+		standing := nameOf(a.Standing)
 		out.Standing = &standing
 	}
 	return out
 }
 
 func intervalOf(i bootstrap.Interval) Interval {
-	return Interval{named(i.Method), number(i.Lower), number(i.Upper), number(i.AtLeast), number(i.AtMost)}
+	return Interval{nameOf(i.Method), number(i.Lower), number(i.Upper), number(i.AtLeast), number(i.AtMost)}
 }
 
 // OverheadRows returns a row for each statistic and method.
@@ -87,7 +87,7 @@ func OverheadRows(a *overhead.Account) *Rows {
 			if a.Gate != nil {
 				standing = e.Against(*a.Gate, &bounds).String()
 			}
-			r.add(named(e.Statistic), x.Method, number(e.Value), finite(e.SE), x.Lower, x.Upper, x.AtLeast, x.AtMost, number(a.Confidence), finite(a.Gate), standing,
+			r.add(nameOf(e.Statistic), x.Method, number(e.Value), finite(e.SE), x.Lower, x.Upper, x.AtLeast, x.AtMost, number(a.Confidence), finite(a.Gate), standing,
 				a.Blocks, a.Pairs, a.Replicates, a.Seed)
 		}
 	}

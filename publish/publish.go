@@ -24,8 +24,8 @@ func (Name[T]) Names() []string {
 	return of.Names()
 }
 
-// named returns the name of a value.
-func named[T interface {
+// nameOf returns the name of a value.
+func nameOf[T interface {
 	fmt.Stringer
 	Names() []string
 }](v T) Name[T] {

@@ -18,7 +18,7 @@ type Slack struct {
 
 // SlackOf sums the account of one window. O(T·B·R).
 func SlackOf(d *frontier.Detail) Slack {
-	out := Slack{Run: d.Run, Window: d.Window, Cut: named(d.Cut), Steps: d.Steps, Ranks: list(d.Ranks), Stages: list(d.Boundaries),
+	out := Slack{Run: d.Run, Window: d.Window, Cut: nameOf(d.Cut), Steps: d.Steps, Ranks: list(d.Ranks), Stages: list(d.Boundaries),
 		Frontier: []int64{}, Prefix: [][]int64{}, Slack: [][]int64{}}
 	for b := range d.Boundaries {
 		slack, prefix, last := d.Slack(b), make([]int64, len(d.Ranks)), int64(0)

@@ -46,7 +46,7 @@ type Held struct {
 
 // SourcesOf returns the document of what several recorders say.
 func SourcesOf(c *crosscheck.Comparison, headline string) Sources {
-	return Sources{"sfstat.sources/1", headline, c.Agree(), c.Steps, list(c.Ranks), named(c.Match), number(c.Tau), number(c.Tie), list(c.Stages),
+	return Sources{"sfstat.sources/1", headline, c.Agree(), c.Steps, list(c.Ranks), nameOf(c.Match), number(c.Tau), number(c.Tie), list(c.Stages),
 		each(c.Accounts, sourceOf), list(c.Doubts)}
 }
 

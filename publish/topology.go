@@ -48,11 +48,13 @@ type Path struct {
 func TopologyOf(machines []comm.Machine, problems []Problem) Topology {
 	return Topology{"sfstat.comm-topology/1", each(machines, func(m comm.Machine) Machine {
 		return Machine{m.Host,
-			each(m.Devices, func(d comms.Device) TopologyDevice { return TopologyDevice{d.Name, named(d.Kind), nonNegative(d.Rank)} }),
-			each(m.Links, func(l comm.Link) Link {
-				return Link{m.Devices[l.From].Name, m.Devices[l.To].Name, named(l.Class), number(l.Bandwidth)}
+			each(m.Devices, func(d comms.Device) TopologyDevice {
+				return TopologyDevice{d.Name, nameOf(d.Kind), nonNegative(d.Rank)}
 			}),
-			each(m.Paths, func(p comm.Path) Path { return Path{p.From, nonNegative(p.To), named(p.Class), number(p.Bandwidth)} })}
+			each(m.Links, func(l comm.Link) Link {
+				return Link{m.Devices[l.From].Name, m.Devices[l.To].Name, nameOf(l.Class), number(l.Bandwidth)}
+			}),
+			each(m.Paths, func(p comm.Path) Path { return Path{p.From, nonNegative(p.To), nameOf(p.Class), number(p.Bandwidth)} })}
 	}), list(problems)}
 }
 

@@ -246,7 +246,7 @@ func TrafficOf(r *comm.Result, problems []Problem, words TrafficWords) Traffic {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		out.Ranks = append(out.Ranks, CommRank{k.Rank, k.Host, k.PID, nonNegative(k.Device), k.Logged(), r.ProfileOf(i), named(k.Pairing), named(k.Join),
+		out.Ranks = append(out.Ranks, CommRank{k.Rank, k.Host, k.PID, nonNegative(k.Device), k.Logged(), r.ProfileOf(i), nameOf(k.Pairing), nameOf(k.Join),
 			len(k.Calls), k.Pairs, k.Certain})
 		out.Matches.Pairs += k.Pairs
 		out.Matches.Certain += k.Certain
@@ -267,19 +267,19 @@ func TrafficOf(r *comm.Result, problems []Problem, words TrafficWords) Traffic {
 }
 
 func dimensionOf(d comm.Dimension) Dimension {
-	return Dimension{named(d.Kind), nonZero(d.Ranks), d.Groups, named(d.Variant), d.Steps,
-		each(d.Ops, func(o comm.OpCount) OpCount { return OpCount{named(o.Op), o.Calls} })}
+	return Dimension{nameOf(d.Kind), nonZero(d.Ranks), d.Groups, nameOf(d.Variant), d.Steps,
+		each(d.Ops, func(o comm.OpCount) OpCount { return OpCount{nameOf(o.Op), o.Calls} })}
 }
 
 func communicatorOf(c *parallel.Communicator, words func(*parallel.Communicator) []string) Communicator {
-	out := Communicator{ID: c.ID, Kind: named(c.Kind), Evidence: list(words(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts, Ops: each(c.Ops, opUseOf)}
+	out := Communicator{ID: c.ID, Kind: nameOf(c.Kind), Evidence: list(words(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts, Ops: each(c.Ops, opUseOf)}
 	if s := &c.Signature; s.Calls != 0 {
 		out.Signature = &Signature{s.Calls, s.Large, s.Steps, number(s.PerStep), number(s.Repeats), number(s.Burstiness), s.Largest}
 	}
 	return out
 }
 
-func opUseOf(u parallel.OpUse) OpUse { return OpUse{named(u.Op), u.Calls, u.Bytes} }
+func opUseOf(u parallel.OpUse) OpUse { return OpUse{nameOf(u.Op), u.Calls, u.Bytes} }
 
 func trafficClockOf(r *comm.Result, c *comm.Clock) TrafficClock {
 	k := &r.Ranks[c.Rank]
@@ -309,8 +309,8 @@ func latenessOf(r *comm.Result) []Lateness {
 
 func bandwidthOf(r *comm.Result, c *comm.Cell) Bandwidth {
 	out := Bandwidth{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Limit: nonZeroNumber(c.Limit.Bandwidth), Efficiency: nonZeroNumber(c.Efficiency), Bound: named(c.Bound),
-		Ranks: list(r.RanksOf(c.Subject)), Standing: named(c.Standing), Peers: c.Peers}
+		Algorithm: number(c.Algorithm), Bus: number(c.Bus), Limit: nonZeroNumber(c.Limit.Bandwidth), Efficiency: nonZeroNumber(c.Efficiency), Bound: nameOf(c.Bound),
+		Ranks: list(r.RanksOf(c.Subject)), Standing: nameOf(c.Standing), Peers: c.Peers}
 	if c.Limit.Bandwidth > 0 {
 		out.Link = c.Limit.Source()
 	}

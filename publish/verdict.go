@@ -266,7 +266,7 @@ func VerdictOf(v *diagnose.Verdict, problems []Problem, words Worded) Verdict {
 
 // RunOf returns the verdict on a run.
 func RunOf(v *diagnose.RunVerdict, words Worded) Run {
-	out := Run{Said: words.Verdict(v), Name: v.Run, Status: named(v.Status), Confidence: named(v.Confidence),
+	out := Run{Said: words.Verdict(v), Name: v.Run, Status: nameOf(v.Status), Confidence: nameOf(v.Confidence),
 		Findings: each(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: allEvidence(v.Observed),
 		Limits:   each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
 		Coverage: each(v.Coverage, coverageOf),
@@ -293,10 +293,10 @@ func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 }
 
 func findingOf(f diagnose.Finding) Finding {
-	out := Finding{Kind: named(f.Kind), Cause: named(f.Cause),
+	out := Finding{Kind: nameOf(f.Kind), Cause: nameOf(f.Cause),
 		Rank: f.Rank, StandsFor: list(f.StandsFor), Host: nonZero(f.Host), LocalRank: f.LocalRank, Role: nonZero(f.Role), Stage: nonZero(f.Stage),
 		Op: nonZero(f.Op), Seq: f.Seq, Group: nonZero(f.Group), Ranks: list(f.Ranks), Source: f.Source,
-		Confidence: named(f.Confidence), BelowMinGain: f.BelowMinGain,
+		Confidence: nameOf(f.Confidence), BelowMinGain: f.BelowMinGain,
 		Gain: number(f.Gain), RunGain: number(f.RunGain), RunLow: nonZeroNumber(f.RunLow), RunAtMost: number(f.RunAtMost), Struck: struckOf(f.Struck),
 		Step: f.Step, Excess: f.Excess, Explained: f.Explained, Score: number(f.Score),
 		Evidence: allEvidence(f.Evidence), Windows: list(f.Windows)}
@@ -304,7 +304,7 @@ func findingOf(f diagnose.Finding) Finding {
 }
 
 func struckOf(s diagnose.Struck) Struck {
-	out := Struck{Count: s.Count, Of: s.Of, Pattern: named(s.Pattern), Period: nonZero(s.Period)}
+	out := Struck{Count: s.Count, Of: s.Of, Pattern: nameOf(s.Pattern), Period: nonZero(s.Period)}
 	if s.Count != 0 {
 		out.First, out.Last = nonNegative(s.First), nonNegative(s.Last)
 	}
@@ -326,7 +326,7 @@ func latentOf(l *answer.Latent) []LatentDifference {
 	}
 	return each(l.Differences, func(d answer.Difference) LatentDifference {
 		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: each(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
-			Confidence: named(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
+			Confidence: nameOf(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
 			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named, Together: d.Together,
 			Places: each(d.Places, func(p answer.LatentPlace) LatentPlace {
 				return LatentPlace{p.Beyond, number(p.Peers), number(p.Rank), number(p.D)}

@@ -87,7 +87,7 @@ func FixOf(selection string, e *whatif.Effect) Fix { return Fix{selection, effec
 
 // WhatifOf returns what uneven work costs the steps of a trace.
 func WhatifOf(v *operators.View, r *whatif.Result, ideal whatif.Ideal, fixes []Fix) Whatif {
-	out := Whatif{Trace: TraceOf(v), Ideal: named(ideal), Recorded: number(r.Recorded.Mean), NoDelay: number(r.NoDelay.Mean), NoBlock: number(r.Ideal.Mean),
+	out := Whatif{Trace: TraceOf(v), Ideal: nameOf(ideal), Recorded: number(r.Recorded.Mean), NoDelay: number(r.NoDelay.Mean), NoBlock: number(r.Ideal.Mean),
 		Blocking: number(r.Slowdown.Overall), Launch: number(r.Launch.Overall), Misfit: number(r.Misfit), PerStep: []ReplayedStep{},
 		ByDP: partsOf(r.ByDP, replicaOf), ByStage: partsOf(r.ByStage, pipelineStageOf), ByOp: partsOf(r.ByOp, kindOf),
 		LaunchByDP: partsOf(r.LaunchByDP, replicaOf), LaunchByStage: partsOf(r.LaunchByStage, pipelineStageOf), LaunchByOp: partsOf(r.LaunchByOp, kindOf),

@@ -166,16 +166,16 @@ func WindowsOf(results []*frontier.Result, problems []Problem, words WindowWords
 func windowOf(r *frontier.Result, words WindowWords) Window {
 	names := func(stages []int) []string { return each(stages, func(s int) string { return r.Stages[s].Name }) }
 	return Window{
-		Run: r.Run, Window: r.Window, Cut: named(r.Cut), CutReason: words.Cut(r), Group: nonZero(r.Group), WorldSize: r.WorldSize,
+		Run: r.Run, Window: r.Window, Cut: nameOf(r.Cut), CutReason: words.Cut(r), Group: nonZero(r.Group), WorldSize: r.WorldSize,
 		Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
 		Stages: each(r.Stages, stageOf), Substages: each(r.Substages, stageOf), Routing: names(r.Routing), CoCritical: names(r.CoCritical),
-		Labels: each(r.Labels, named[labels.Label]), Reasons: each(r.Reasons, named[labels.Reason]),
+		Labels: each(r.Labels, nameOf[labels.Label]), Reasons: each(r.Reasons, nameOf[labels.Reason]),
 		LeaderRank: r.Leader.Rank, Switches: r.Leader.Switches, Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o frontier.Ordering) []*float64 { return each(o.Scores, number) }),
 		Quality:    qualityOf(&r.Quality), SyncPoint: syncPointOf(&r.SyncPoint),
-		ModelFit: Fit{named(r.ModelFit.Mode), r.ModelFit.Holds, words.Fit(r.ModelFit)},
+		ModelFit: Fit{nameOf(r.ModelFit.Mode), r.ModelFit.Holds, words.Fit(r.ModelFit)},
 		Culprits: each(r.Culprits, func(c claim.Claim) Culprit {
 			return Culprit{c.Rank(), r.Stages[c.Parts[0].Stage].Name, c.Charged(), number(c.Saves.Alone), c.Size, c.Steps.Count, c.Steps.Of, number(c.P)}
 		}),
@@ -215,7 +215,7 @@ func qualityOf(q *frontier.Quality) Quality {
 }
 
 func syncPointOf(p *frontier.SyncPoint) SyncPoint {
-	return SyncPoint{nonZero(p.Name), named(p.Evidence), p.WithinPeers, p.Skew, number(p.Drift), each(p.Boundaries, func(b frontier.Boundary) Boundary {
+	return SyncPoint{nonZero(p.Name), nameOf(p.Evidence), p.WithinPeers, p.Skew, number(p.Drift), each(p.Boundaries, func(b frontier.Boundary) Boundary {
 		return Boundary{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Syncs, b.Within}
 	})}
 }

@@ -23,13 +23,13 @@ type Arrivals struct {
 // place and rank.
 func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
-		json:     func() any { return jobsOf("sfstat.arrivals/1", each(jobs, Arrivals.published), o.Problems) },
-		rows:     func() *publish.Rows { return publish.ArrivalRows(each(jobs, Arrivals.published)) },
+		json:     func() any { return jobsOf("sfstat.arrivals/1", each(jobs, Arrivals.publishedForm), o.Problems) },
+		rows:     func() *publish.Rows { return publish.ArrivalRows(each(jobs, Arrivals.publishedForm)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.document) },
 	})
 }
 
-func (j Arrivals) published() publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) }
+func (j Arrivals) publishedForm() publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) }
 
 // jobsOf returns the document of what ranks of jobs entered.
 func jobsOf[T any](form string, jobs []T, problems []Problem) publish.Jobs[T] {

@@ -22,13 +22,15 @@ type Blame struct {
 // culprit.
 func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
-		json:     func() any { return tracesOf("sfstat.blame/1", each(results, Blame.published), o.Problems) },
-		rows:     func() *publish.Rows { return publish.BlameRows(each(results, Blame.published)) },
+		json:     func() any { return tracesOf("sfstat.blame/1", each(results, Blame.publishedForm), o.Problems) },
+		rows:     func() *publish.Rows { return publish.BlameRows(each(results, Blame.publishedForm)) },
 		document: func() document { return blameDocument(results) },
 	})
 }
 
-func (b Blame) published() publish.Blame { return publish.BlameOf(b.View, b.Walks, b.Options, b.Alpha) }
+func (b Blame) publishedForm() publish.Blame {
+	return publish.BlameOf(b.View, b.Walks, b.Options, b.Alpha)
+}
 
 const (
 	culpritsShown = 20 // rows of the table

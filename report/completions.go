@@ -18,13 +18,15 @@ type Completions struct {
 // is one row per worker; where all distances are kept, one per pair.
 func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
-		json:     func() any { return tracesOf("sfstat.ks/1", each(results, Completions.published), o.Problems) },
-		rows:     func() *publish.Rows { return publish.CompletionRows(each(results, Completions.published)) },
+		json:     func() any { return tracesOf("sfstat.ks/1", each(results, Completions.publishedForm), o.Problems) },
+		rows:     func() *publish.Rows { return publish.CompletionRows(each(results, Completions.publishedForm)) },
 		document: func() document { return completionsDocument(results) },
 	})
 }
 
-func (r Completions) published() publish.Completions { return publish.CompletionsOf(r.View, r.Result) }
+func (r Completions) publishedForm() publish.Completions {
+	return publish.CompletionsOf(r.View, r.Result)
+}
 
 // workersShown is how many workers a table lists.
 const workersShown = 20

@@ -20,7 +20,7 @@ func Explain(v *diagnose.RunVerdict) string {
 	}
 	if lost := a.Saving.Run; screen.found > evidence.Insufficient && lost > 0 && ranks > 0 {
 		sentences = append(sentences, fmt.Sprintf("While that lasts, %s of every %d GPU hours are lost (%s); in the %s that were recorded, %s.",
-			threeDigits(lost*float64(ranks)), ranks, about(lost), length(float64(ns)), gpuTime(lost*float64(ranks)*float64(ns))))
+			threeDigits(lost*float64(ranks)), ranks, fraction(lost), length(float64(ns)), gpuTime(lost*float64(ranks)*float64(ns))))
 	}
 	if screen.found > evidence.Insufficient {
 		sentences = append(sentences, sureness(screen.found))

@@ -133,7 +133,7 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 // saves is what fixing what the answer names saves.
 func saves(s diagnose.Saving, minGain float64) string {
 	kind := s.Kind
-	if kind == diagnose.SavesSteps && about(s.Steps) == about(s.Run) {
+	if kind == diagnose.SavesSteps && fraction(s.Steps) == fraction(s.Run) {
 		kind = diagnose.SavesEveryStep
 	}
 	text := saySaving(kind, &s)

@@ -28,13 +28,13 @@ type Outliers struct {
 // is one row per outlier.
 func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
-		json:     func() any { return tracesOf("sfstat.zscore/1", each(results, Outliers.published), o.Problems) },
-		rows:     func() *publish.Rows { return publish.OutlierRows(each(results, Outliers.published)) },
+		json:     func() any { return tracesOf("sfstat.zscore/1", each(results, Outliers.publishedForm), o.Problems) },
+		rows:     func() *publish.Rows { return publish.OutlierRows(each(results, Outliers.publishedForm)) },
 		document: func() document { return outliersDocument(results) },
 	})
 }
 
-func (o Outliers) published() publish.Outliers {
+func (o Outliers) publishedForm() publish.Outliers {
 	return publish.OutliersOf(o.View, &publish.Judged{Series: o.Series, Operators: o.Operators, Result: o.Result, Suspects: o.Suspects, Names: o.Names})
 }
 

@@ -59,16 +59,16 @@ func sayLooked(v *diagnose.RunVerdict, h *diagnose.Healthy, blind []answer.Cover
 		if who != "" {
 			who = " " + who
 		}
-		text += fmt.Sprintf("; below the threshold:%s in %s, %s, %s", who, stageWord(h.Small.Stage), sayHowMuch(h.Small), about(h.Small.Saving().Run))
+		text += fmt.Sprintf("; below the threshold:%s in %s, %s, %s", who, stageWord(h.Small.Stage), sayHowMuch(h.Small), fraction(h.Small.Saving().Run))
 	}
 	if h.Once != nil {
-		text += fmt.Sprintf("; once: %s in %s, %s, %s of the run", cmp.Or(subject(h.Once.Who()), "all ranks"), stageWord(h.Once.Stage), sayHowMuch(h.Once), about(h.Once.RunGain))
+		text += fmt.Sprintf("; once: %s in %s, %s, %s of the run", cmp.Or(subject(h.Once.Who()), "all ranks"), stageWord(h.Once.Stage), sayHowMuch(h.Once), fraction(h.Once.RunGain))
 	}
 	if e, ok := evidence.Find[evidence.InputBound](v.Observed); ok {
 		text += "; " + sayInputBound(e)
 	}
 	if h.Periodic != nil {
-		text += fmt.Sprintf("; %s: %s of the run", lower(sayPeriodic(h.Periodic)), about(h.Periodic.RunGain))
+		text += fmt.Sprintf("; %s: %s of the run", lower(sayPeriodic(h.Periodic)), fraction(h.Periodic.RunGain))
 	}
 	if h.StartUp != nil {
 		text += "; " + lower(sayStartUp(h.StartUp))
@@ -238,7 +238,7 @@ func sayOnlyRank(s *diagnose.Shortage) string {
 	if one.Stage == stagename.Whole {
 		text += fmt.Sprintf("a step takes %s, most of it in no part that is logged", length(one.Step))
 	} else {
-		text += fmt.Sprintf("%s takes %s of a %s step (%s)", stageWord(one.Stage), length(one.Time), length(one.Step), about(share(one.Time, one.Step)))
+		text += fmt.Sprintf("%s takes %s of a %s step (%s)", stageWord(one.Stage), length(one.Time), length(one.Step), fraction(share(one.Time, one.Step)))
 	}
 	if s.Device != nil {
 		text += "; " + sayDeviceShares(*s.Device)

@@ -75,7 +75,7 @@ func sayLinkIsSlow(f *diagnose.Finding, e *evidence.SlowLink) string {
 	if e.From > 0 {
 		from = fmt.Sprintf(" for messages from %s on", binaryBytes(e.From))
 	}
-	return fmt.Sprintf("%s %s slow%s: %s; that costs %s, %s of the time.", upper(linkName(e.Between)), is, from, saySlow(*e), length(e.Lost), about(e.Share))
+	return fmt.Sprintf("%s %s slow%s: %s; that costs %s, %s of the time.", upper(linkName(e.Between)), is, from, saySlow(*e), length(e.Lost), fraction(e.Share))
 }
 
 // losesIn returns the stage in which a group loses what a slow link costs; "" where that is not known.

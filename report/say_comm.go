@@ -220,7 +220,7 @@ func communicatorWords(c *parallel.Communicator, e parallel.Evidence) string {
 	case parallel.GroupedCalls:
 		return fmt.Sprintf("%d of %d large calls are grouped, as buckets of gradients and parameters are", e.N, e.Of)
 	case parallel.SuccessiveGathers:
-		return fmt.Sprintf("%s of the all-gathers follow one another without a reduction between, as those of the parameters of layers do", about(e.Share))
+		return fmt.Sprintf("%s of the all-gathers follow one another without a reduction between, as those of the parameters of layers do", fraction(e.Share))
 	case parallel.RareSizes:
 		times := fmt.Sprintf("%d times", e.N)
 		if e.N == 1 {

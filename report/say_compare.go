@@ -33,7 +33,7 @@ func sayComparison(c *runs.Comparison) string {
 }
 
 func sayStepTimes(c *runs.Comparison, r *runs.Row) string {
-	shows := about(r.Shows / r.Base)
+	shows := fraction(r.Shows / r.Base)
 	if r.Verdict == compare.NoneShown && !c.Notable() {
 		return fmt.Sprintf("No difference in step time is shown (%s and %s); one of %s would probably have been", length(r.Base), length(r.New), shows)
 	}
@@ -41,7 +41,7 @@ func sayStepTimes(c *runs.Comparison, r *runs.Row) string {
 	if r.Change < 0 {
 		longer = "shorter"
 	}
-	text := fmt.Sprintf("A step takes %s instead of %s: %s %s", length(r.New), length(r.Base), about(math.Abs(r.Change)/r.Base), longer)
+	text := fmt.Sprintf("A step takes %s instead of %s: %s %s", length(r.New), length(r.Base), fraction(math.Abs(r.Change)/r.Base), longer)
 	switch r.Verdict {
 	case compare.Untested:
 		return text + ", which so little data cannot test"
@@ -52,7 +52,7 @@ func sayStepTimes(c *runs.Comparison, r *runs.Row) string {
 		return text + fmt.Sprintf(", which may be chance (%s would probably have been shown)", shows)
 	}
 	low, high := math.Abs(r.Low), math.Abs(r.High)
-	text += fmt.Sprintf(" (%s to %s)", about(min(low, high)/r.Base), about(max(low, high)/r.Base))
+	text += fmt.Sprintf(" (%s to %s)", fraction(min(low, high)/r.Base), fraction(max(low, high)/r.Base))
 	if c.Unit == runs.Batches {
 		text += " in these two recordings"
 	}

@@ -235,21 +235,21 @@ func saySaving(kind diagnose.SavingKind, s *diagnose.Saving) string {
 	}
 	switch kind {
 	case diagnose.SavesUpTo:
-		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise", about(s.Run), about(s.UpTo))
+		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise", fraction(s.Run), fraction(s.UpTo))
 	case diagnose.SavesUntilEnd:
-		return fmt.Sprintf("Fixing it would cut those steps by %s, and the run by %s, or by up to %s if it stayed as slow where its record ends", about(s.Steps), about(s.Run), about(s.UpTo))
+		return fmt.Sprintf("Fixing it would cut those steps by %s, and the run by %s, or by up to %s if it stayed as slow where its record ends", fraction(s.Steps), fraction(s.Run), fraction(s.UpTo))
 	case diagnose.SavesByEvening:
-		return "Were the work even, step time would fall by " + about(s.Run)
+		return "Were the work even, step time would fall by " + fraction(s.Run)
 	case diagnose.SavesAtMost:
-		return "At the device's pace step time would fall by up to " + about(s.Run)
+		return "At the device's pace step time would fall by up to " + fraction(s.Run)
 	case diagnose.SavesSlowSteps:
-		return fmt.Sprintf("At the length of the others the run would take %s less", about(s.Run))
+		return fmt.Sprintf("At the length of the others the run would take %s less", fraction(s.Run))
 	case diagnose.SavesEveryStep:
-		return fmt.Sprintf("Fixing %s would cut step time by %s", it, about(s.Run))
+		return fmt.Sprintf("Fixing %s would cut step time by %s", it, fraction(s.Run))
 	case diagnose.SavesSteps:
-		return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s", it, about(s.Steps), about(s.Run))
+		return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s", it, fraction(s.Steps), fraction(s.Run))
 	case diagnose.SavesLittleAlone:
-		return "Others are late too: fixing it alone would cut step time by only " + about(s.Run)
+		return "Others are late too: fixing it alone would cut step time by only " + fraction(s.Run)
 	}
 	return ""
 }
@@ -265,7 +265,7 @@ func sayAlso(a *diagnose.Answer) string {
 		if a.Late == 2 {
 			which = "both"
 		}
-		text += fmt.Sprintf("; fixing %s: %s", which, about(a.Together))
+		text += fmt.Sprintf("; fixing %s: %s", which, fraction(a.Together))
 	}
 	return text + "."
 }
@@ -278,7 +278,7 @@ func sayAnother(f *diagnose.Finding) string {
 	case who != "" && f.Cause == diagnose.CauseMissing:
 		return fmt.Sprintf("%s, which never entered %s of %s", who, f.Op, groupWord(f.Group))
 	}
-	return fmt.Sprintf("%s on all ranks, %s", bareStage(f.Stage), about(f.RunGain))
+	return fmt.Sprintf("%s on all ranks, %s", bareStage(f.Stage), fraction(f.RunGain))
 }
 
 // sayWhy says what speaks for a finding, and how certain that is where something is lacking.

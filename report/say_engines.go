@@ -221,7 +221,7 @@ func sayReplayed(r *whatif.Result) string {
 // sayLatent says how a rank differs from its peers by less than a delay is found by.
 func sayLatent(l *answer.Latent, d *answer.Difference) string {
 	text := workerName(d.Rank, d.Role, d.StandsFor)
-	level := fmt.Sprintf("%s a step (%s)", length(d.Level), about(share(d.Level, l.Step)))
+	level := fmt.Sprintf("%s a step (%s)", length(d.Level), fraction(share(d.Level, l.Step)))
 	peers := "its peers"
 	if d.Peer != nil {
 		peers = fmt.Sprintf("%s %d", nounOf(d.StandsFor != nil), *d.Peer)
@@ -244,7 +244,7 @@ func sayLatent(l *answer.Latent, d *answer.Difference) string {
 		case d.Saves < 0.0005:
 			text += "; were it as fast as its peers, a step would be no shorter"
 		default:
-			text += fmt.Sprintf("; were it as fast as its peers, a step would be %s shorter", about(d.Saves))
+			text += fmt.Sprintf("; were it as fast as its peers, a step would be %s shorter", fraction(d.Saves))
 		}
 	}
 	if d.Peer != nil {

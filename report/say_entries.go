@@ -37,7 +37,7 @@ func sayLastToEnter(e evidence.LastToEnter) string {
 }
 
 func sayEntersLast(e evidence.LastToEnter) string {
-	return fmt.Sprintf("last to enter %d of %s, with an own delay of %s (median); %s of the recording in total", e.N, table.Counted(e.Of, "collective"), length(e.Delay), about(e.Share))
+	return fmt.Sprintf("last to enter %d of %s, with an own delay of %s (median); %s of the recording in total", e.N, table.Counted(e.Of, "collective"), length(e.Delay), fraction(e.Share))
 }
 
 func sayNeverEntered(e evidence.NeverEntered) string {
@@ -133,9 +133,9 @@ func saySlow(e evidence.SlowLink) string {
 	if e.Peers == 1 {
 		others = "the only other like it reaches"
 	}
-	text := fmt.Sprintf("%s of %s at %s, %s of what %s", e.Op, binaryBytes(e.Bytes), rate(e.Bandwidth), about(e.Bandwidth/e.PeersHave), others)
+	text := fmt.Sprintf("%s of %s at %s, %s of what %s", e.Op, binaryBytes(e.Bytes), rate(e.Bandwidth), fraction(e.Bandwidth/e.PeersHave), others)
 	if e.Limit > 0 {
-		text += fmt.Sprintf(" and %s of its limit (%s %s)", about(e.Reaches), e.Link, rate(e.Limit))
+		text += fmt.Sprintf(" and %s of its limit (%s %s)", fraction(e.Reaches), e.Link, rate(e.Limit))
 	}
 	return text
 }

@@ -127,7 +127,7 @@ func sayStepReplay(e evidence.StepReplay) string {
 	if e.Without == evidence.WithoutLateStart {
 		what = fmt.Sprintf("started when its peers start it, a step takes %s less", length(e.Saved))
 	}
-	text := fmt.Sprintf("replay: %s (%s)", what, about(share(e.Saved, e.Step)))
+	text := fmt.Sprintf("replay: %s (%s)", what, fraction(share(e.Saved, e.Step)))
 	if e.Masked {
 		text += fmt.Sprintf("; others hold the step up too: without all of them it takes %s", length(e.Step-e.Joint))
 	}
@@ -167,7 +167,7 @@ func sayTimesAsLong(x *evidence.OpTime) string {
 	case factor >= 1.1:
 		return hundredths(factor) + " times"
 	default:
-		return about(factor-1) + " longer"
+		return fraction(factor-1) + " longer"
 	}
 }
 
@@ -183,13 +183,13 @@ func sayPassTimes(e evidence.PassTimes) string {
 		text += fmt.Sprintf(" of pp=%d (%s of %d) takes %s the median of the other stages", *e.Stage, number, e.Peers+1, table.Times(e.Factor))
 	}
 	if e.Between != nil {
-		text += "; workers of this job differ by " + about(*e.Between)
+		text += "; workers of this job differ by " + fraction(*e.Between)
 	}
 	if e.P != nil {
 		text += "; " + pValue(*e.P)
 	}
 	if e.Stage != nil && e.Even > 0 {
-		text += fmt.Sprintf("; replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)", length(e.Even), length(e.Step), about(1-share(e.Even, e.Step)))
+		text += fmt.Sprintf("; replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)", length(e.Even), length(e.Step), fraction(1-share(e.Even, e.Step)))
 	}
 	return text
 }
@@ -256,7 +256,7 @@ func sayLaunchDelay(e evidence.LaunchDelay) string {
 }
 
 func sayMicrobatchCorrelation(e evidence.MicrobatchCorrelation) string {
-	text := "forward and backward compute varies by " + about(e.Spread)
+	text := "forward and backward compute varies by " + fraction(e.Spread)
 	if e.Directions != nil {
 		text += fmt.Sprintf("; forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections))
 	}

@@ -77,7 +77,7 @@ func sayHiddenRank(u *answer.Undecided) string {
 func sayHiddenTransfer(u *answer.Undecided) string {
 	switch {
 	case u.Share > 0:
-		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs", about(u.Share))
+		return fmt.Sprintf("Whether the network is slow for everyone: %s of the step goes when transfers take no time, and there is nothing to compare that with. Give sizes, or NCCL logs", fraction(u.Share))
 	case u.Hides == 0:
 		return "Whether links are slow: entries show who is late, and not how long transfers take"
 	}
@@ -122,7 +122,7 @@ func sayClockOrDelay(u *answer.Undecided) string {
 func sayWhichOfFew(u *answer.Undecided) string {
 	switch {
 	case len(u.About) > 0:
-		return fmt.Sprintf("Which of two links is slow: %s reaches %s of the bandwidth of the only other like it", linkName(u.About[0]), about(u.Share))
+		return fmt.Sprintf("Which of two links is slow: %s reaches %s of the bandwidth of the only other like it", linkName(u.About[0]), fraction(u.Share))
 	case u.N == 1:
 		return "Which rank is slow: with one replica no rank has a peer that does the same work. Stages are compared, and a heavy stage looks like a slow rank"
 	}

@@ -42,7 +42,7 @@ func sayReplay(e evidence.Replay) string {
 	if len(e.Ranks) > 1 {
 		who = ranksWord(e.Ranks)
 	}
-	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", who, about(e.Saves), about(e.Charged), who)
+	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", who, fraction(e.Saves), fraction(e.Charged), who)
 }
 
 func sayLateTogether(e evidence.LateTogether) string {
@@ -50,7 +50,7 @@ func sayLateTogether(e evidence.LateTogether) string {
 	if place := e.Host + e.Group; place != "" {
 		of = fmt.Sprintf(", all ranks of %s and no other", place)
 	}
-	return fmt.Sprintf("%s are late together%s: fixing all of them would cut those steps by %s, and the run by %s", ranksWord(e.Ranks), of, about(e.Gain), about(e.RunGain))
+	return fmt.Sprintf("%s are late together%s: fixing all of them would cut those steps by %s, and the run by %s", ranksWord(e.Ranks), of, fraction(e.Gain), fraction(e.RunGain))
 }
 
 func saySyncPoint(e evidence.SyncPoint) string {
@@ -96,7 +96,7 @@ func saySlower(e evidence.Slower) string {
 }
 
 func sayBetweenSteps(e evidence.BetweenSteps) string {
-	text := fmt.Sprintf("the middle rank spends %s of the time between steps (evaluation, checkpoints)", about(e.Share))
+	text := fmt.Sprintf("the middle rank spends %s of the time between steps (evaluation, checkpoints)", fraction(e.Share))
 	if e.Excess > 0 {
 		text += fmt.Sprintf("; rank %d is there %s longer in all than the others, who wait for it", e.Rank, length(e.Excess))
 	}
@@ -104,7 +104,7 @@ func sayBetweenSteps(e evidence.BetweenSteps) string {
 }
 
 func sayInputBound(e evidence.InputBound) string {
-	return fmt.Sprintf("%s takes %s of each step on all ranks: input-bound?", stageWord(e.Stage), about(e.Share))
+	return fmt.Sprintf("%s takes %s of each step on all ranks: input-bound?", stageWord(e.Stage), fraction(e.Share))
 }
 
 func saySlowSteps(e evidence.SlowSteps) string {
@@ -118,7 +118,7 @@ func sayLateIntermittently(e evidence.LateIntermittently) string {
 	} else if turns := sayTurns(e); turns != "" {
 		text += ": " + turns
 	}
-	return text + fmt.Sprintf("; were none late, step time would fall by %s", about(e.Saves))
+	return text + fmt.Sprintf("; were none late, step time would fall by %s", fraction(e.Saves))
 }
 
 // sayTurns says how often the first of the ranks were late; "" where no rank is known.
@@ -156,7 +156,7 @@ func sayRankToRank(e evidence.RankToRank) string {
 	default:
 		text += fmt.Sprintf(", over %d hosts: not one host", len(e.Hosts))
 	}
-	return text + fmt.Sprintf("; fixing it on all of them would cut the run by %s", about(e.Saves))
+	return text + fmt.Sprintf("; fixing it on all of them would cut the run by %s", fraction(e.Saves))
 }
 
 func sayRecurringHost(e evidence.RecurringHost) string {
@@ -164,9 +164,9 @@ func sayRecurringHost(e evidence.RecurringHost) string {
 }
 
 func sayDeviceShares(e evidence.DeviceShares) string {
-	text := fmt.Sprintf("its device idles %s of the time and computes %s", about(e.Idle), about(e.Compute))
+	text := fmt.Sprintf("its device idles %s of the time and computes %s", fraction(e.Idle), fraction(e.Compute))
 	if e.Exposed >= 0.01 {
-		text += fmt.Sprintf("; communication that nothing covers takes %s", about(e.Exposed))
+		text += fmt.Sprintf("; communication that nothing covers takes %s", fraction(e.Exposed))
 	}
 	return text
 }
@@ -223,11 +223,11 @@ func sayChange(c evidence.Change) string {
 	case c.After != 0:
 		return fmt.Sprintf("From step %d on %s takes %s, %s before.", c.Steps[0], stage, length(c.After), length(c.Before))
 	case c.Every != 0:
-		return fmt.Sprintf("Every %s step, from %d on, takes %s longer in %s: %s of the run.", ordinal(c.Every), c.Steps[0], length(c.Excess), stage, about(c.Share))
+		return fmt.Sprintf("Every %s step, from %d on, takes %s longer in %s: %s of the run.", ordinal(c.Every), c.Steps[0], length(c.Excess), stage, fraction(c.Share))
 	}
 	take := "take"
 	if c.N == 1 {
 		take = "takes"
 	}
-	return fmt.Sprintf("%s of %d %s %s longer in %s: %s of the run.", table.Counted(c.N, "step"), c.Of, take, length(c.Excess), stage, about(c.Share))
+	return fmt.Sprintf("%s of %d %s %s longer in %s: %s of the run.", table.Counted(c.N, "step"), c.Of, take, length(c.Excess), stage, fraction(c.Share))
 }

@@ -54,7 +54,7 @@ func sayExplains(f *diagnose.Finding) string {
 	if !ok {
 		return ""
 	}
-	return about(e.Share)
+	return fraction(e.Share)
 }
 
 func sayFirstOfOperators(f *diagnose.Finding) string {
@@ -171,10 +171,10 @@ func sayFixed(f *diagnose.Finding) string {
 	case f.Cause == diagnose.CauseHeavy:
 		fixing = "Making it as fast as the others"
 	}
-	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", fixing, about(share(saved, e.Step)), length(e.Step), length(e.Step-saved))
+	text := fmt.Sprintf("%s would cut step time by %s, from %s to %s", fixing, fraction(share(saved, e.Step)), length(e.Step), length(e.Step-saved))
 	switch {
 	case e.Masked && len(f.Ranks) <= 1:
-		text += fmt.Sprintf(", since others hold it up too; without all of them it is %s (%s less)", length(e.Step-e.Joint), about(share(e.Joint, e.Step)))
+		text += fmt.Sprintf(", since others hold it up too; without all of them it is %s (%s less)", length(e.Step-e.Joint), fraction(share(e.Joint, e.Step)))
 	case math.Abs(float64(e.Record-e.Step)) > float64(e.Record)/100:
 		text += " (late starts left out)"
 	}

@@ -59,7 +59,7 @@ func blindTo(h *diagnose.Healthy) string {
 			return "The times are too coarse to show where the ranks wait for each other, so a late one cannot be told from the others."
 		case answer.RanksUnknown:
 			if c.Stage == "" {
-				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", about(float64(c.Hides)/float64(max(1, h.Step))))
+				return fmt.Sprintf("In %s of the run not all ranks were recorded, and the others may have waited for one that was not.", fraction(float64(c.Hides)/float64(max(1, h.Step))))
 			}
 			hidden, hides = append(hidden, stageWord(c.Stage)), hides+c.Hides
 		case answer.NoPeers:
@@ -226,7 +226,7 @@ func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.Date
 func withUnit(x float64, unit string) string {
 	switch unit {
 	case "fraction":
-		return about(x)
+		return fraction(x)
 	case "1/s":
 		if x > 0 && x < 0.1 {
 			return plainNumber(60*x) + " a minute"

@@ -80,8 +80,8 @@ func percentOf(f float64) string {
 	return strconv.FormatFloat(100*f, 'g', 6, 64) + " %"
 }
 
-// about writes a fraction in a sentence: "36 %", "8.8 %", "0.04 %".
-func about(f float64) string {
+// fraction writes a fraction in a sentence: "36 %", "8.8 %", "0.04 %".
+func fraction(f float64) string {
 	switch a := math.Abs(f); {
 	case !table.Finite(100 * f):
 		return table.Absent

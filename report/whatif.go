@@ -30,8 +30,8 @@ type Fix struct {
 // row per figure.
 func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
-		json:     func() any { return tracesOf("sfstat.whatif/1", each(results, WhatIf.published), o.Problems) },
-		rows:     func() *publish.Rows { return publish.WhatifRows(each(results, WhatIf.published)) },
+		json:     func() any { return tracesOf("sfstat.whatif/1", each(results, WhatIf.publishedForm), o.Problems) },
+		rows:     func() *publish.Rows { return publish.WhatifRows(each(results, WhatIf.publishedForm)) },
 		document: func() document { return whatifDocument(results) },
 	})
 }
@@ -67,7 +67,7 @@ func partName(p whatif.Part, of string) string {
 	return fmt.Sprintf("%s %d", of, p.Index)
 }
 
-func (x WhatIf) published() publish.Whatif {
+func (x WhatIf) publishedForm() publish.Whatif {
 	return publish.WhatifOf(x.View, x.Result, x.Ideal, each(x.fixes(), func(f Fix) publish.Fix { return publish.FixOf(f.Selection, &f.Effect) }))
 }
 

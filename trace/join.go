@@ -157,7 +157,7 @@ func spans(parts []*Part) ([]span, error) {
 		s.parts, s.notes = agree(covering)
 		if n := len(out); n > 0 && out[n-1].continues(s) {
 			out[n-1].end = s.end
-			out[n-1].parts = merged(out[n-1].parts, s.parts)
+			out[n-1].parts = mergeParts(out[n-1].parts, s.parts)
 			continue
 		}
 		out = append(out, s)
@@ -182,8 +182,8 @@ func rankIDs(parts []*Part) []int {
 	return ids
 }
 
-// merged puts the parts of two neighbouring spans together, each part once.
-func merged(a, b []*Part) []*Part {
+// mergeParts puts the parts of two neighbouring spans together, each part once.
+func mergeParts(a, b []*Part) []*Part {
 	out := slices.Clone(a)
 	for _, p := range b {
 		if !slices.Contains(a, p) {

@@ -150,7 +150,7 @@ func (c *chrome) marks(l *lanes, i int, all []comms.Span, on track, category str
 	for _, s := range ordered {
 		start, _ := c.r.OnFirstClock(i, s.Start)
 		end, _ := c.r.OnFirstClock(i, s.End)
-		c.span(chromeEvent{Name: s.Name, Category: category, Process: l.rank, Thread: l.nested(on, start, end)}, start, end)
+		c.span(chromeEvent{Name: s.Name, Category: category, Process: l.rank, Thread: l.nestedLine(on, start, end)}, start, end)
 	}
 }
 

@@ -44,8 +44,8 @@ func (l *lanes) freeLine(t track, start, end int64) int {
 	return l.place(t, start, end, func(x *lane) bool { return len(x.open) == 0 })
 }
 
-// nested is a line of the track on which everything that runs contains the event.
-func (l *lanes) nested(t track, start, end int64) int {
+// nestedLine returns a line of the track on which everything that runs contains the event.
+func (l *lanes) nestedLine(t track, start, end int64) int {
 	return l.place(t, start, end, func(x *lane) bool { return len(x.open) == 0 || end <= x.open[len(x.open)-1] })
 }
 

@@ -66,7 +66,7 @@ func (a *Archive) run(name string) (*run, error) {
 		return nil, err
 	}
 	for _, day := range days {
-		folder := filepath.Join(a.dir, day.Name(), "run="+escaped(name))
+		folder := filepath.Join(a.dir, day.Name(), "run="+escapeValue(name))
 		if ok, _ := filepath.Match("day=*", day.Name()); !ok {
 			continue
 		}

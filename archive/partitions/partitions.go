@@ -202,7 +202,7 @@ func (a *Archive) Forget(useless func(run string) bool) {
 // fileFor is the file that takes a window: the last one of its day and stages, or a
 // new one when that is full.
 func (a *Archive) fileFor(r *run, w *trace.Window) *file {
-	folder := filepath.Join(a.dir, "day="+dayOf(w), "run="+escaped(w.Run))
+	folder := filepath.Join(a.dir, "day="+dayOf(w), "run="+escapeValue(w.Run))
 	var last *file
 	for _, f := range r.files {
 		if filepath.Dir(f.path) == folder && slices.Equal(f.stages, w.Schema.Stages) {
@@ -244,9 +244,9 @@ func dayOf(w *trace.Window) string {
 	return time.Unix(0, began).UTC().Format(time.DateOnly)
 }
 
-// escaped is a value in the name of a folder: bytes that mean something there are
+// escapeValue returns a value in the name of a folder: bytes that mean something there are
 // written as %XX, which DuckDB, Spark and pyarrow read back.
-func escaped(value string) string {
+func escapeValue(value string) string {
 	if value == "" {
 		return null
 	}

@@ -121,7 +121,7 @@ func (s *Summary) Onsets() (out []Onset, err error) {
 		delayed[p][week]++
 		count[p]++
 	}
-	for _, r := range s.flagged() {
+	for _, r := range s.flaggedRuns() {
 		if r.Begin == 0 || r.Worst.Host == nil {
 			continue
 		}

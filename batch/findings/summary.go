@@ -183,10 +183,10 @@ type Count struct {
 
 // Stages counts the runs with a finding to act on by its stage.
 func (s *Summary) Stages() []Count {
-	return counts(s.flagged(), func(r *Run) string { return textOrEmpty(r.Worst.Stage) })
+	return counts(s.flaggedRuns(), func(r *Run) string { return textOrEmpty(r.Worst.Stage) })
 }
 
-func (s *Summary) flagged() []*Run {
+func (s *Summary) flaggedRuns() []*Run {
 	return slices.DeleteFunc(slices.Clone(s.order), func(r *Run) bool { return !r.Flagged() })
 }
 
@@ -248,7 +248,7 @@ func (s *Summary) GPUs() []diagnose.Recurrence {
 
 func (s *Summary) recurring(place func(*Run) (localRank, among int64)) []diagnose.Recurrence {
 	var runs []diagnose.Delayer
-	for _, r := range s.flagged() {
+	for _, r := range s.flaggedRuns() {
 		localRank, among := place(r)
 		runs = append(runs, diagnose.Delayer{Host: textOrEmpty(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.Lost()})
 	}

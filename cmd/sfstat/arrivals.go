@@ -58,7 +58,7 @@ func enter(jobs *[]*enteredRun, r trace.Recording) error {
 // jobs reads those of a command that is about entries alone.
 func (p *program) jobs(c *cli.Context) ([]*enteredRun, live.Inputs, error) {
 	var jobs []*enteredRun
-	in, err := p.read(c, auto.WindowsAndEntries, func(item auto.Item) error {
+	in, err := p.readInputs(c, auto.WindowsAndEntries, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if err := enter(&jobs, r); err != nil {
 				return err

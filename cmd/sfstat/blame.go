@@ -10,7 +10,7 @@ import (
 func (p *program) blame(c *cli.Context) error {
 	flags := zscore.Options{Alpha: c.Float64("alpha")}
 	o := blame.Options{Tie: c.Duration("tie").Nanoseconds(), Semantics: blame.Semantics(c.Choice("semantics"))}
-	results, in, err := analysed(p, c, observed, func(t report.Traced) (x report.Blame, err error) {
+	results, in, err := analyseTraces(p, c, viewWithoutSchedule, func(t report.Traced) (x report.Blame, err error) {
 		o := o
 		if !c.IsSet("tie") {
 			o.Tie = t.View.Tie()

@@ -38,7 +38,7 @@ func (p *program) convert(c *cli.Context) error {
 	}
 	return p.fill(c, t, func(s *sink) (string, error) {
 		windows, traces := 0, 0
-		_, err := p.read(c, t.wanted(), func(item auto.Item) error {
+		_, err := p.readInputs(c, t.writableItems(), func(item auto.Item) error {
 			if item.Ops != nil {
 				traces++
 				return s.WriteTrace(item.Ops)
@@ -49,7 +49,7 @@ func (p *program) convert(c *cli.Context) error {
 			windows++
 			return s.Write(item.Window)
 		})
-		return converted(windows, traces), err
+		return countWritten(windows, traces), err
 	})
 }
 
@@ -58,7 +58,7 @@ func (p *program) convertTimeline(c *cli.Context, out string) error {
 	windows := 0
 	err := p.writeTo(out, func(w io.Writer) error {
 		t := timeline.New(w)
-		_, err := p.read(c, auto.WindowsOnly, func(item auto.Item) error {
+		_, err := p.readInputs(c, auto.WindowsOnly, func(item auto.Item) error {
 			windows++
 			return ofWindow(item.Window, t.Write(item.Window))
 		})
@@ -73,8 +73,8 @@ func (p *program) convertTimeline(c *cli.Context, out string) error {
 	return err
 }
 
-// converted counts what was written, of both kinds where there are both.
-func converted(windows, traces int) string {
+// countWritten counts what was written, of both kinds where there are both.
+func countWritten(windows, traces int) string {
 	switch {
 	case traces == 0:
 		return table.Counted(windows, "window")

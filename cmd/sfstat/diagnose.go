@@ -59,7 +59,7 @@ func (p *program) diagnose(c *cli.Context) error {
 // judge reads all inputs of a command into one verdict; see looks at them, too.
 func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) error) (*live.Judgement, error) {
 	s := diagnose.New(o)
-	in, err := p.read(c, auto.ForVerdict, func(item auto.Item) error {
+	in, err := p.readInputs(c, auto.ForVerdict, func(item auto.Item) error {
 		if err := recordings(item, s.Add); err != nil {
 			return err
 		}

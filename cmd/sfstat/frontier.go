@@ -22,7 +22,7 @@ func (p *program) frontier(c *cli.Context) error {
 	var results []*frontier.Result
 	var slack []publish.Slack
 	series := map[string]*frontier.Series{}
-	in, err := p.reduced(c, func(w *trace.Window) error {
+	in, err := p.eachWindow(c, func(w *trace.Window) error {
 		if series[w.Run] == nil {
 			series[w.Run] = frontier.NewSeries(o)
 		}

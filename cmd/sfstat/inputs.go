@@ -24,13 +24,13 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// reduced hands every window of the inputs to each, and those that operator traces come
+// eachWindow hands every window of the inputs to each, and those that operator traces come
 // down to: one for each pipeline stage. A profile that was converted has windows of its own, in
 // the file beside its operators; only without them do these come down to some.
-func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (live.Inputs, error) {
+func (p *program) eachWindow(c *cli.Context, each func(*trace.Window) error) (live.Inputs, error) {
 	seen := make(map[string]bool) // runs with windows
 	var kept []auto.Item
-	in, err := p.read(c, auto.Everything, func(item auto.Item) error {
+	in, err := p.readInputs(c, auto.Everything, func(item auto.Item) error {
 		switch {
 		case item.Ops == nil:
 			seen[item.Window.Run] = true
@@ -76,10 +76,10 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 	return nil
 }
 
-// read hands what is wanted of the inputs to each, in input order. Inputs that are
+// readInputs hands what is wanted of the inputs to each, in input order. Inputs that are
 // refused beside good ones are listed; when nothing could be read, or under --strict,
 // that is the error.
-func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (live.Inputs, error) {
+func (p *program) readInputs(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (live.Inputs, error) {
 	names, err := paths(c)
 	if err != nil {
 		return live.Inputs{}, err

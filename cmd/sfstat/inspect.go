@@ -47,7 +47,7 @@ type inspectedProblem struct {
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []inventory.Entered{}}, entered: map[string]string{}}
-	in, err := p.read(c, auto.Described, found.add)
+	in, err := p.readInputs(c, auto.Described, found.add)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *program) inspect(c *cli.Context) error {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors(), found.entered[i.Path]})
 	}
-	for _, problem := range refused(in) {
+	for _, problem := range refusedProblems(in) {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
 	}
 	return p.publish(c, nil, func(to report.Output) error {

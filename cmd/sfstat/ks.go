@@ -13,7 +13,7 @@ func (p *program) ks(c *cli.Context) error {
 	as := format(c)
 	o, path := ksOptions(c), c.String("plot")
 	o.Matrix = o.Matrix || path != ""
-	results, in, err := analysed(p, c, observed, func(t report.Traced) (report.Completions, error) {
+	results, in, err := analyseTraces(p, c, viewWithoutSchedule, func(t report.Traced) (report.Completions, error) {
 		p.announce(c, t, o)
 		r, err := completionsOf(t, o, as)
 		return report.Completions{Traced: t, Result: r}, err

@@ -31,11 +31,11 @@ func (p *program) overhead(c *cli.Context) error {
 	if err := p.publish(c, nil, func(to report.Output) error { return to.Overhead(a) }); err != nil {
 		return err
 	}
-	return failOn(c, exceeded(a))
+	return failOn(c, gateConfidence(a))
 }
 
-// exceeded reads a standing against the gate as a finding.
-func exceeded(a *overhead.Account) evidence.Confidence {
+// gateConfidence reads a standing against the gate as a finding.
+func gateConfidence(a *overhead.Account) evidence.Confidence {
 	switch {
 	case a.Gate == nil || a.Standing == bootstrap.Within:
 		return evidence.Insufficient

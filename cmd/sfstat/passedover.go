@@ -33,8 +33,8 @@ func passedOver(names []string, read []auto.Input) []report.Problem {
 	return out
 }
 
-// refused are the problems that are no files passed over.
-func refused(in live.Inputs) []report.Problem {
+// refusedProblems returns the problems that are no files passed over.
+func refusedProblems(in live.Inputs) []report.Problem {
 	return slices.DeleteFunc(slices.Clone(in.Problems), func(x report.Problem) bool { return len(x.PassedOver) > 0 })
 }
 

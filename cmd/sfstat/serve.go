@@ -46,7 +46,7 @@ func (p *program) serve(c *cli.Context) error {
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), seen: live.Seen{}}
 	o.Light, o.See = true, s.seen.See
 	s.o, s.files = o, live.New(o)
-	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
+	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.containPanics(s.page), JSON: s.containPanics(s.json)})
 	return s.serveWhile(listener, s.work)
 }
 
@@ -98,7 +98,7 @@ func (s *serving) serveWhile(listener net.Listener, work func(context.Context) e
 func (s *serving) work(ctx context.Context) error {
 	begun := false
 	return s.files.Every(ctx, s.c.Duration("every"), func() error {
-		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.judged))
+		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.takeJudged))
 		if err != nil {
 			return err
 		}
@@ -132,8 +132,8 @@ func (s *serving) missing() string {
 // showEvery is how often what is read for the first time is shown, at most.
 const showEvery = 500 * time.Millisecond
 
-// judged takes up what was judged of a unit.
-func (s *serving) judged(x live.Change) error {
+// takeJudged takes up what was judged of a unit.
+func (s *serving) takeJudged(x live.Change) error {
 	switch {
 	case x.Gone:
 		for i := range s.runs[x.Key] {
@@ -232,8 +232,8 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	return r
 }
 
-// contained makes a document. A panic is an error of that document, and is said.
-func (s *serving) contained(by serve.Maker) serve.Maker {
+// containPanics makes a document. A panic is an error of that document, and is said.
+func (s *serving) containPanics(by serve.Maker) serve.Maker {
 	return func(ctx context.Context, run string) (made []byte, err error) {
 		defer func() {
 			if bug.In(err) != nil {

@@ -79,9 +79,9 @@ func newTarget(path, to string) (target, error) {
 // binary reports whether a person cannot read what is written.
 func (t *target) binary() bool { return t.container == parquet || t.pack != "" }
 
-// wanted is what can be written. A profiler trace holds windows and operators,
+// writableItems returns what can be written. A profiler trace holds windows and operators,
 // and only a folder has room for both; packets have none for operators.
-func (t *target) wanted() auto.Wanted {
+func (t *target) writableItems() auto.Wanted {
 	if t.folder && t.container != packets {
 		return auto.EveryForm
 	}

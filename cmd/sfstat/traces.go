@@ -24,7 +24,7 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 	recorded := make(map[string]bool) // runs with operators, or false: with windows alone
 	var windows []*trace.Window
 	var entered []*enteredRun
-	in, err := p.read(c, auto.OperatorsFirst, func(item auto.Item) error {
+	in, err := p.readInputs(c, auto.OperatorsFirst, func(item auto.Item) error {
 		switch {
 		case item.Window != nil:
 			if _, seen := recorded[item.Window.Run]; !seen {
@@ -56,8 +56,8 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 	return in, err
 }
 
-// analysed is what an engine says of every operator trace of the inputs.
-func analysed[T any](p *program, c *cli.Context, see viewing, by func(report.Traced) (T, error)) (all []T, in live.Inputs, err error) {
+// analyseTraces returns what an engine says of every operator trace of the inputs.
+func analyseTraces[T any](p *program, c *cli.Context, see viewing, by func(report.Traced) (T, error)) (all []T, in live.Inputs, err error) {
 	in, err = p.traces(c, see, func(t report.Traced) error {
 		r, err := by(t)
 		if err != nil {
@@ -107,13 +107,13 @@ func eachOfWindow(w *trace.Window, see viewing, each func(report.Traced) error) 
 // viewing makes the view of a trace that a command needs.
 type viewing func(*operator.Trace) (*operators.View, error)
 
-// observed is for commands that compare operators: they need no schedule.
-func observed(t *operator.Trace) (*operators.View, error) {
+// viewWithoutSchedule serves commands that compare operators: they need no schedule.
+func viewWithoutSchedule(t *operator.Trace) (*operators.View, error) {
 	return operators.Observe(t)
 }
 
-// replayed is for commands that replay the schedule.
-func replayed(o whatif.Options) viewing {
+// viewWithSchedule serves commands that replay the schedule.
+func viewWithSchedule(o whatif.Options) viewing {
 	return func(t *operator.Trace) (*operators.View, error) { return operators.New(t, o) }
 }
 

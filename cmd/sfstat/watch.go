@@ -27,7 +27,7 @@ func (p *program) watch(c *cli.Context) error {
 	if command := c.String("exec"); command != "" {
 		w.hooks = newHooks(&w, command)
 	}
-	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged))
+	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.reportJudged))
 	w.hooks.end(err != nil)
 	w.notExported(w.to.send(c.Context, nil, nil)) // what waits
 	return cmp.Or(err, w.failed)
@@ -44,8 +44,8 @@ type watching struct {
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
 
-// judged says what is new of a unit. What cannot be read now may be read the next time.
-func (w *watching) judged(x live.Change) error {
+// reportJudged says what is new of a unit. What cannot be read now may be read the next time.
+func (w *watching) reportJudged(x live.Change) error {
 	switch {
 	case x.Gone:
 		return nil

@@ -28,7 +28,7 @@ func (p *program) whatif(c *cli.Context) error {
 		}
 		selections[i] = whatif.Selection{where}
 	}
-	results, in, err := analysed(p, c, replayed(o), func(t report.Traced) (report.WhatIf, error) {
+	results, in, err := analyseTraces(p, c, viewWithSchedule(o), func(t report.Traced) (report.WhatIf, error) {
 		x := report.WhatIf{Traced: t, Result: t.View.Model.Analyze(), Ideal: o.Ideal}
 		if len(selections) == 0 {
 			x.Suspects = t.View.Model.Suspects(x.Result, suspected)

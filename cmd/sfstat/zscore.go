@@ -13,7 +13,7 @@ func (p *program) zscore(c *cli.Context) error {
 	if path == "" && c.IsSet("op") {
 		return badUsage("--op says what --plot draws, and needs it")
 	}
-	results, in, err := analysed(p, c, observed, func(t report.Traced) (x report.Outliers, err error) {
+	results, in, err := analyseTraces(p, c, viewWithoutSchedule, func(t report.Traced) (x report.Outliers, err error) {
 		series, ops := t.View.Series()
 		if c.String("against") == "everyone" {
 			series, ops = operators.Everyone(series, ops)

@@ -191,9 +191,9 @@ func (c *Comparison) doubt(format string, args ...any) {
 func (c *Comparison) nameStages(matrices []*matrix) {
 	first := matrices[0]
 	for _, m := range matrices {
-		if named := m.named(); !slices.ContainsFunc(first.named(), func(s string) bool { return slices.Contains(named, s) }) {
+		if named := m.namedStages(); !slices.ContainsFunc(first.namedStages(), func(s string) bool { return slices.Contains(named, s) }) {
 			c.doubt("%s has no stage of %s's, whose shares can then not be compared: %s against %s; are they the names of one program?",
-				m.Name, first.Name, strings.Join(named, ", "), strings.Join(first.named(), ", "))
+				m.Name, first.Name, strings.Join(named, ", "), strings.Join(first.namedStages(), ", "))
 		}
 		var places []int // of the stages that the first has too
 		for _, name := range m.stages {

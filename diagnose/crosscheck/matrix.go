@@ -69,8 +69,8 @@ func gather(s Source, by Match) (*matrix, error) {
 	return m, nil
 }
 
-// named are the stages without the residual, which every recorder may have.
-func (m *matrix) named() []string {
+// namedStages returns the stages without the residual, which every recorder may have.
+func (m *matrix) namedStages() []string {
 	return slices.DeleteFunc(slices.Clone(m.stages), func(name string) bool { return name == stagename.Residual })
 }
 

@@ -93,7 +93,7 @@ func (w *walk) visit(i int32) {
 	case w.long(op): // rule 1
 		w.add(i, Culprit{Kind: LongOp, Op: op.ID})
 	case waited && w.o.Semantics == Binding:
-		w.awaited(i)
+		w.followMembers(i)
 	case waited || op.Lateness == High: // rule 2
 		if c := w.of[i]; c >= 0 && w.o.Semantics == Literal {
 			for _, m := range w.members[c] {
@@ -127,9 +127,9 @@ func (w *walk) goesOn(i int32) bool {
 	})
 }
 
-// awaited follows a member of a collective that waited to the members that were
+// followMembers follows a member of a collective that waited to the members that were
 // last. Those waited for nobody, and go by rule 2.
-func (w *walk) awaited(i int32) {
+func (w *walk) followMembers(i int32) {
 	op, c := &w.ops[i], w.of[i]
 	for _, m := range w.members[c] {
 		switch member := &w.ops[m]; {

@@ -122,11 +122,11 @@ func Tau(u []float64, ranks int) float64 {
 			break
 		}
 	}
-	return together * corrected(recorded, steps)
+	return together * sumCorrected(recorded, steps)
 }
 
-// corrected sums the autocorrelations with what the mean hides put back.
-func corrected(recorded []float64, steps int) float64 {
+// sumCorrected sums the autocorrelations with what the mean hides put back.
+func sumCorrected(recorded []float64, steps int) float64 {
 	t := 1.0
 	for range rounds {
 		b := min(0.5, t/float64(steps))

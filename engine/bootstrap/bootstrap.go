@@ -182,7 +182,7 @@ func Analyze(pairs []Pair, o Options) (*Result, error) {
 	if err := validate(pairs); err != nil {
 		return nil, err
 	}
-	return analyze(newSample(pairs), o, seeded(o.Seed)), nil
+	return analyze(newSample(pairs), o, newSource(o.Seed)), nil
 }
 
 func analyze(s *sample, o Options, draw source) *Result {

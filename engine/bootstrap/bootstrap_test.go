@@ -314,7 +314,7 @@ func TestRatioOf(t *testing.T) {
 // deviations.
 func TestDraws(t *testing.T) {
 	for _, blocks := range []int{1, 3, 100, 1000} {
-		draw, counts := seeded(9), make([]float64, blocks)
+		draw, counts := newSource(9), make([]float64, blocks)
 		index := make([]int32, 1000)
 		const rounds = 1000
 		for b := range rounds {

@@ -22,7 +22,7 @@ func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) 
 	for _, m := range statistic.Methods() {
 		switch m {
 		case Studentised:
-			e.Intervals = append(e.Intervals, b.studentised(drawn.t[statistic], *e.SE))
+			e.Intervals = append(e.Intervals, b.studentise(drawn.t[statistic], *e.SE))
 		case Percentile:
 			e.Intervals = append(e.Intervals, b.percentile(drawn.values[statistic]))
 		case Order:
@@ -47,8 +47,8 @@ func (b bounds) percentile(resampled []float64) Interval {
 	return b.interval(Percentile, func(level float64) float64 { return robust.Quantile(resampled, level) })
 }
 
-// studentised is value − q(1 − level)·se, with q the quantiles of t.
-func (b bounds) studentised(t []float64, se float64) Interval {
+// studentise returns value − q(1 − level)·se, with q the quantiles of t.
+func (b bounds) studentise(t []float64, se float64) Interval {
 	return b.interval(Studentised, func(level float64) float64 { return b.value - robust.Quantile(t, 1-level)*se })
 }
 

@@ -11,12 +11,12 @@ import (
 // source fills index with the blocks of one resample.
 type source func(replicate int, index []int32, blocks int)
 
-// seeded draws each resample from a stream of random numbers of its own, so
+// newSource draws each resample from a stream of random numbers of its own, so
 // that the number of threads changes nothing. A word of the generator makes two
 // draws, each exactly uniform: of a 32-bit number u, u·G / 2³² is the block, and
 // the few u that would make some blocks likelier are drawn again (Lemire 2019,
 // ACM Trans. Model. Comput. Simul. 29:3).
-func seeded(seed uint64) source {
+func newSource(seed uint64) source {
 	return func(replicate int, index []int32, blocks int) {
 		var rng rand.PCG
 		rng.Seed(seed, uint64(replicate))

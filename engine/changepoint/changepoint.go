@@ -167,7 +167,7 @@ func (s *search) divide(from, to int) {
 	if n < 2*least {
 		return
 	}
-	ranks := ranked(s.values[from:to])
+	ranks := meanRanks(s.values[from:to])
 	a, b := 0, n
 	switch {
 	case s.chance(from, to, oneChange) <= s.o.Level:
@@ -215,8 +215,8 @@ func (s *search) settle() {
 	}
 }
 
-// ranked are the ranks of values from 1 on, the mean of ties, about their mean.
-func ranked(values []float64) []float64 {
+// meanRanks returns the ranks of values from 1 on, the mean of ties, about their mean.
+func meanRanks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
@@ -322,7 +322,7 @@ var (
 // parts, tests and statistics; where it is above the level, a part of that.
 func (s *search) chance(from, to int, what statistic) float64 {
 	values := s.values[from:to]
-	ranks := ranked(values)
+	ranks := meanRanks(values)
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(to-from)))
 	tests := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part
 	if s.o.Null == Exchangeable {
@@ -333,13 +333,13 @@ func (s *search) chance(from, to int, what statistic) float64 {
 		})
 	}
 	d := newRegression(values, what.cuts(ranks))
-	p := s.exceeding(what.of(ranks), tests/byRanks, func() float64 { return what.of(ranked(d.draw(rng))) })
+	p := s.exceeding(what.of(ranks), tests/byRanks, func() float64 { return what.of(meanRanks(d.draw(rng))) })
 	centred := slices.Clone(values)
 	center(centred)
 	cuts := what.cuts(centred)
 	d = newRegression(residuals(values, cuts), nil)
 	d.phi = correlation(values, cuts)
-	return min(p, s.exceeding(explained(values, what), tests/bySizes, func() float64 { return explained(d.draw(rng), what) }))
+	return min(p, s.exceeding(explainedPart(values, what), tests/bySizes, func() float64 { return explainedPart(d.draw(rng), what) }))
 }
 
 // Parts of the level of a statistic under [Autoregressive].
@@ -364,8 +364,8 @@ func (s *search) exceeding(top, tests float64, draw func() float64) float64 {
 	return p
 }
 
-// explained returns which part of the sum of squares of values the levels of a statistic explain.
-func explained(values []float64, what statistic) float64 {
+// explainedPart returns which part of the sum of squares of values the levels of a statistic explain.
+func explainedPart(values []float64, what statistic) float64 {
 	centred := slices.Clone(values)
 	center(centred)
 	squares := 0.0

@@ -26,7 +26,7 @@ func TestOracle(t *testing.T) {
 		t.Fatal(len(cases), err)
 	}
 	for i, c := range cases {
-		ranks := ranked(c.Values)
+		ranks := meanRanks(c.Values)
 		at, top := largest(ranks)
 		if phi := correlation(c.Values, oneChange.cuts(ranks)); at != c.At || math.Abs(top-c.Top) > 1e-9*c.Top || math.Abs(phi-c.Phi) > 1e-9 {
 			t.Errorf("series %d: cut at %d, T² %v, φ %v, want %d, %v, %v", i, at, top, phi, c.At, c.Top, c.Phi)
@@ -34,7 +34,7 @@ func TestOracle(t *testing.T) {
 		// A level above any p: the draws do not stop early. What a statistic spends of the level is taken out.
 		s := &search{values: c.Values, o: Options{Level: 10, Tests: 1, Null: Autoregressive}}
 		d, rng := newRegression(c.Values, oneChange.cuts(ranks)), rand.New(rand.NewPCG(1, 2))
-		p := s.exceeding(top, 1, func() float64 { _, t := largest(ranked(d.draw(rng))); return t })
+		p := s.exceeding(top, 1, func() float64 { _, t := largest(meanRanks(d.draw(rng))); return t })
 		if slack := 4 * math.Sqrt(c.P*(1-c.P)*(1/float64(c.Draws)+1.0/permutations)); math.Abs(p-c.P) > slack+1e-3 {
 			t.Errorf("series %d: p %v, want %v ± %v", i, p, c.P, slack)
 		}

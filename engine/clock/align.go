@@ -80,7 +80,7 @@ func newAligner(n int, e Events) *aligner {
 	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]Message), hosts: e.Hosts}
 	known := func(clock int) bool { return clock >= 0 && clock < n }
 	for _, end := range e.Ends {
-		mean := means(slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) }))
+		mean := meanReadings(slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) }))
 		clocks := make([]int, len(mean))
 		for i := range mean {
 			clocks[i] = mean[i].Clock
@@ -98,8 +98,8 @@ func newAligner(n int, e Events) *aligner {
 	return a
 }
 
-// means is when something ended on each clock: the mean of the readings that it has of it.
-func means(end []Reading) (out []Reading) {
+// meanReadings returns when something ended on each clock: the mean of the readings that it has of it.
+func meanReadings(end []Reading) (out []Reading) {
 	slices.SortFunc(end, func(x, y Reading) int { return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(x.At, y.At)) })
 	for len(end) > 0 {
 		n, after := 0, int64(0)
@@ -193,7 +193,7 @@ func (a *aligner) compare(out []Placed, clock, reference int) {
 	p.Bounds = b.len()
 	f, both := b.fit()
 	oneHost := a.hosts != nil && a.hosts[clock] != "" && a.hosts[clock] == a.hosts[reference]
-	switch same := b.against(by.Clock); {
+	switch same := b.countBroken(by.Clock); {
 	case oneHost && same == 0:
 		p.Clock, p.HalfWidth = by.Clock, by.HalfWidth
 	case both:

@@ -29,15 +29,15 @@ type bounds struct {
 	upper, lower []bound
 }
 
-func (b *bounds) from(at, ahead int64) bound {
+func (b *bounds) boundFrom(at, ahead int64) bound {
 	if !b.any {
 		b.epoch, b.base, b.any = at, ahead, true
 	}
 	return bound{float64(at - b.epoch), float64(ahead - b.base)}
 }
 
-func (b *bounds) atMost(at, ahead int64)  { b.upper = append(b.upper, b.from(at, ahead)) }
-func (b *bounds) atLeast(at, ahead int64) { b.lower = append(b.lower, b.from(at, ahead)) }
+func (b *bounds) atMost(at, ahead int64)  { b.upper = append(b.upper, b.boundFrom(at, ahead)) }
+func (b *bounds) atLeast(at, ahead int64) { b.lower = append(b.lower, b.boundFrom(at, ahead)) }
 
 func (b *bounds) len() int { return len(b.upper) + len(b.lower) }
 
@@ -62,7 +62,7 @@ func (b *bounds) fit() (f fitted, ok bool) {
 		left := min(maxTrimmed, len(b.upper)/trimmed, len(b.lower)/trimmed)
 		best := t.widest()
 		for ; left > 0 && t.width(best) < 0; left-- {
-			t = t.without(best)
+			t = t.dropTouched(best)
 			best = t.widest()
 		}
 		if t.width(best) > 2*max(t.width(0), 0) {
@@ -71,13 +71,13 @@ func (b *bounds) fit() (f fitted, ok bool) {
 	}
 	ahead := (t.ceiling(drift) + t.floor(drift)) / 2
 	f = fitted{Clock: Clock{Epoch: b.epoch, Offset: b.base + int64(math.Floor(ahead)), Drift: drift, Drifts: drift != 0}}
-	f.halfWidth = int64(math.Ceil(t.off(drift, ahead)))
-	f.contradicted = b.against(f.Clock)
+	f.halfWidth = int64(math.Ceil(t.halfWidth(drift, ahead)))
+	f.contradicted = b.countBroken(f.Clock)
 	return f, true
 }
 
-// against is how many bounds a clock breaks.
-func (b *bounds) against(c Clock) (n int) {
+// countBroken returns how many bounds a clock breaks.
+func (b *bounds) countBroken(c Clock) (n int) {
 	at := func(x bound) float64 { return float64(c.AheadAt(b.epoch+int64(x.at)) - b.base) }
 	for _, u := range b.upper {
 		if at(u) > u.ahead {
@@ -164,8 +164,8 @@ func (t *tube) width(drift float64) float64 { return t.ceiling(drift) - t.floor(
 // widest is the drift that leaves most room.
 func (t *tube) widest() float64 { return highest(t.width, -maxDrift, maxDrift) }
 
-// without is the tube without the bound on either side that a drift touches first.
-func (t *tube) without(drift float64) *tube {
+// dropTouched returns the tube without the bound on either side that a drift touches first.
+func (t *tube) dropTouched(drift float64) *tube {
 	high, low := t.ceiling(drift), t.floor(drift)
 	upper := slices.DeleteFunc(slices.Clone(t.allUpper), func(u bound) bool { return u.ahead-drift*u.at == high })
 	lower := slices.DeleteFunc(slices.Clone(t.allLower), func(l bound) bool { return l.ahead-drift*l.at == low })
@@ -175,9 +175,9 @@ func (t *tube) without(drift float64) *tube {
 	return newTube(upper, lower)
 }
 
-// off is how far a line may be from that of any clock in the tube, at any time
+// halfWidth returns how far a line may be from that of any clock in the tube, at any time
 // of it; where there is none, half of what is missing.
-func (t *tube) off(drift, ahead float64) float64 {
+func (t *tube) halfWidth(drift, ahead float64) float64 {
 	if w := t.width(drift); w < 0 || !t.drifting {
 		return math.Abs(w) / 2
 	}

@@ -53,7 +53,7 @@ func TestOneDirection(t *testing.T) {
 		}
 	}
 	for offset, want := range map[int64]int{1070: 0, 1040: 1, 1090: 1, 2000: 2, 0: 2} {
-		if got := b.against(Clock{Epoch: b.epoch, Offset: offset}); got != want {
+		if got := b.countBroken(Clock{Epoch: b.epoch, Offset: offset}); got != want {
 			t.Errorf("%d breaks %d bounds, want %d", offset, got, want)
 		}
 	}

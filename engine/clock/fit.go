@@ -23,19 +23,19 @@ const MinPoints = 8
 // that are near leans to it. O(n log n), and quadratic in at most 256 of them.
 func Fit(points []Point) Clock {
 	points = slices.SortedFunc(slices.Values(points), func(a, b Point) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Ahead, b.Ahead)) })
-	steady := about(points, 0)
+	steady := clockOf(points, 0)
 	if len(points) < MinPoints {
 		return steady
 	}
-	if drifting := about(points, theilSen(points)); 2*drifting.Residual < steady.Residual {
+	if drifting := clockOf(points, theilSen(points)); 2*drifting.Residual < steady.Residual {
 		drifting.Drifts = true
 		return drifting
 	}
 	return steady
 }
 
-// about is the clock of a drift.
-func about(points []Point, drift float64) Clock {
+// clockOf returns the clock of a drift.
+func clockOf(points []Point, drift float64) Clock {
 	n := len(points)
 	c := Clock{Drift: drift, Epoch: points[0].At, Points: n, Span: points[n-1].At - points[0].At}
 	left := make([]int64, n)

@@ -34,10 +34,10 @@ func Rooms(n int, syncs iter.Seq[[]Entry]) []Room {
 		}
 		for _, e := range sync {
 			r := &out[e.Clock]
-			if last := entered.of(e.Clock); last > -Unknown && e.Left < Unknown {
+			if last := entered.largestOther(e.Clock); last > -Unknown && e.Left < Unknown {
 				r.Low = max(r.Low, last-e.Left)
 			}
-			if last := left.of(e.Clock); last > -Unknown {
+			if last := left.largestOther(e.Clock); last > -Unknown {
 				r.High = min(r.High, -last-e.Enter)
 			}
 		}
@@ -62,8 +62,8 @@ func (f *furthest) add(v int64, clock int) {
 	}
 }
 
-// of is the largest for a clock: of the others.
-func (f *furthest) of(clock int) int64 {
+// largestOther returns the largest for a clock: of the others.
+func (f *furthest) largestOther(clock int) int64 {
 	if clock == f.clock {
 		return f.second
 	}

@@ -90,7 +90,7 @@ func SpeedOf(subjects []Subject, calls []*Collective, theory Theory) Speed {
 
 func (s *Speed) compare(calls []*Collective) {
 	for _, c := range calls {
-		c.Measure = c.measured(s.Theory.Convention)
+		c.Measure = c.measureSpeed(s.Theory.Convention)
 	}
 	s.Cells = cells(calls)
 	s.latencies = latencies(len(s.Subjects), s.Cells)

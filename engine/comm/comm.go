@@ -104,8 +104,8 @@ type Result struct {
 	groupOf  []int            // communicator of each of Groups
 }
 
-// expected returns what the calls are held against: nothing, or one description of the job.
-func (o *Options) expected() []expectation {
+// expectations returns what the calls are held against: nothing, or one description of the job.
+func (o *Options) expectations() []expectation {
 	switch {
 	case o.Calls != nil:
 		return []expectation{megatronExpectation(o.Calls)}
@@ -117,7 +117,7 @@ func (o *Options) expected() []expectation {
 
 // Analyze puts together what was recorded, which stays as it is.
 func Analyze(c *comms.Record, o Options) (*Result, error) {
-	if expected := o.expected(); len(expected) > 0 && !o.Layout.Given() {
+	if expected := o.expectations(); len(expected) > 0 && !o.Layout.Given() {
 		o.Layout = expected[0].model.Layout()
 	}
 	r := &Result{Recorded: c}
@@ -146,7 +146,7 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.countMatches()
 	r.notes(unnamed)
 	r.peerWaits()
-	for _, e := range o.expected() {
+	for _, e := range o.expectations() {
 		if err := r.holdAgainst(e); err != nil {
 			return nil, err
 		}

@@ -51,8 +51,8 @@ func (r *Result) members(t *tied) *members {
 	return m
 }
 
-// aligned is the sides of each communicator that several of some ranks have.
-func (m *members) aligned(at map[int]int) (groups [][]align.Member) {
+// alignSides returns the sides of each communicator that several of some ranks have.
+func (m *members) alignSides(at map[int]int) (groups [][]align.Member) {
 	for i := range m.list {
 		if m.list[i].Method == Alone {
 			continue

@@ -40,7 +40,7 @@ type moves map[site]*Moved
 func movesOf(r *Result) moves {
 	all := moves{}
 	for _, m := range r.Matches {
-		x := all.of(m.site())
+		x := all.movedAt(m.site())
 		x.Calls++
 		x.Bytes += max(r.Calls[m.Call].Bytes, 0)
 		if x.Tuning == nil {
@@ -53,7 +53,7 @@ func movesOf(r *Result) moves {
 	return all
 }
 
-func (a moves) of(at site) *Moved {
+func (a moves) movedAt(at site) *Moved {
 	if a[at] == nil {
 		a[at] = &Moved{Subject: comms.None}
 	}
@@ -67,7 +67,7 @@ func (a moves) join(r *Result, c *Collective) {
 		held = r.Speed.Theory.Limit(&r.Speed.Subjects[c.Subject], c)
 	}
 	for i, p := range c.Parts {
-		x := a.of(site{p.Rank, p.Kernel})
+		x := a.movedAt(site{p.Rank, p.Kernel})
 		x.Start, x.Begin, x.Measure = p.Start, max(x.Begin, c.Begin), nil
 		if x.Parts++; x.Parts == 1 && c.Transfer > 0 {
 			x.Measure = &c.Measure

@@ -37,7 +37,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 	}
 	var groups [][]align.Member
 	if by != ClocklessAlone {
-		groups = m.aligned(at)
+		groups = m.alignSides(at)
 	}
 	all, err := align.Joint(ps, groups, align.Options{Clockless: by != ByEvidence})
 	if err != nil {

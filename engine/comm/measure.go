@@ -35,10 +35,10 @@ func (m Measure) Over(duration int64) Measure {
 	return m
 }
 
-// measured is how fast c moved data; zero where it has fewer than two members, which move nothing, or they do not overlap as those of
+// measureSpeed returns how fast c moved data; zero where it has fewer than two members, which move nothing, or they do not overlap as those of
 // one call do: their clocks are further apart than the transfer took. The sender of a message or a root may be done before
 // the last one starts.
-func (c *Collective) measured(how Convention) (m Measure) {
+func (c *Collective) measureSpeed(how Convention) (m Measure) {
 	n := len(c.Parts)
 	if n < 2 {
 		return Measure{}

@@ -39,7 +39,7 @@ func TestByHand(t *testing.T) {
 		{nccl.Reduce, nccl.Ring, NCCLTests, 10, 10},
 	} {
 		c := Collective{Op: tt.op, Tuning: &comms.Tuning{Algo: tt.algo}, Bytes: 1e6, Parts: spans(100_400, 0, 400, 100, 300)}
-		m := c.measured(tt.how)
+		m := c.measureSpeed(tt.how)
 		if want := (Measure{Transfer: 100_000, Wait: 200, Algorithm: tt.algorithm, Bus: tt.bus}); m != want {
 			t.Errorf("%v %v: got %+v, want %+v", tt.op, tt.algo, m, want)
 		}
@@ -56,7 +56,7 @@ func TestInvariances(t *testing.T) {
 		for range n {
 			c.Parts = append(c.Parts, Part{Start: r.Int64N(1000), End: 2000 + r.Int64N(1000)})
 		}
-		m, latest := c.measured(NCCLTests), 0
+		m, latest := c.measureSpeed(NCCLTests), 0
 		for k, p := range c.Parts {
 			if p.Start > c.Parts[latest].Start {
 				latest = k
@@ -66,7 +66,7 @@ func TestInvariances(t *testing.T) {
 		early.Parts = slices.Clone(c.Parts)
 		who := (latest + 1) % n
 		early.Parts[who].Start -= 1_000_000 * int64(n)
-		e := early.measured(NCCLTests)
+		e := early.measureSpeed(NCCLTests)
 		if e.Transfer != m.Transfer || e.Bus != m.Bus || e.Wait-m.Wait < 999_999 || e.Wait-m.Wait > 1_000_001 {
 			t.Fatalf("waiting 1 ms × n more on one of n: %+v after %+v", e, m)
 		}
@@ -75,7 +75,7 @@ func TestInvariances(t *testing.T) {
 			s := c.Parts[k]
 			other.Parts = append(other.Parts, Part{Start: s.Start + 777, End: s.End + 777})
 		}
-		o := other.measured(NCCLTests)
+		o := other.measureSpeed(NCCLTests)
 		if o.Transfer != m.Transfer || o.Wait != m.Wait || o.Apart != m.Apart || math.Abs(o.Bus/m.Bus-2) > 1e-12 {
 			t.Fatalf("permuted, shifted, doubled: %+v after %+v", o, m)
 		}
@@ -95,7 +95,7 @@ func TestUnresolved(t *testing.T) {
 		"ends before it starts, the clock": {nccl.Send, []Part{{Start: 0, End: 10}, {Start: 30, End: 20}}, false},
 	} {
 		c := Collective{Op: tt.op, Parts: tt.members}
-		if m := c.measured(NCCLTests); (m.Transfer > 0) != tt.measured {
+		if m := c.measureSpeed(NCCLTests); (m.Transfer > 0) != tt.measured {
 			t.Errorf("%s: %+v, want measured: %v", name, m, tt.measured)
 		}
 	}

@@ -109,7 +109,7 @@ func whenMade(r *Result) map[int]int64 {
 // byMarks places the calls of a rank by its marked steps, and returns how many there are.
 func (s *Steps) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
 	marks = dropOverlaps(marks)
-	first, end := seen(calls, at)
+	first, end := recordedCalls(calls, at)
 	last := outside
 	for i, c := range calls {
 		switch t, known := at[c]; {
@@ -129,8 +129,8 @@ var outside = Place{Era: EraUnknown, Step: -1}
 // fewUntimed is how many calls without a kernel, such as those on communicators of one rank, may stand before the first with one.
 const fewUntimed = 16
 
-// seen is the part of the calls of a rank that its recording of times reaches, end exclusive.
-func seen(calls []int, at map[int]int64) (first, end int) {
+// recordedCalls returns the part of the calls of a rank that its recording of times reaches, end exclusive.
+func recordedCalls(calls []int, at map[int]int64) (first, end int) {
 	first, end = len(calls), 0
 	for i, c := range calls {
 		if _, known := at[c]; known {

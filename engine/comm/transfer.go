@@ -23,8 +23,8 @@ type message struct{ send, recv int }
 // wire is one way between two members of a communicator.
 type wire struct{ group, from, to int }
 
-// undirected is the wire with its lower member first.
-func (w wire) undirected() wire { return wire{w.group, min(w.from, w.to), max(w.from, w.to)} }
+// orderMembers returns the wire with its lower member first.
+func (w wire) orderMembers() wire { return wire{w.group, min(w.from, w.to), max(w.from, w.to)} }
 
 // messages pairs the k-th send from one member to another with the other's k-th receive from it. Where a
 // log has lost calls, sizes or numbers differ, and none of that way is paired: which is missing is not known.
@@ -128,7 +128,7 @@ func (r *Result) sending(m *members) (ran map[int]Match, peers map[site]map[wire
 		if peers[at] == nil {
 			peers[at] = map[wire]bool{}
 		}
-		peers[at][w.undirected()] = true
+		peers[at][w.orderMembers()] = true
 	}
 	return ran, peers
 }

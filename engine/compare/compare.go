@@ -139,7 +139,7 @@ func decide(tests []*test, o Options, parts float64) {
 	}
 	for _, t := range tests {
 		t.decide(alone)
-		t.of.P = min(1, parts*adjusted(t.p, largest, len(tests)))
+		t.of.P = min(1, parts*adjustP(t.p, largest, len(tests)))
 	}
 }
 
@@ -172,7 +172,7 @@ func newTest(r Row, design Design, d *Difference) *test {
 		}
 		t.freedom, t.se = float64(of.n-1), math.Sqrt(of.variance/float64(of.n))
 		t.terms = of.residuals(diff, 1)
-		return t.scaled()
+		return t.scale()
 	}
 	x, y := summarise(r.Base), summarise(r.New)
 	d.Base, d.New, d.Units, d.Change = x.mean, y.mean, [2]int{x.n, y.n}, y.mean-x.mean
@@ -181,7 +181,7 @@ func newTest(r Row, design Design, d *Difference) *test {
 	}
 	t.se, t.freedom = welch(x, y)
 	t.terms = slices.Concat(x.residuals(r.Base, -1/float64(x.n)), y.residuals(r.New, 1/float64(y.n)))
-	return t.scaled()
+	return t.scale()
 }
 
 // welch is the standard error of a difference of means and its degrees of
@@ -205,7 +205,7 @@ func welch(x, y summary) (se, freedom float64) {
 	return math.Sqrt(a + b), freedom
 }
 
-func (t *test) scaled() *test {
+func (t *test) scale() *test {
 	squares := 0.0
 	for _, e := range t.terms {
 		squares += e * e
@@ -309,9 +309,9 @@ func (t *test) decide(level float64) {
 	}
 }
 
-// adjusted corrects p for all tests: the part of the draws in which some row
+// adjustP corrects p for all tests: the part of the draws in which some row
 // lies as far out, and never more than Bonferroni's.
-func adjusted(p float64, largest []float64, tests int) float64 {
+func adjustP(p float64, largest []float64, tests int) float64 {
 	bound := min(1, p*float64(tests))
 	if len(largest) == 0 || bound < 1.0/replicates {
 		return bound

@@ -112,5 +112,5 @@ func (r *Reader) parse() (root value, truncated bool, err error) {
 		return r.scanner.scanned()
 	}
 	r.machine.document = d
-	return r.machine.pickled()
+	return r.machine.readPickle()
 }

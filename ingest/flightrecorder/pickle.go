@@ -19,9 +19,9 @@ type machine struct {
 	most  int // values on the stack, and containers
 }
 
-// pickled reads a pickle to its STOP. Of one that ends before it, what had been
+// readPickle reads a pickle to its STOP. Of one that ends before it, what had been
 // read is put together as it stands, and truncated is true.
-func (m *machine) pickled() (root value, truncated bool, err error) {
+func (m *machine) readPickle() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
 	m.most = len(m.data)/2 + 64
 	if m.data[0] != 0x80 {
@@ -158,7 +158,7 @@ func (m *machine) run(op byte) error {
 			return m.bad(input.ErrFormat, m.at, "pickle protocol %d, expected 2 to 5", n)
 		}
 	default:
-		return m.refused(op)
+		return m.errOpcode(op)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (m *machine) fill(op byte) error {
 		from--
 	case 'u', 'e':
 		var err error
-		if from, err = m.marked(); err != nil {
+		if from, err = m.takeMark(); err != nil {
 			return err
 		}
 	}
@@ -254,7 +254,7 @@ func (m *machine) gather(op byte) error {
 	from := len(m.stack) - int(op-0x84)
 	if op == 't' {
 		var err error
-		if from, err = m.marked(); err != nil {
+		if from, err = m.takeMark(); err != nil {
 			return err
 		}
 	} else if from < m.floor() {
@@ -266,8 +266,8 @@ func (m *machine) gather(op byte) error {
 	return nil
 }
 
-// marked takes the last mark: where the values above it begin.
-func (m *machine) marked() (int, error) {
+// takeMark takes the last mark: where the values above it begin.
+func (m *machine) takeMark() (int, error) {
 	if len(m.marks) == 0 {
 		return 0, m.bad(input.ErrFormat, m.at, "the pickle looks for a mark that is not there")
 	}
@@ -299,7 +299,7 @@ var active = map[byte]string{
 	0x8f: "EMPTY_SET", 0x90: "ADDITEMS", 0x91: "FROZENSET", 0x96: "BYTEARRAY8",
 }
 
-func (m *machine) refused(op byte) error {
+func (m *machine) errOpcode(op byte) error {
 	if name, ok := active[op]; ok {
 		return m.bad(input.ErrFormat, m.at, "the pickle operation %s, which a Flight Recorder dump never has and which could run code: the file is refused", name)
 	}

@@ -241,7 +241,7 @@ func (p *parser) add(c comms.Call, x *coll, o *object) {
 		k.Reported = o.Metadata.Dumped * 1000
 	}
 	if x.Parts != nil {
-		p.decomposed(&k, x)
+		p.takeParts(&k, x)
 	} else {
 		span(&k, x.Trace)
 	}
@@ -271,9 +271,9 @@ func (p *parser) fromName(o *object) {
 	}
 }
 
-// decomposed takes what RCCL's profiler has of a kernel. Its times are ticks of the device's own clock, of as many to the
+// takeParts takes what RCCL's profiler has of a kernel. Its times are ticks of the device's own clock, of as many to the
 // microsecond as the duration beside them says: they order the records of a rank, and compare with no other's.
-func (p *parser) decomposed(k *comms.Kernel, x *coll) {
+func (p *parser) takeParts(k *comms.Kernel, x *coll) {
 	if wait := x.Parts.PeerWait; wait >= 0 && wait <= mostMicros/1000 {
 		k.PeerWait, k.HasPeerWait = int64(wait*1000), true
 	}

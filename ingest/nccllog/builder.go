@@ -202,7 +202,7 @@ func (b *Builder) call(p int, r *logline.Record) {
 	if r.Call.Global >= 0 {
 		b.processes[p].rank, b.groups[group].global = int(r.Call.Global), int(r.Call.Global)
 	}
-	b.thread(p, r).called(b, i)
+	b.thread(p, r).noteCall(b, i)
 }
 
 // append keeps a call of a known or unknown process.

@@ -31,8 +31,8 @@ func (b *Builder) thread(p int, r *logline.Record) *thread {
 	return t
 }
 
-// called notes a call that may get a tuning line.
-func (t *thread) called(b *Builder, i int) {
+// noteCall notes a call that may get a tuning line.
+func (t *thread) noteCall(b *Builder, i int) {
 	c := &b.comm.Calls[i]
 	g := &b.groups[c.Group]
 	g.calls++

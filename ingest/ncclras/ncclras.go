@@ -171,7 +171,7 @@ func addCommunicator(c *comms.Record, x *communicator, processes map[identity]in
 		}
 		g := comms.Group{Process: p, ID: id, Name: x.Hash, Rank: m.Rank, Size: x.Size, FromStart: true, Enqueued: -1, Completed: -1}
 		if g.Unanswered = i >= len(x.Ranks); !g.Unanswered {
-			g.Launched = m.launched()
+			g.Launched = m.launchCounts()
 		}
 		c.Groups = append(c.Groups, g)
 		if e := m.Status.Error; e != 0 && e != inProgress {
@@ -184,8 +184,8 @@ func addCommunicator(c *comms.Record, x *communicator, processes map[identity]in
 	return outside, nil
 }
 
-// launched are the counts of a member, by the names of operations.
-func (m *member) launched() (out []comms.Launched) {
+// launchCounts returns the counts of a member, by the names of operations.
+func (m *member) launchCounts() (out []comms.Launched) {
 	for _, name := range slices.Sorted(maps.Keys(m.Counts)) {
 		if op := nccl.ParseOp(name); op != nccl.UnknownOp && m.Counts[name] >= 0 {
 			out = append(out, comms.Launched{Op: op, N: m.Counts[name]})

@@ -36,7 +36,7 @@ func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace,
 		return nil, input.At(t.where(-1), input.Bad(input.ErrEmpty, "no rows"))
 	}
 	r := &columns{f: f, t: t, at: at}
-	if err := r.read(); err != nil {
+	if err := r.readAll(); err != nil {
 		return nil, input.At(t.where(-1), err)
 	}
 	return t.opTrace(m)
@@ -49,7 +49,7 @@ type columns struct {
 	at layout
 }
 
-func (r *columns) read() error {
+func (r *columns) readAll() error {
 	for f, at := range r.at.ints {
 		if at < 0 {
 			continue

@@ -58,7 +58,7 @@ func BenchmarkRead(b *testing.B) {
 		run("decode", func() (n int) {
 			s := stream{lines: ingest.NewLines(bytes.NewReader(text), "", ingest.Limits{}, nil), limit: 1 << 20}
 			p := &trace.Part{}
-			for s.read(p) == nil {
+			for s.readPacket(p) == nil {
 				n += len(p.Durations) + len(p.Wall)
 			}
 			return n

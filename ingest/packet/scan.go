@@ -29,8 +29,8 @@ func (s *scanner) fail(at int, kind error, format string, args ...any) *fault {
 	return &fault{at, input.Bad(kind, format, args...)}
 }
 
-// unexpected says what stands at the cursor where want should.
-func (s *scanner) unexpected(want string) *fault {
+// errUnexpected says what stands at the cursor where want should.
+func (s *scanner) errUnexpected(want string) *fault {
 	if s.i >= len(s.b) {
 		return s.fail(s.i, input.ErrTruncated, "the line ends early, expected %s", want)
 	}
@@ -85,7 +85,7 @@ func (s *scanner) peek() byte {
 func (s *scanner) need(c byte, want string) *fault {
 	s.space()
 	if s.peek() != c {
-		return s.unexpected(want)
+		return s.errUnexpected(want)
 	}
 	s.i++
 	return nil
@@ -114,7 +114,7 @@ func (s *scanner) literal(w, want string) *fault {
 	if s.cutWord(w) {
 		s.i = len(s.b)
 	}
-	return s.unexpected(want)
+	return s.errUnexpected(want)
 }
 
 // list reads the members of an array; item reads the one at the cursor.
@@ -169,7 +169,7 @@ func (s *scanner) object(want string, member func(key []byte, at int) *fault) *f
 // text reads a string; the bytes are valid until the next string is read.
 func (s *scanner) text(want string) ([]byte, *fault) {
 	if s.peek() != '"' {
-		return nil, s.unexpected(want)
+		return nil, s.errUnexpected(want)
 	}
 	start, escapes := s.i+1, false
 	out := s.scratch[:0] // what comes before from, where there are escapes
@@ -204,7 +204,7 @@ func (s *scanner) text(want string) ([]byte, *fault) {
 		}
 	}
 	s.i = len(s.b)
-	return nil, s.unexpected("the end of a string")
+	return nil, s.errUnexpected("the end of a string")
 }
 
 // escape reads the escape at b[i], a backslash: what it stands for, and its
@@ -212,7 +212,7 @@ func (s *scanner) text(want string) ([]byte, *fault) {
 func (s *scanner) escape(i int) (rune, int, *fault) {
 	if i+1 >= len(s.b) {
 		s.i = len(s.b)
-		return 0, 0, s.unexpected("the rest of an escape")
+		return 0, 0, s.errUnexpected("the rest of an escape")
 	}
 	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if at := strings.IndexByte(plain, s.b[i+1]); at >= 0 {
@@ -238,7 +238,7 @@ func (s *scanner) escape(i int) (rune, int, *fault) {
 	}
 	if len(rest) < 2 && strings.HasPrefix(`\u`, string(rest)) {
 		s.i = len(s.b)
-		return 0, 0, s.unexpected("the rest of an escape")
+		return 0, 0, s.errUnexpected("the rest of an escape")
 	}
 	return 0, 0, s.fail(i, input.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
 }
@@ -248,7 +248,7 @@ func (s *scanner) hex4(i int) (rune, *fault) {
 	for j := i + 2; j < i+6; j++ {
 		if j >= len(s.b) {
 			s.i = len(s.b)
-			return 0, s.unexpected("the rest of an escape")
+			return 0, s.errUnexpected("the rest of an escape")
 		}
 		c := s.b[j]
 		switch {
@@ -282,9 +282,9 @@ func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
 	switch n := digits(); {
 	case n == 0 && i == len(s.b):
 		s.i = i
-		return nil, false, s.unexpected(want)
+		return nil, false, s.errUnexpected(want)
 	case n == 0:
-		return nil, false, s.unexpected(want)
+		return nil, false, s.errUnexpected(want)
 	case n > 1 && s.b[first] == '0':
 		return nil, false, s.fail(s.i, input.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.here())
 	}
@@ -294,7 +294,7 @@ func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
 		if digits() == 0 {
 			if i == len(s.b) {
 				s.i = i
-				return s.unexpected("a digit")
+				return s.errUnexpected("a digit")
 			}
 			return s.fail(i, input.ErrFormat, "a number that goes on without a digit")
 		}
@@ -370,7 +370,7 @@ func (s *scanner) boolean() (bool, *fault) {
 	case 'f':
 		return false, s.literal("false", "true or false")
 	}
-	return false, s.unexpected("true or false")
+	return false, s.errUnexpected("true or false")
 }
 
 // null skips a null, if one is at the cursor.

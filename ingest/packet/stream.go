@@ -47,7 +47,7 @@ type stream struct {
 func (s *stream) advance() {
 	s.head = nil
 	p := s.spare.take()
-	switch err := s.read(p); {
+	switch err := s.readPacket(p); {
 	case err == nil:
 		s.head = p
 		s.packets++
@@ -84,12 +84,12 @@ func (s *stream) stop() error {
 	return err
 }
 
-// read reads the next packet into p; io.EOF after the last one.
-func (s *stream) read(p *trace.Part) (err error) {
+// readPacket reads the next packet into p; io.EOF after the last one.
+func (s *stream) readPacket(p *trace.Part) (err error) {
 	defer bug.Contain(s.name, &err)
 	line, err := s.content()
 	if err != nil {
-		return s.ended(err)
+		return s.endOfInput(err)
 	}
 	p.Pos = s.lines.Pos()
 	e := s.dec.decode(line, p)
@@ -105,14 +105,14 @@ func (s *stream) read(p *trace.Part) (err error) {
 	if _, err := s.content(); err == nil {
 		return bad // more follows: not where a job was killed
 	} else if err != io.EOF {
-		return s.ended(err)
+		return s.endOfInput(err)
 	}
 	s.cut = p.Pos
 	return io.EOF
 }
 
-// ended turns an input that ends too early into its end.
-func (s *stream) ended(err error) error {
+// endOfInput turns an input that ends too early into its end.
+func (s *stream) endOfInput(err error) error {
 	if errors.Is(err, input.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF) {
 		s.cut = s.lines.Pos()
 		s.cut.Line++

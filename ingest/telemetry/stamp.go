@@ -70,7 +70,7 @@ func (o Options) stamp(text []byte) (s stamp, n int) {
 			continue
 		}
 		if s.Zoneless = !l.zoned; !l.yearly {
-			t = o.dated(t)
+			t = o.addYear(t)
 		}
 		if s.At = nanoseconds(t); s.At == 0 && l.yearly {
 			return s, 0
@@ -90,9 +90,9 @@ func (o Options) zone() *time.Location {
 	return o.Zone
 }
 
-// dated is a stamp without a year in the last one that is not behind when the file was
+// addYear returns a stamp without a year in the last one that is not behind when the file was
 // written, by more than a day.
-func (o Options) dated(t time.Time) time.Time {
+func (o Options) addYear(t time.Time) time.Time {
 	if o.Written.IsZero() {
 		return time.Time{}
 	}

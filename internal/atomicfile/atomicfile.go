@@ -68,7 +68,7 @@ func CreateOn(on disk.Disk, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{on: on, file: file, dest: dest, lock: locked(file.Name())}, nil
+	return &File{on: on, file: file, dest: dest, lock: takeLock(file.Name())}, nil
 }
 
 // WriteFile writes what content gives under a path. Where either fails, what was
@@ -136,8 +136,8 @@ var stale = regexp.MustCompile(`^\..+\.[0-9a-z]{1,13}\.tmp$`)
 // keeps the writer out too; there no file can be removed that is open.
 const locks = runtime.GOOS != "windows"
 
-// locked takes the lock of a temporary file; nil where the file system has none.
-func locked(name string) *flock.Flock {
+// takeLock takes the lock of a temporary file; nil where the file system has none.
+func takeLock(name string) *flock.Flock {
 	if !locks {
 		return nil
 	}
@@ -179,7 +179,7 @@ func removeStale(on disk.Disk, dir string, is func(name string) bool) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		lock := locked(path)
+		lock := takeLock(path)
 		if locks && lock == nil {
 			continue
 		}

@@ -44,9 +44,9 @@ func Or(d Disk) Disk {
 	return d
 }
 
-func (OS) Open(name string) (File, error) { return opened(os.Open(name)) }
+func (OS) Open(name string) (File, error) { return fileOrNil(os.Open(name)) }
 func (OS) OpenFile(name string, flag int, mode fs.FileMode) (File, error) {
-	return opened(os.OpenFile(name, flag, mode))
+	return fileOrNil(os.OpenFile(name, flag, mode))
 }
 func (OS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
@@ -55,8 +55,8 @@ func (OS) Rename(from, to string) error               { return os.Rename(from, t
 func (OS) Remove(name string) error                   { return os.Remove(name) }
 func (OS) Now() time.Time                             { return time.Now() }
 
-// opened keeps a nil file from becoming a File that is not nil.
-func opened(f *os.File, err error) (File, error) {
+// fileOrNil keeps a nil file from becoming a File that is not nil.
+func fileOrNil(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}

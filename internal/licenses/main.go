@@ -28,7 +28,7 @@ func main() {
 }
 
 func run(out string, flags []string) error {
-	all, err := linked("./cmd/sfstat", flags)
+	all, err := listModules("./cmd/sfstat", flags)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ type module struct {
 // perPackage is what go list says of each package of another module.
 const perPackage = `{{with .Module}}{{if not .Main}}{{.Path}}|{{.Version}}|{{.Dir}}|{{$.Dir}}{{end}}{{end}}`
 
-// linked lists Go and the modules that a program is linked of, but for its own.
-func linked(program string, flags []string) ([]*module, error) {
+// listModules lists Go and the modules that a program is linked of, but for its own.
+func listModules(program string, flags []string) ([]*module, error) {
 	list := exec.Command("go", slices.Concat([]string{"list", "-deps", "-f", perPackage}, flags, []string{program})...)
 	list.Stderr = os.Stderr
 	text, err := list.Output()

@@ -11,7 +11,7 @@ import (
 // TestEveryModule: each module of the program has a licence, and so has Go.
 func TestEveryModule(t *testing.T) {
 	t.Chdir("../..")
-	all, err := linked("./cmd/sfstat", nil)
+	all, err := listModules("./cmd/sfstat", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ type listed struct {
 	To   string `yaml:"to"`
 }
 
-// fixed returns the mutants of a list.
-func fixed(path string) (out []*mutant, err error) {
+// readMutants returns the mutants of a list.
+func readMutants(path string) (out []*mutant, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

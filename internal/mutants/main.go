@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 // source returns the mutants to test, in order: those of a list, or a lot of which as many count as compile first.
 func source(o *options) ([]*mutant, error) {
 	if o.list != "" {
-		list, err := fixed(o.list)
+		list, err := readMutants(o.list)
 		o.n = len(list)
 		return list, err
 	}

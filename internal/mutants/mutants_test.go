@@ -78,7 +78,7 @@ func TestLot(t *testing.T) {
 // TestLists: the files of mutants fit the code as it is.
 func TestLists(t *testing.T) {
 	t.Chdir("../..")
-	list, err := fixed("internal/mutants/judge.yaml")
+	list, err := readMutants("internal/mutants/judge.yaml")
 	if err != nil || len(list) != 28 {
 		t.Fatalf("%d mutants, %v; want 28", len(list), err)
 	}
@@ -114,7 +114,7 @@ func TestSlow(t *testing.T) {
 // TestRuns: a slow test is run where it reaches the mutant's function, and where that cannot be told.
 func TestRuns(t *testing.T) {
 	profile := "mode: set\n" + module + "p/a.go:3.20,8.2 2 1\n" + module + "p/a.go:10.13,10.20 1 0\n" + module + "p/b.go:1.2,30.4 9 1\n"
-	s := suite{folder: "p", args: []string{"./p"}, slow: []slowTest{{"TestA", reached(profile)}, {"TestB", nil}}}
+	s := suite{folder: "p", args: []string{"./p"}, slow: []slowTest{{"TestA", coveredLines(profile)}, {"TestB", nil}}}
 	runs := func(within span) string {
 		return fmt.Sprint(s.runs(&mutant{identity: identity{File: "p/a.go"}, within: within}))
 	}
@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 		return path
 	}
 	code := write("p.go", sample)
-	_, err := fixed(write("list.yaml", "- {name: twice, file: "+code+", from: a, to: b}\n"))
+	_, err := readMutants(write("list.yaml", "- {name: twice, file: "+code+", from: a, to: b}\n"))
 	if err == nil || !strings.Contains(err.Error(), "times, expected once: give more of the text around it") {
 		t.Errorf("a text that stands more than once: %v", err)
 	}

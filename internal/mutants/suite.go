@@ -96,8 +96,8 @@ func slow(printed string) []string {
 	return names
 }
 
-// reached returns the lines that ran by a coverage profile, by file from the folder of the module.
-func reached(profile string) map[string][]span {
+// coveredLines returns the lines that ran by a coverage profile, by file from the folder of the module.
+func coveredLines(profile string) map[string][]span {
 	out := make(map[string][]span)
 	for line := range strings.Lines(profile) {
 		place, counts, _ := strings.Cut(strings.TrimSpace(line), " ")

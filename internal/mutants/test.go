@@ -161,7 +161,7 @@ func (t *tester) learn(ctx context.Context, s *suite) error {
 		if err != nil {
 			return err
 		}
-		s.slow = append(s.slow, slowTest{name, reached(string(text))})
+		s.slow = append(s.slow, slowTest{name, coveredLines(string(text))})
 	}
 	return nil
 }

@@ -118,9 +118,9 @@ func (c *Client) List(ctx context.Context, name string) ([]Object, error) {
 	if folder != "" {
 		folder += "/"
 	}
-	out, err := c.listed(ctx, name, folder, 0)
+	out, err := c.list(ctx, name, folder, 0)
 	if err == nil && len(out) == 0 && key != "" && !strings.HasSuffix(key, "/") {
-		out, err = c.listed(ctx, name, key, 1) // of those that begin like it, the first
+		out, err = c.list(ctx, name, key, 1) // of those that begin like it, the first
 		if err == nil && len(out) > 0 && out[0].Name != name {
 			out = nil
 		}
@@ -131,9 +131,9 @@ func (c *Client) List(ctx context.Context, name string) ([]Object, error) {
 	return out, nil
 }
 
-// listed are the objects of the bucket in a name whose keys begin with prefix, at most so
+// list returns the objects of the bucket in a name whose keys begin with prefix, at most so
 // many unless that is 0. Where a listing is cut, it goes on behind what came.
-func (c *Client) listed(ctx context.Context, name, prefix string, most int) (out []Object, err error) {
+func (c *Client) list(ctx context.Context, name, prefix string, most int) (out []Object, err error) {
 	scheme, bucket, _ := cut(name)
 	s, last := c.stores[scheme], ""
 	if s.err != nil {
@@ -163,7 +163,7 @@ func (c *Client) listed(ctx context.Context, name, prefix string, most int) (out
 // Answers reports whether the store still lists what is named like an object.
 func (c *Client) Answers(ctx context.Context, o Object) bool {
 	_, _, key := cut(o.Name)
-	_, err := c.listed(ctx, o.Name, key, 1)
+	_, err := c.list(ctx, o.Name, key, 1)
 	return err == nil
 }
 

@@ -117,7 +117,7 @@ func (c *Cursor) take(n int) (Run, error) {
 	r := Run{Rows: n}
 	count := n
 	if c.levels != nil {
-		at := sized(&c.at, n)[:0]
+		at := resize(&c.at, n)[:0]
 		for i, level := range c.levels[:n] {
 			if level == 1 {
 				at = append(at, uint32(i))
@@ -166,7 +166,7 @@ func (c *Cursor) open(g group) error {
 	k := &g.Chunks[c.column]
 	c.group++
 	c.rows, c.hasDict = g.Rows, false
-	c.chunk = sized(&c.base, int(k.Meta.Size))
+	c.chunk = resize(&c.base, int(k.Meta.Size))
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.offset()); n < len(c.chunk) {
 		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", len(c.chunk), k.offset(), err)
 	}
@@ -202,7 +202,7 @@ func (c *Cursor) nextPage() error {
 	count := int(p.values)
 	c.levels = nil
 	if c.leaf.Nullable && len(levels) > 0 {
-		if c.levels, err = decodeLevels(sized(&c.marks, count), levels); err != nil {
+		if c.levels, err = decodeLevels(resize(&c.marks, count), levels); err != nil {
 			return err
 		}
 		count = bytes.Count(c.levels, []byte{1})
@@ -211,7 +211,7 @@ func (c *Cursor) nextPage() error {
 		c.values = nil
 		return c.later.begin(src, count)
 	}
-	if err := c.decode(sized(&c.page, count), p.encoding, src, s); err != nil {
+	if err := c.decode(resize(&c.page, count), p.encoding, src, s); err != nil {
 		c.left = 0
 		return err
 	}
@@ -255,7 +255,7 @@ func (c *Cursor) decompress(p *page, body []byte, raw int64, s *scratch) ([]byte
 	}
 	dst := body
 	if codec != format.Uncompressed {
-		dst = sized(&s.raw, int(raw))
+		dst = resize(&s.raw, int(raw))
 	}
 	ok := false
 	switch codec {
@@ -315,5 +315,5 @@ func (c *Cursor) dictionary(p *page, s *scratch) error {
 		return err
 	}
 	c.hasDict = true
-	return c.decode(sized(&c.dict, int(p.values)), format.Plain, src, s)
+	return c.decode(resize(&c.dict, int(p.values)), format.Plain, src, s)
 }

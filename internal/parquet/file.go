@@ -50,8 +50,8 @@ type scratch struct {
 	index  []int32
 }
 
-// sized is n values, whatever they are, in the memory of others if they fit.
-func sized[T any](memory *[]T, n int) []T {
+// resize returns n values, whatever they are, in the memory of others if they fit.
+func resize[T any](memory *[]T, n int) []T {
 	*memory = slices.Grow((*memory)[:0], n)[:n]
 	return *memory
 }

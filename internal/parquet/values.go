@@ -62,7 +62,7 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte, s *scratch
 		}
 		return requireAll(err, len(out), len(dst))
 	}
-	out, err := numbers[how].DecodeInt32(sized(&s.index, len(dst)), src)
+	out, err := numbers[how].DecodeInt32(resize(&s.index, len(dst)), src)
 	for i, x := range out[:min(len(out), len(dst))] {
 		if dst[i] = int64(x); typ == TypeFloat {
 			dst[i] = int64(math.Float64bits(float64(math.Float32frombits(uint32(x)))))
@@ -141,7 +141,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte, s *scratch) error {
 	if err != nil {
 		return err
 	}
-	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(sized(&s.index, len(dst)+7), part)
+	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(resize(&s.index, len(dst)+7), part)
 	if err := requireAll(err, min(len(out), len(dst)), len(dst)); err != nil {
 		return err
 	}

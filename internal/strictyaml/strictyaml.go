@@ -131,7 +131,7 @@ func placeError(pos input.Pos, known vocabulary, err error) error {
 		return input.At(pos, &UnknownKey{field, known.keys()})
 	}
 	if m := otherType.FindStringSubmatch(text); m != nil {
-		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", nameValue(m[1], m[2]), known.expected(m[3])))
+		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", nameValue(m[1], m[2]), known.nameOfType(m[3])))
 	}
 	return input.At(pos, errors.New(text))
 }

@@ -66,8 +66,8 @@ func (k vocabulary) keys() (all []string) {
 	return slices.Compact(all)
 }
 
-// expected names what a Go type takes in YAML.
-func (k vocabulary) expected(goType string) string {
+// nameOfType names what a Go type takes in YAML.
+func (k vocabulary) nameOfType(goType string) string {
 	t, ok := k[goType]
 	if !ok {
 		return "a value of another kind"
@@ -77,7 +77,7 @@ func (k vocabulary) expected(goType string) string {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return k.expected(t.Elem().String())
+		return k.nameOfType(t.Elem().String())
 	case reflect.Slice, reflect.Array:
 		return "a list"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

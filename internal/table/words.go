@@ -14,10 +14,10 @@ const longWord = 24
 func (w writer) words(tab *Table) {
 	lines := tab.lines()
 	if widths, ok := w.wordWidths(lines); ok {
-		w.wrapped(lines, widths)
+		w.writeWrapped(lines, widths)
 	} else if turned := turn(lines); len(tab.Rows) < len(tab.Columns) {
 		if widths, ok := w.wordWidths(turned); ok {
-			w.wrapped(turned, widths)
+			w.writeWrapped(turned, widths)
 		} else {
 			w.records(lines)
 		}
@@ -36,10 +36,10 @@ func (t *Table) facts() []glyph.Term {
 }
 
 // lines are the cells of a table as people see them, its head first.
-func (t *Table) lines() [][]string { return t.written(mark) }
+func (t *Table) lines() [][]string { return t.cellLines(mark) }
 
-// written are the lines of a table, with marks of notes as mark has them.
-func (t *Table) written(mark func(note int) string) [][]string {
+// cellLines returns the lines of a table, with marks of notes as mark has them.
+func (t *Table) cellLines(mark func(note int) string) [][]string {
 	t = t.square()
 	out := make([][]string, 1+len(t.Rows))
 	for i := range t.Columns {
@@ -53,12 +53,12 @@ func (t *Table) written(mark func(note int) string) [][]string {
 }
 
 // Heads are the heads of the columns, without marks of notes.
-func (t *Table) Heads() []string { return t.written(unmarked)[0] }
+func (t *Table) Heads() []string { return t.cellLines(noMark)[0] }
 
 // Records are the rows as people see them, without marks of notes.
-func (t *Table) Records() [][]string { return t.written(unmarked)[1:] }
+func (t *Table) Records() [][]string { return t.cellLines(noMark)[1:] }
 
-func unmarked(int) string { return "" }
+func noMark(int) string { return "" }
 
 // turn makes columns of rows.
 func turn(lines [][]string) [][]string {
@@ -99,9 +99,9 @@ func (w writer) wordWidths(lines [][]string) (widths []int, ok bool) {
 	return widths, true
 }
 
-// wrapped sets each row over as many lines as its longest cell takes. A path or name that
+// writeWrapped sets each row over as many lines as its longest cell takes. A path or name that
 // a row begins with is not broken: one that is too long stands above its row.
-func (w writer) wrapped(rows [][]string, widths []int) {
+func (w writer) writeWrapped(rows [][]string, widths []int) {
 	for _, row := range rows {
 		if glyph.Columns(row[0]) > widths[0] && len(strings.Fields(row[0])) == 1 {
 			w.Paragraph("", "", row[0])

@@ -108,8 +108,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 			v.Rows = append(v.Rows, x)
 		}
 	}
-	v.Statuses = v.linked(statuses, "status", v.Status)
-	v.Hosts = v.linked(hosts, "host", v.Host)
+	v.Statuses = v.linkFilters(statuses, "status", v.Status)
+	v.Hosts = v.linkFilters(hosts, "host", v.Host)
 	order, known := orders[v.Sort]
 	if !known {
 		v.Sort, order = "gain", orders["gain"]
@@ -136,8 +136,8 @@ func tally(chips map[string]chip, name string, x *row) {
 	chips[name] = c
 }
 
-// linked returns filters in the order of their runs and gains, each with its link. Of more than have room, the one that is on stays.
-func (v *view) linked(of map[string]chip, name, on string) []chip {
+// linkFilters returns filters in the order of their runs and gains, each with its link. Of more than have room, the one that is on stays.
+func (v *view) linkFilters(of map[string]chip, name, on string) []chip {
 	chips := slices.Collect(maps.Values(of))
 	slices.SortFunc(chips, func(a, b chip) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(b.gain, a.gain), strings.Compare(a.Name, b.Name))
@@ -152,7 +152,7 @@ func (v *view) linked(of map[string]chip, name, on string) []chip {
 	for i := range chips {
 		c := &chips[i]
 		c.On = c.Name == on
-		kept := v.kept()
+		kept := v.keptQuery()
 		if kept.Del(name); !c.On {
 			kept.Set(name, c.Name)
 		}
@@ -161,8 +161,8 @@ func (v *view) linked(of map[string]chip, name, on string) []chip {
 	return chips
 }
 
-// kept returns what of a request its links keep.
-func (v *view) kept() url.Values {
+// keptQuery returns what of a request its links keep.
+func (v *view) keptQuery() url.Values {
 	out := url.Values{}
 	for name, value := range map[string]string{"q": v.Query, "sort": v.Sort, "status": v.Status, "host": v.Host} {
 		if value != "" {
@@ -174,7 +174,7 @@ func (v *view) kept() url.Values {
 
 // Sorted returns the link to the same runs in another order.
 func (v *view) Sorted(by string) string {
-	kept := v.kept()
+	kept := v.keptQuery()
 	kept.Set("sort", by)
 	return "/?" + kept.Encode()
 }
@@ -206,7 +206,7 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 }
 
 func (r *Run) row() row {
-	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Why: glyph.Visible(r.Why), Steps: r.Steps, gain: r.Gain, step: r.Step, at: r.When}
+	x := row{Path: r.escapedKey(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Why: glyph.Visible(r.Why), Steps: r.Steps, gain: r.Gain, step: r.Step, at: r.When}
 	if x.gain >= leastShown { // a hang has none
 		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	}

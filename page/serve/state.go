@@ -29,8 +29,8 @@ func newState(version uint64, r Recorded) *state {
 	return s
 }
 
-// escaped is the key in a path.
-func (r *Run) escaped() string { return url.PathEscape(metrics.Key(r.Name)) }
+// escapedKey returns the key in a path.
+func (r *Run) escapedKey() string { return url.PathEscape(metrics.Key(r.Name)) }
 
 func (s *state) find(key string) (*Run, error) {
 	i, ok := s.place[key]

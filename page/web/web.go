@@ -58,7 +58,7 @@ type view struct {
 
 // Write writes the page.
 func (d Document) Write(w io.Writer) error {
-	packed, err := d.packed()
+	packed, err := d.pack()
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// packed is the JSON of the verdict as gzip in base64, "" where it is too long.
-func (d Document) packed() (string, error) {
+// pack returns the JSON of the verdict as gzip in base64, "" where it is too long.
+func (d Document) pack() (string, error) {
 	if d.Verdict == nil {
 		return "", nil
 	}

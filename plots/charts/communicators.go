@@ -23,7 +23,7 @@ func communicatorMap(r *comm.Result) plots.Matrix {
 		}
 	}
 	row := map[int]int{} // of a communicator
-	for _, g := range ordered(r) {
+	for _, g := range orderCommunicators(r) {
 		c := &r.Communicators[g]
 		name := trace.RankList(slices.Compact(slices.Clone(c.Ranks)))
 		if c.Kind != parallel.UnknownKind {
@@ -69,8 +69,8 @@ func inUnit(values []float64) (axis plots.Axis, text []string) {
 	return plots.Axis{Name: "volume as logged", Unit: name}, text
 }
 
-// ordered are the communicators that join ranks and on which something was called, by kind, size and ranks.
-func ordered(r *comm.Result) (list []int) {
+// orderCommunicators returns the communicators that join ranks and on which something was called, by kind, size and ranks.
+func orderCommunicators(r *comm.Result) (list []int) {
 	for g := range r.Communicators {
 		c := &r.Communicators[g]
 		if _, bytes := c.Total(); bytes > 0 && c.NRanks > 1 && len(c.Ranks) > 0 {

@@ -39,7 +39,7 @@ func (Link) Names() []string { return linkNames[:] }
 
 // ParseLink reads the name as topology lines write it, UnknownLink for any other.
 func ParseLink[T ~string | ~[]byte](name T) Link {
-	return named[Link](linkNames[:], name)
+	return valueOf[Link](linkNames[:], name)
 }
 
 // DeviceKind is what a device of a machine is, in NCCL's topology.
@@ -65,7 +65,7 @@ func (DeviceKind) Names() []string { return deviceNames[:] }
 
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
 func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {
-	return named[DeviceKind](deviceNames[:], name)
+	return valueOf[DeviceKind](deviceNames[:], name)
 }
 
 // ParseBus reads the address of a device, "00000000:3B:00.0" or "0000:3b:00", as NCCL

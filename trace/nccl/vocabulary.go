@@ -39,7 +39,7 @@ func (Op) Names() []string { return enum.Names(func(i int) string { return Op(i)
 // ParseOp reads the name as the log and kernels write it, UnknownOp for any
 // other.
 func ParseOp[T ~string | ~[]byte](name T) Op {
-	return named[Op](opNames[:Barrier], name)
+	return valueOf[Op](opNames[:Barrier], name)
 }
 
 var opWords = [numOps]string{"communication", "all-gather", "all-reduce", "broadcast", "reduce", "reduce-scatter", "send", "recv",
@@ -48,8 +48,8 @@ var opWords = [numOps]string{"communication", "all-gather", "all-reduce", "broad
 // Words is the name as prose and XLA write it, "all-reduce".
 func (o Op) Words() string { return enum.Name(opWords[:], o) }
 
-// named is the value of a name, 0 where it has none.
-func named[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
+// valueOf returns the value of a name, 0 where it has none.
+func valueOf[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
 	for i := 1; i < len(names); i++ {
 		if string(name) == names[i] {
 			return E(i)
@@ -179,7 +179,7 @@ func ParseAlgo[T ~string | ~[]byte](name T) Algo {
 	if string(name) == "COLLNET" {
 		return CollNetDirect
 	}
-	return named[Algo](algoNames[:], name)
+	return valueOf[Algo](algoNames[:], name)
 }
 
 // AlgoNumber is the algorithm that tuning lines up to NCCL 2.23 give by number.
@@ -207,7 +207,7 @@ func (p Protocol) String() string { return enum.Name(protocolNames[:], p) }
 
 // ParseProtocol reads the name as tuning lines write it.
 func ParseProtocol[T ~string | ~[]byte](name T) Protocol {
-	return named[Protocol](protocolNames[:], name)
+	return valueOf[Protocol](protocolNames[:], name)
 }
 
 // ProtocolNumber is the protocol that tuning lines up to NCCL 2.23 give by

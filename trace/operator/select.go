@@ -13,7 +13,7 @@ func (t *Trace) Select(s *trace.Selection) *Trace {
 	}
 	out := *t
 	var step, name []int32
-	out.Steps, step = kept(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
+	out.Steps, step = selectEntries(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
 	out.keepRows(func(row int) bool { return step[t.Step[row]] >= 0 })
 	renumber(out.Step, step)
 	out.keepRanks(func(i int) bool { return s.Rank(t.Ranks[i]) })
@@ -24,16 +24,16 @@ func (t *Trace) Select(s *trace.Selection) *Trace {
 	for _, n := range out.Name {
 		used[n] = true
 	}
-	out.Names, name = kept(t.Names, func(i int) bool { return used[i] })
+	out.Names, name = selectEntries(t.Names, func(i int) bool { return used[i] })
 	renumber(out.Name, name)
 	return &out
 }
 
 // keepRanks takes some of the ranks, by position, with their rows.
 func (t *Trace) keepRanks(is func(i int) bool) {
-	ranks, place := kept(t.Ranks, is)
+	ranks, place := selectEntries(t.Ranks, is)
 	if t.Declared != nil {
-		t.Declared, _ = kept(t.Declared, is)
+		t.Declared, _ = selectEntries(t.Declared, is)
 	}
 	t.keepRows(func(row int) bool { return place[t.Rank[row]] >= 0 })
 	renumber(t.Rank, place)
@@ -61,8 +61,8 @@ func (t *Totals) Select(s *trace.Selection) *Totals {
 	}
 	out := *t
 	var rank, step []int32
-	out.Ranks, rank = kept(t.Ranks, func(i int) bool { return s.Rank(t.Ranks[i]) })
-	out.Steps, step = kept(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
+	out.Ranks, rank = selectEntries(t.Ranks, func(i int) bool { return s.Rank(t.Ranks[i]) })
+	out.Steps, step = selectEntries(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
 	out.Rows = nil
 	for _, row := range t.Rows {
 		if row.Rank, row.Step = rank[row.Rank], step[row.Step]; row.Rank >= 0 && row.Step >= 0 {
@@ -75,9 +75,9 @@ func (t *Totals) Select(s *trace.Selection) *Totals {
 	return &out
 }
 
-// kept are the entries of a table for whose position keep holds, and the new
+// selectEntries returns the entries of a table for whose position keep holds, and the new
 // position of each old one, −1 for those that are gone.
-func kept[T any](table []T, keep func(i int) bool) (out []T, position []int32) {
+func selectEntries[T any](table []T, keep func(i int) bool) (out []T, position []int32) {
 	position = make([]int32, len(table))
 	for i, x := range table {
 		position[i] = -1

@@ -69,7 +69,7 @@ func learnStartGaps(classes []int, pairs []needleman.Pair, start []float64) *sta
 	}
 	usual := usualGaps(seen)
 	m, wide := medianScale(all)
-	pool := pooled(usual, wide)
+	pool := poolSpread(usual, wide)
 	g := &startGaps{at: make([]float64, len(classes)), vary: make([]float64, len(classes))}
 	for i := 1; i < len(classes); i++ {
 		d, s := m, wide+m
@@ -105,8 +105,8 @@ func medianScale(times []float64) (m, spread float64) {
 	return m, robust.MAD(times, m) / math.Ln2
 }
 
-// pooled is the usual spread within contexts.
-func pooled(usual map[context]usual, without float64) float64 {
+// poolSpread returns the usual spread within contexts.
+func poolSpread(usual map[context]usual, without float64) float64 {
 	var all []float64
 	for _, u := range usual {
 		if u.times > leastTimes {

@@ -86,7 +86,7 @@ func Plan(p *Process, lost int) (launches []Launch, why []Reason) {
 		}
 		launches[l].join(p.Calls, i)
 	}
-	return unlogged(launches, lost), why
+	return fillUnlogged(launches, lost), why
 }
 
 // reason is why the call by itself launches nothing.
@@ -135,9 +135,9 @@ func (l *Launch) join(calls []*comms.Call, i int) {
 	l.Calls = append(l.Calls, i)
 }
 
-// unlogged fills the jumps of each communicator's count. A lost launch is put before
+// fillUnlogged fills the jumps of each communicator's count. A lost launch is put before
 // the next one of its communicator that is known.
-func unlogged(launches []Launch, lost int) []Launch {
+func fillUnlogged(launches []Launch, lost int) []Launch {
 	last := map[int]int64{}
 	seen := map[int]bool{}
 	var out []Launch

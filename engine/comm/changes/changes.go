@@ -170,7 +170,7 @@ func tally(r *comm.Result, steps *comm.Steps) side {
 	}
 	for c := range r.Together() {
 		if c.Transfer > 0 {
-			u := s.use(measured(r, c))
+			u := s.use(measuredUse(r, c))
 			u.bus = append(u.bus, c.Bus)
 		}
 	}
@@ -190,8 +190,8 @@ func useOf(r *comm.Result, call int) Use {
 	return u
 }
 
-// measured is the use that a measured call is of. A message is of the operation of its lower rank.
-func measured(r *comm.Result, c *comm.Collective) Use {
+// measuredUse returns the use that a measured call is of. A message is of the operation of its lower rank.
+func measuredUse(r *comm.Result, c *comm.Collective) Use {
 	of := &r.Communicators[c.Communicator]
 	if c.Message && c.Op == nccl.SendRecv {
 		return Use{of.Kind, of.NRanks, nccl.Send}

@@ -272,14 +272,14 @@ func (t *table) pipeline() {
 	)
 	sent, got := &t.calls[len(t.calls)-2], &t.calls[len(t.calls)-1]
 	if t.Virtual == 1 {
-		sent.Kernels, got.Kernels = t.joined()*t.Iterations, 0
+		sent.Kernels, got.Kernels = t.joinedKernels()*t.Iterations, 0
 	}
 }
 
-// joined returns the kernels of an iteration of 1F1B, where a send and a receive that are issued together run in one: those of the
+// joinedKernels returns the kernels of an iteration of 1F1B, where a send and a receive that are issued together run in one: those of the
 // microbatches that fill and drain the pipeline go alone, those between go with one of the other direction. With virtual stages each goes by itself, so that
 // communication overlaps (--overlap-p2p-communication, the default there).
-func (t *table) joined() int64 {
+func (t *table) joinedKernels() int64 {
 	has := func(neighbour bool) int64 {
 		if neighbour {
 			return 1

@@ -23,8 +23,8 @@ func (j *Job) linear(matrix, bias int64) []int64 {
 	return []int64{matrix, bias}
 }
 
-// fed returns the width that the first matrix of the feed-forward part gives.
-func (j *Job) fed() int64 {
+// feedForwardWidth returns the width that the first matrix of the feed-forward part gives.
+func (j *Job) feedForwardWidth() int64 {
 	if j.Gated {
 		return 2 * j.FFN
 	}
@@ -51,12 +51,12 @@ func (j *Job) tensorsOf(p place, n int64) (t tensors) {
 		attention := h + 2*j.KeyValue
 		dense(j.norm(), j.linear(attention*h/tp, attention/tp), j.linear(h*h/tp, h), j.norm())
 		if !j.hasExperts(i) {
-			dense(j.linear(j.fed()*h/tp, j.fed()/tp), j.linear(j.FFN*h/tp, h))
+			dense(j.linear(j.feedForwardWidth()*h/tp, j.feedForwardWidth()/tp), j.linear(j.FFN*h/tp, h))
 			continue
 		}
 		dense([]int64{j.Experts * h}) // the router
 		for range j.Experts / j.EP {
-			t.experts = append(t.experts, j.linear(j.fed()*h, j.fed())...)
+			t.experts = append(t.experts, j.linear(j.feedForwardWidth()*h, j.feedForwardWidth())...)
 			t.experts = append(t.experts, j.linear(j.FFN*h, h)...)
 		}
 	}

@@ -34,7 +34,7 @@ func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
 	var first, last int64
-	points := synchronised(r)
+	points := syncPoints(r)
 	for _, i := range points {
 		c := &r.Collectives[i]
 		if r.Placed(c.Parts[0].Rank) {
@@ -66,8 +66,8 @@ func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	return all, last - first
 }
 
-// synchronised are the synchronisation points: the collectives that all their ranks were surely seen in, by time.
-func synchronised(r *comm.Result) (all []int) {
+// syncPoints returns the synchronisation points: the collectives that all their ranks were surely seen in, by time.
+func syncPoints(r *comm.Result) (all []int) {
 	for i := range r.Collectives {
 		if c := &r.Collectives[i]; c.Certain && len(c.Parts) > 1 && c.Whole(r) {
 			all = append(all, i)
@@ -141,7 +141,7 @@ const mostIntervals = 1 << 10
 // wait for each other at the end of each: what is their own before them is their work. Ranks are compared with those in
 // communicators of the same size. nil: there are no collectives. O(parts) time, memory O(ranks).
 func divide(r *comm.Result) (d *points.Division, hosts []int) {
-	at := synchronised(r)
+	at := syncPoints(r)
 	if len(at) == 0 {
 		return nil, nil
 	}

@@ -55,7 +55,7 @@ func slowOf(r *comm.Result) (all []claim.Claim) {
 		case l.claimed[s.Subject]:
 		case len(members) == 2:
 			same := func(p int) bool { return l.isSlow(p) && slices.Equal(r.MembersOf(p), members) }
-			all = append(all, l.suspect(claim.OnePair, members, kept(l.pairs, same)))
+			all = append(all, l.suspect(claim.OnePair, members, filter(l.pairs, same)))
 		default:
 			groups = append(groups, l.suspect(claim.WholeComm, members, []int{s.Subject}))
 		}
@@ -76,7 +76,7 @@ func explainsGroup(r *comm.Result, link, group claim.Claim) bool {
 	})
 }
 
-func kept(list []int, that func(int) bool) []int {
+func filter(list []int, that func(int) bool) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(x int) bool { return !that(x) })
 }
 
@@ -147,9 +147,9 @@ func (l *localiser) common(scope claim.Scope, key spot) (members, subjects []int
 	case scope == claim.OneHost && len(hosts) < 3, scope == claim.TwoHosts && len(members) < 4, scope == claim.OneRank && len(members) < 3:
 		return nil, nil
 	case scope == claim.OneRank:
-		members = kept(members, func(r int) bool { return r == key.rank })
+		members = filter(members, func(r int) bool { return r == key.rank })
 	case scope == claim.OneHost:
-		members = kept(members, func(r int) bool { return l.r.Ranks[r].Host == key.hosts[0] })
+		members = filter(members, func(r int) bool { return l.r.Ranks[r].Host == key.hosts[0] })
 	}
 	return members, subjects
 }

@@ -28,23 +28,23 @@ func (a *App) Candidates(words []string, arguments map[string][]string) []Candid
 	var all []Candidate
 	switch flag, value, inline := strings.Cut(last, "="); {
 	case scanned.pending != "":
-		all = offered(find(scanned.pending), "")
+		all = candidatesOf(find(scanned.pending), "")
 	case scanned.ended:
 	case inline && strings.HasPrefix(flag, "--"):
 		last = flag + "=" + value
-		all = offered(find(strings.TrimLeft(flag, "-")), flag+"=")
+		all = candidatesOf(find(strings.TrimLeft(flag, "-")), flag+"=")
 	case strings.HasPrefix(last, "-"):
 		all = a.flagCandidates(c)
 	case c == a.program:
-		all = described(a.first())
+		all = commandCandidates(a.first())
 	case len(operands) == 0:
-		all = append(described(c.group), plain(arguments[c.Name], "")...)
+		all = append(commandCandidates(c.group), plain(arguments[c.Name], "")...)
 	}
 	return slices.DeleteFunc(all, func(c Candidate) bool { return !strings.HasPrefix(c.Word, last) })
 }
 
-// offered are the values of a flag; one of which any may be given has none to offer.
-func offered(f *Flag, before string) []Candidate {
+// candidatesOf returns the values of a flag; one of which any may be given has none to offer.
+func candidatesOf(f *Flag, before string) []Candidate {
 	if f == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func plain(words []string, before string) (all []Candidate) {
 	return all
 }
 
-func described(commands []*Command) (all []Candidate) {
+func commandCandidates(commands []*Command) (all []Candidate) {
 	for _, c := range commands {
 		all = append(all, Candidate{c.Word(), c.Usage})
 	}
@@ -72,7 +72,7 @@ func (a *App) flagCandidates(c *Command) []Candidate {
 	}
 	for _, f := range c.Flags {
 		_, meaning := f.placeholder()
-		all = append(all, Candidate{dashed(f.Name), meaning})
+		all = append(all, Candidate{addDashes(f.Name), meaning})
 	}
 	return all
 }

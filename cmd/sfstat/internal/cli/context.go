@@ -23,11 +23,11 @@ type Context struct {
 	texts   map[string]string // of flags, as they were typed
 }
 
-// read lets the library read words: the flags of the command, each with its value, "--", and arguments.
-func (c *Context) read(words []string) error {
+// readWords lets the library read words: the flags of the command, each with its value, "--", and arguments.
+func (c *Context) readWords(words []string) error {
 	app := &library.App{HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true, Writer: io.Discard, ErrWriter: io.Discard}
 	for _, f := range c.Command.Flags {
-		app.Flags = append(app.Flags, f.declared())
+		app.Flags = append(app.Flags, f.libraryFlag())
 	}
 	app.Action = func(read *library.Context) error {
 		c.flags, c.Args = read, read.Args().Slice()
@@ -36,8 +36,8 @@ func (c *Context) read(words []string) error {
 	return app.Run(append([]string{"sfstat"}, words...))
 }
 
-// declared is the flag as the library knows it.
-func (f *Flag) declared() library.Flag {
+// libraryFlag returns the flag as the library knows it.
+func (f *Flag) libraryFlag() library.Flag {
 	switch f.Is {
 	case "bool":
 		return &library.BoolFlag{Name: f.Name}
@@ -167,10 +167,10 @@ type notShare float64
 
 func (s notShare) Error() string {
 	x := float64(s)
-	return fmt.Sprintf("%s is %s %%: write %s%% or %s", formatted(x), formatted(100*x), formatted(x), formatted(x/100))
+	return fmt.Sprintf("%s is %s %%: write %s%% or %s", formatFloat(x), formatFloat(100*x), formatFloat(x), formatFloat(x/100))
 }
 
-func formatted(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
 // parseShare reads a part of a whole, as people write it: 0.05, 5% or 5 %.
 func parseShare(text string) (any, error) {
@@ -193,23 +193,23 @@ func parseShare(text string) (any, error) {
 func (f *Flag) value(text string) (any, error) {
 	if f.Choices != nil {
 		if !slices.Contains(f.Choices, text) {
-			return nil, fmt.Errorf("%s is %q, expected %s%s", dashed(f.Name), text, OrList(f.Choices), Suggestion(text, f.Choices, ""))
+			return nil, fmt.Errorf("%s is %q, expected %s%s", addDashes(f.Name), text, OrList(f.Choices), Suggestion(text, f.Choices, ""))
 		}
 		return text, nil
 	}
 	kind := kinds[f.Is]
 	v, err := kind.parse(text)
 	if share, is := err.(notShare); is {
-		return nil, fmt.Errorf("invalid value %q for %s: %w", text, dashed(f.Name), share)
+		return nil, fmt.Errorf("invalid value %q for %s: %w", text, addDashes(f.Name), share)
 	} else if err != nil {
-		return nil, fmt.Errorf("%s is %q, expected %s", dashed(f.Name), text, kind.expects)
+		return nil, fmt.Errorf("%s is %q, expected %s", addDashes(f.Name), text, kind.expects)
 	}
 	if f.Within != "" && !f.holds(v) {
 		shown := fmt.Sprint(v)
 		if f.Is == "share" {
 			shown = strconv.Quote(text)
 		}
-		return nil, fmt.Errorf("%s is %s, expected %s", dashed(f.Name), shown, f.Expected)
+		return nil, fmt.Errorf("%s is %s, expected %s", addDashes(f.Name), shown, f.Expected)
 	}
 	return v, nil
 }

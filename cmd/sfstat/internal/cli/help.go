@@ -112,7 +112,7 @@ func (a *App) commandHelp(h *helpWriter, c *Command) {
 	common := rowsOf(a.common())
 	for _, f := range c.Flags {
 		if slices.Contains(common, f.row()) {
-			also[f.In] = append(also[f.In], dashed(f.Name))
+			also[f.In] = append(also[f.In], addDashes(f.Name))
 		} else {
 			own = append(own, f)
 		}
@@ -146,9 +146,9 @@ func (f *Flag) placeholder() (name, text string) {
 
 // row is a flag with its aliases and a word for its value, and what it means.
 func (f *Flag) row() [2]string {
-	left := dashed(f.Name)
+	left := addDashes(f.Name)
 	if f.Short != "" {
-		left = dashed(f.Short) + ", " + left
+		left = addDashes(f.Short) + ", " + left
 	}
 	value, text := f.placeholder()
 	if f.takesValue() {

@@ -59,7 +59,7 @@ func (a *App) Parse(words []string) (Request, error) {
 		return req, nil
 	case alone && slices.ContainsFunc(w.flags, a.ownFlag):
 	case c == a.program:
-		if err := a.unowned(w.flags); err != nil || alone { // its value would be taken for the command
+		if err := a.refuseUnowned(w.flags); err != nil || alone { // its value would be taken for the command
 			return req, err
 		}
 		return req, a.unknownCommand(operands[0])
@@ -72,12 +72,12 @@ func (a *App) Parse(words []string) (Request, error) {
 		return req, w.err
 	}
 	var err error
-	req.context, err = a.filled(c, w.flags, rest)
+	req.context, err = a.fillCommand(c, w.flags, rest)
 	return req, err
 }
 
-// filled is a command with the values of its flags, and its arguments.
-func (a *App) filled(c *Command, flags []typed, operands []string) (*Context, error) {
+// fillCommand returns a command with the values of its flags, and its arguments.
+func (a *App) fillCommand(c *Command, flags []typed, operands []string) (*Context, error) {
 	to := &Context{Command: c, texts: make(map[string]string)}
 	var words []string
 	for _, t := range flags {
@@ -87,7 +87,7 @@ func (a *App) filled(c *Command, flags []typed, operands []string) (*Context, er
 			return to, a.unknownFlag(c, t.name)
 		case t.valued:
 		case f.takesValue():
-			return to, fmt.Errorf("flag %s needs a value", dashed(t.name))
+			return to, fmt.Errorf("flag %s needs a value", addDashes(t.name))
 		default:
 			t.value = "true"
 		}
@@ -100,7 +100,7 @@ func (a *App) filled(c *Command, flags []typed, operands []string) (*Context, er
 		}
 		words, to.texts[f.Name] = append(words, more...), t.value
 	}
-	return to, to.read(slices.Concat(words, []string{"--"}, operands))
+	return to, to.readWords(slices.Concat(words, []string{"--"}, operands))
 }
 
 // typed is a flag as it stands on a command line.
@@ -144,7 +144,7 @@ func (a *App) scan(words []string) (s scanned) {
 				i++
 				t.value, t.valued = words[i], true
 				if t.value != "-" && strings.HasPrefix(t.value, "-") && len(a.owners(a.flagIn(t.value).name)) > 0 {
-					s.err = fmt.Errorf("flag %s needs a value, found the flag %s", dashed(t.name), t.value)
+					s.err = fmt.Errorf("flag %s needs a value, found the flag %s", addDashes(t.name), t.value)
 				}
 			}
 			s.flags = append(s.flags, t)
@@ -176,8 +176,8 @@ func isPath(word string) bool {
 	return err == nil
 }
 
-// unowned refuses flags that nothing has.
-func (a *App) unowned(flags []typed) error {
+// refuseUnowned refuses flags that nothing has.
+func (a *App) refuseUnowned(flags []typed) error {
 	for _, t := range flags {
 		if a.anywhere(t.name) == nil {
 			return a.unknownFlag(a.program, t.name)
@@ -204,7 +204,7 @@ func incomplete(group *Command, after []string) error {
 
 // unknownFlag says what was probably meant by a flag that a command, or the program without one, does not have.
 func (a *App) unknownFlag(c *Command, name string) error {
-	flag, of := dashed(name), a.owners(name)
+	flag, of := addDashes(name), a.owners(name)
 	if c == a.program {
 		if len(of) > 0 {
 			return fmt.Errorf("flag %s belongs to commands: give one; see sfstat --help", flag)
@@ -241,7 +241,7 @@ func (a *App) unknownFlag(c *Command, name string) error {
 	return fmt.Errorf("unknown flag %s%s; see sfstat %s --help", flag, like, c.Name)
 }
 
-func dashed(name string) string {
+func addDashes(name string) string {
 	if len(name) == 1 {
 		return "-" + name
 	}

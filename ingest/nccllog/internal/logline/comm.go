@@ -48,7 +48,7 @@ func (r *Record) life(e CommEvent, c cursor) {
 	}
 	e.Step = e.step(&c)
 	if c.bad {
-		r.damaged("a communicator's line that is cut short or overwritten")
+		r.setDamaged("a communicator's line that is cut short or overwritten")
 		return
 	}
 	r.Kind, r.Comm = CommLine, e

@@ -17,7 +17,7 @@ var topologyLine = regexp.MustCompile(`^(?:=| *\+ |(?:CPU|GPU|NVS)/|NET/[0-9a-fA
 func (r *Record) classify(text []byte) {
 	r.Kind = Other
 	if len(text) == 0 {
-		r.damaged("a head without a message")
+		r.setDamaged("a head without a message")
 		return
 	}
 	if i := bytes.Index(text[:min(len(text), 64)], opCount); i >= 0 {
@@ -54,8 +54,8 @@ func (r *Record) tuned(text []byte) bool {
 	return !c.bad
 }
 
-// damaged says why the message cannot be read.
-func (r *Record) damaged(why string) { r.Kind, r.Why = Damaged, why }
+// setDamaged says why the message cannot be read.
+func (r *Record) setDamaged(why string) { r.Kind, r.Why = Damaged, why }
 
 // call reads a call whose operation ends at colon. What stands before the operation
 // is not the line's: heads are cut off already.
@@ -66,7 +66,7 @@ func (r *Record) call(text []byte, colon int) {
 	}
 	call := &r.Call
 	if call.Op = nccl.ParseOp(text[from:colon]); call.Op == nccl.UnknownOp || call.Op >= nccl.SendRecv {
-		r.damaged("a call of an operation that is not known")
+		r.setDamaged("a call of an operation that is not known")
 		return
 	}
 	c := cursor{b: text[colon+len(opCount):]}
@@ -91,7 +91,7 @@ func (r *Record) call(text []byte, colon int) {
 	call.Stream = c.pointer()
 	call.Global = globalRank(c.b)
 	if c.bad {
-		r.damaged("a call that is cut short or overwritten")
+		r.setDamaged("a call that is cut short or overwritten")
 		return
 	}
 	r.Kind = CallLine
@@ -129,7 +129,7 @@ func (r *Record) tuning(op nccl.Op, bytes int64, c cursor) {
 		t.algorithm(&c)
 	}
 	if c.bad {
-		r.damaged("a tuning line that is cut short or overwritten")
+		r.setDamaged("a tuning line that is cut short or overwritten")
 	}
 }
 

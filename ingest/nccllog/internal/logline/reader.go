@@ -56,7 +56,7 @@ func (r *Reader) Scan() bool {
 	}
 	r.record.Line = r.lines.Pos().Line
 	if size > int64(len(line)) {
-		r.passed(line, size)
+		r.skipLong(line, size)
 		return true
 	}
 	line = removeColour(unwrap(line))
@@ -108,12 +108,12 @@ func (r *Reader) fill(h Head, l level, text []byte) {
 	}
 }
 
-// passed makes the record of a line that is too long to be one of a log, of which line is the beginning.
-func (r *Reader) passed(line []byte, size int64) {
+// skipLong makes the record of a line that is too long to be one of a log, of which line is the beginning.
+func (r *Reader) skipLong(line []byte, size int64) {
 	rec := &r.record
 	rec.Head, rec.HasHead = Head{Device: -1}, false
 	rec.Text = fmt.Appendf(nil, "%d bytes from byte %d on, which begin with %q", size, r.lines.Offset(), line[:min(len(line), longExample)])
-	rec.damaged("a line longer than any of NCCL's, passed over")
+	rec.setDamaged("a line longer than any of NCCL's, passed over")
 }
 
 // headless makes the record of a line without a head: a call may have

@@ -64,7 +64,7 @@ func (r *Record) topology(text, inner []byte) {
 		}
 	}
 	if c.bad {
-		r.damaged("a line of the topology that is cut short or overwritten")
+		r.setDamaged("a line of the topology that is cut short or overwritten")
 		return
 	}
 	r.Topology = t

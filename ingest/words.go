@@ -55,7 +55,11 @@ func (w *Words) Set(words ...string) (h Has, ok bool) {
 // build makes the automaton.
 func (w *Words) build() {
 	const bytes = 256
-	w.next, w.ends, w.sets = make([]uint16, bytes), make([]uint16, 1), make([]Has, 1)
+	states := 1 // at most
+	for _, text := range w.list {
+		states += len(text)
+	}
+	w.next, w.ends, w.sets = make([]uint16, bytes, bytes*states), make([]uint16, 1), make([]Has, 1)
 	w.longest = 1
 	own := []Has{{}}
 	for n, text := range w.list {
@@ -67,7 +71,7 @@ func (w *Words) build() {
 				continue
 			}
 			made := len(w.next) / bytes
-			w.next = append(w.next, make([]uint16, bytes)...)
+			w.next = w.next[:len(w.next)+bytes]
 			w.next[at*bytes+int(c)] = uint16(made)
 			own, at = append(own, Has{}), made
 		}

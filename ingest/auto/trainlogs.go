@@ -16,6 +16,8 @@ import (
 	"github.com/sfstat/sfstat/ingest/hangtext"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -99,21 +101,18 @@ func (r *Reader) timedIn(folder string) bool {
 // trainLogs hands on the logs of one run as windows, and what else is written in them: what a straggler detector concludes,
 // and who waits for whom where the job stood still. These stand for logs that cannot be used otherwise.
 func (u *unit) trainLogs(give func(Item) bool) error {
+	said := make(map[*Input]*detectors.Log)
 	if u.inputs[0].Skipped == "" {
-		items, err := u.logged()
-		if err != nil {
-			if u.concluded(give) > 0 {
+		if goesOn, err := u.logged(said, give); err != nil {
+			if u.concluded(said, give) > 0 {
 				err = nil
 			}
 			return err
-		}
-		for _, item := range items {
-			if !give(item) {
-				return nil
-			}
+		} else if !goesOn {
+			return nil
 		}
 	}
-	u.concluded(give)
+	u.concluded(said, give)
 	return nil
 }
 
@@ -142,12 +141,12 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 	return nil
 }
 
-// logged returns the windows of the logs; none where all are passed over.
-func (u *unit) logged() (items []Item, err error) {
-	b, of := trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Columns: u.r.o.Columns, Rank: u.r.o.Rank}, make(map[string]int)
-	stopped := hangtext.Scanner{}
+// logged hands on the windows of the logs; none where all are passed over. What detectors wrote into them is taken too. goesOn is false where
+// give returned false.
+func (u *unit) logged(said map[*Input]*detectors.Log, give func(Item) bool) (goesOn bool, err error) {
+	b, of := u.newLogs(said), make(map[string]int)
 	for _, l := range u.inputs {
-		err := u.readLog(&b, &stopped, l)
+		err := u.readLog(b, l)
 		switch {
 		case err == nil:
 			of[l.Path] = 0
@@ -155,7 +154,7 @@ func (u *unit) logged() (items []Item, err error) {
 		case len(u.inputs) > 1 && u.r.o.Strict != ingest.FirstError:
 			u.r.problems = append(u.r.problems, Problem{l.Path, err})
 		default:
-			return nil, err
+			return false, err
 		}
 	}
 	path := u.inputs[0].Path
@@ -165,30 +164,32 @@ func (u *unit) logged() (items []Item, err error) {
 	} else {
 		path = filepath.Dir(path)
 	}
-	windows, err := b.Windows(name)
-	for _, w := range windows {
-		items = append(items, Item{Window: w, Path: path, folder: u.folder, of: of})
-	}
-	c := stopped.Record(path)
-	if c != nil && len(c.Processes) == 0 && len(windows) > 0 && wants[u.r.o.Want].contents&readings != 0 {
-		windows[0].Notes, c = append(windows[0].Notes, c.Notes...), nil
-	}
-	if c != nil && wants[u.r.o.Want].contents&entries != 0 {
-		items, err = append(items, Item{Comm: c, Path: path, folder: u.folder, of: of, run: name}), nil
-		c.Run = name
-		if len(windows) > 0 {
-			c.Run = windows[0].Run
+	c := b.stopped.Record(path)
+	first, goesOn := true, true
+	err = b.Each(name, func(w *trace.Window) bool {
+		if first && c != nil && len(c.Processes) == 0 && wants[u.r.o.Want].contents&readings != 0 {
+			w.Notes, c = append(w.Notes, c.Notes...), nil
 		}
+		if first && c != nil {
+			c.Run = w.Run
+		}
+		first = false
+		goesOn = give(Item{Window: w, Path: path, folder: u.folder, of: of})
+		return goesOn
+	})
+	if c != nil && goesOn && wants[u.r.o.Want].contents&entries != 0 {
+		c.Run = cmp.Or(c.Run, name)
+		return give(Item{Comm: c, Path: path, folder: u.folder, of: of, run: name}), nil
 	}
 	if err == nil {
-		return items, nil
+		return goesOn, nil
 	}
 	for _, l := range u.inputs {
 		if l.Skipped == "" && !u.passOver(l, err) {
-			return nil, input.At(input.Pos{File: path}, err)
+			return false, input.At(input.Pos{File: path}, err)
 		}
 	}
-	return nil, nil
+	return true, nil
 }
 
 // passOver skips a log that was found in a folder beside other inputs and says too little, as those of one rank do.
@@ -205,29 +206,64 @@ func (u *unit) passOver(l *Input, err error) bool {
 	return true
 }
 
-// concluded hands on what a straggler detector wrote into the logs, and counts the logs that have it. A stream was read to its end.
-func (u *unit) concluded(give func(Item) bool) (n int) {
+// concluded hands on what a straggler detector wrote into the logs, and counts the logs that have it. What was read already is in said; a
+// stream cannot be read again.
+func (u *unit) concluded(said map[*Input]*detectors.Log, give func(Item) bool) (n int) {
+	if wants[u.r.o.Want].contents&readings == 0 {
+		return 0
+	}
 	for _, l := range u.inputs {
-		if wants[u.r.o.Want].contents&readings == 0 || u.r.piped[l] != nil {
+		record := (*health.Record)(nil)
+		if log := said[l]; log != nil {
+			record = log.Record(l.Path)
+		} else if u.r.piped[l] == nil {
+			record = u.conclusions(l)
+		}
+		if record == nil || len(record.Events) == 0 {
 			continue
 		}
-		src, err := u.r.source(l.Path)
-		if err != nil {
-			continue
-		}
-		said, err := detectors.Read(src, l.Path, u.r.o.Limits)
-		if src.Close(); err != nil || len(said.Events) == 0 {
-			continue
-		}
-		if n++; !give(Item{Telemetry: said, Path: l.Path}) {
+		if n++; !give(Item{Telemetry: record, Path: l.Path}) {
 			break
 		}
 	}
 	return n
 }
 
+// conclusions returns what a detector wrote into a log that was not read; nil: nothing.
+func (u *unit) conclusions(l *Input) *health.Record {
+	src, err := u.r.source(l.Path)
+	if err != nil {
+		return nil
+	}
+	defer src.Close()
+	record, err := detectors.Read(src, l.Path, u.r.o.Limits)
+	if err != nil {
+		return nil
+	}
+	return record
+}
+
+// logs is what the logs of a job say, each of whose lines is looked at once: times of steps, who waits for whom, and what a detector concludes.
+type logs struct {
+	trainlog.Builder
+	stopped  hangtext.Scanner
+	detector detectors.Log
+	said     map[*Input]*detectors.Log
+}
+
+// newLogs returns the reader of the logs of the unit, which keeps in said what a detector concludes in each.
+func (u *unit) newLogs(said map[*Input]*detectors.Log) *logs {
+	b := &logs{Builder: trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Columns: u.r.o.Columns, Rank: u.r.o.Rank}, said: said}
+	b.Stepped = b.stopped.Step
+	b.Also = []trainlog.Listener{
+		{Words: hangtext.Words(), Line: b.stopped.Searched},
+		{Words: detectors.Words(), Line: func(line []byte, _ int64, has bool) { b.detector.Line(line, has) }},
+	}
+	return b
+}
+
 // readLog reads one log.
-func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input) (err error) {
+func (u *unit) readLog(b *logs, l *Input) (err error) {
 	defer bug.Contain(l.Path, &err)
 	src, err := u.r.open(l)
 	if err != nil {
@@ -235,12 +271,18 @@ func (u *unit) readLog(b *trainlog.Builder, stopped *hangtext.Scanner, l *Input)
 	}
 	defer src.Close()
 	rank, host := u.rankOf(l)
-	stopped.Begin(rank)
-	b.Also, b.Stepped = stopped.Line, stopped.Step
-	if head, _ := src.Peek(sniffed); trainlog.RecogniseDLIO(bytes.TrimLeft(head, " \t\r\n")) {
+	b.stopped.Begin(rank)
+	head, _ := src.Peek(sniffed)
+	if trainlog.RecogniseDLIO(bytes.TrimLeft(head, " \t\r\n")) {
 		return b.ReadDLIO(src, l.Path, rank)
 	}
-	if err := b.Read(src, l.Path, rank, host); err != nil {
+	lines := !detectors.Summarises(head) && !bytes.HasPrefix(head, []byte("{"))
+	b.detector = detectors.Log{}
+	err = b.Read(src, l.Path, rank, host)
+	if log := b.detector; lines && (err == nil || errors.Is(err, input.ErrEmpty)) { // it was read to its end
+		b.said[l] = &log
+	}
+	if err != nil {
 		return err
 	}
 	return u.r.unended(l.Path, src.Source)

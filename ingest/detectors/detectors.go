@@ -95,7 +95,8 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 		t.Events, err = summary(src, name, lim)
 		return t, err
 	}
-	l := log{}
+	l, words := Log{}, ingest.Words{}
+	any, _ := words.Set(marks...)
 	lines := ingest.NewLines(src, name, lim, nil)
 	for {
 		line, _, err := lines.NextCut()
@@ -105,14 +106,17 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 		if err != nil {
 			return nil, err
 		}
-		l.line(line)
+		has := words.In(line)
+		l.Line(line, has.Any(&any))
 	}
-	t.Events = l.events()
-	if !l.seen {
+	if t = l.Record(name); t == nil {
 		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no report of Megatron's straggler detector, NVRx or DeepSpeed's comms logger up to here"))
 	}
 	return t, nil
 }
+
+// Words returns the words of which one is in every line of a log that counts by itself.
+func Words() []string { return marks }
 
 // conclusion is an event.
 func conclusion(text, host string, ranks ...int) health.Event {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -41,11 +40,9 @@ type reading struct {
 	unit  string
 }
 
-// log is what is found in a log.
-type log struct {
+// Log takes the lines of a log. Its zero value is ready.
+type Log struct {
 	seen     bool
-	words    ingest.Words // of which one is in every line that counts
-	any      ingest.Has
 	extremes map[string][]reading         // by side and name: "MxRtt"
 	scores   map[string]map[int][]float64 // of NVRx, by kind and rank
 	hosts    map[int]string
@@ -61,11 +58,12 @@ type waited struct {
 	latency, total float64
 }
 
-func (l *log) line(line []byte) {
+// Line takes a line, of which it is known whether it has one of the [Words].
+func (l *Log) Line(line []byte, marked bool) {
 	if l.extremes == nil {
 		l.extremes, l.scores, l.hosts, l.comms = map[string][]reading{}, map[string]map[int][]float64{}, map[int]string{}, map[string]waited{}
 	}
-	if l.kind == "" && l.table == "" && !l.marked(line) {
+	if l.kind == "" && l.table == "" && !marked {
 		return
 	}
 	switch text := string(line[:min(len(line), 1<<14)]); {
@@ -90,17 +88,16 @@ func (l *log) line(line []byte) {
 	}
 }
 
-// marked reports whether a line may be one of those that count, as hardly any is.
-func (l *log) marked(line []byte) bool {
-	if l.any == (ingest.Has{}) {
-		l.any, _ = l.words.Set("MnRtt/Rnk: ", " performance:", "Comm. Op")
+// Record returns what was concluded in the lines so far; nil without a report.
+func (l *Log) Record(name string) *health.Record {
+	if !l.seen {
+		return nil
 	}
-	has := l.words.In(line)
-	return has.Any(&l.any)
+	return &health.Record{Path: name, Events: l.events()}
 }
 
 // score takes the score of a rank.
-func (l *log) score(m []string) {
+func (l *Log) score(m []string) {
 	rank, _ := strconv.Atoi(m[1])
 	value, _ := strconv.ParseFloat(m[3], 64)
 	if l.scores[l.kind] == nil {
@@ -111,7 +108,7 @@ func (l *log) score(m []string) {
 }
 
 // row takes a line of a table of DeepSpeed: the name of an operation, or a size of it. Anything else ends it.
-func (l *log) row(text string) {
+func (l *Log) row(text string) {
 	m := commsRow.FindStringSubmatch(text)
 	switch {
 	case m == nil && !strings.ContainsAny(strings.TrimSpace(text), " |:[") && strings.TrimSpace(text) != "":
@@ -130,7 +127,7 @@ func (l *log) row(text string) {
 }
 
 // events are what the log concludes.
-func (l *log) events() (out []health.Event) {
+func (l *Log) events() (out []health.Event) {
 	for _, q := range quantities {
 		if e, ok := l.compareExtremes(q.name, q.bad, q.good, q.did); ok {
 			out = append(out, e)
@@ -143,7 +140,7 @@ func (l *log) events() (out []health.Event) {
 }
 
 // compareExtremes compares the extremes of a quantity: one rank is the bad one in most reports, and far enough from the best.
-func (l *log) compareExtremes(name, bad, good, did string) (e health.Event, ok bool) {
+func (l *Log) compareExtremes(name, bad, good, did string) (e health.Event, ok bool) {
 	worst, best, all := l.extremes[bad+name], l.extremes[good+name], l.extremes["MxRtt"]
 	times := map[int]int{}
 	rank := 0
@@ -176,7 +173,7 @@ func (l *log) compareExtremes(name, bad, good, did string) (e health.Event, ok b
 func quantity(x float64, unit string) string { return strconv.FormatFloat(x, 'f', 1, 64) + " " + unit }
 
 // worst are the ranks whose scores are low: at most three.
-func (l *log) worst(kind string) (out []health.Event) {
+func (l *Log) worst(kind string) (out []health.Event) {
 	type scoredRank struct {
 		rank  int
 		score float64
@@ -200,7 +197,7 @@ func (l *log) worst(kind string) (out []health.Event) {
 }
 
 // waits are the operations of which waiting for others is a large part: at most three.
-func (l *log) waits() (out []health.Event) {
+func (l *Log) waits() (out []health.Event) {
 	keys := slices.SortedFunc(maps.Keys(l.comms), func(a, b string) int {
 		return cmp.Or(cmp.Compare(l.comms[b].total, l.comms[a].total), strings.Compare(a, b))
 	})

@@ -137,17 +137,23 @@ func (s *Scanner) Step(number int64) {
 }
 
 // Line takes the line of a number.
-func (s *Scanner) Line(line []byte, at int64) {
+func (s *Scanner) Line(line []byte, at int64) { s.Searched(line, at, s.marked(line)) }
+
+// Words returns the words of which one is in every line that counts by itself.
+func Words() []string { return marks }
+
+// Searched takes the line of a number, of which it is known whether it has one of the [Words].
+func (s *Scanner) Searched(line []byte, at int64, marked bool) {
 	listed := s.list != group{} && at <= s.until
 	open := s.unwound.open > 0
-	if !listed && !open && !s.marked(line) {
+	if !listed && !open && !marked {
 		return
 	}
 	text := string(line[:min(len(line), 1<<14)])
 	if s.unwind(text, at) {
 		return
 	}
-	if open && !listed && !s.marked(line) {
+	if open && !listed && !marked {
 		return
 	}
 	if listed && s.entry(text, at) {

@@ -52,6 +52,7 @@ type Dialects struct {
 	// Two letters of words that are searched for in any case: a line without them has none of these words. Unlimited where there are too
 	// many words to tell them apart.
 	rank, epoch, validation ingest.Has
+	listened                []ingest.Has // words of each listener
 }
 
 // dialect is one of them, ready to read lines.
@@ -106,7 +107,7 @@ func ParseDialects(name string, text []byte) (*Dialects, error) {
 }
 
 // index tells the words of all dialects apart.
-func (d *Dialects) index(name string) error {
+func (d *Dialects) index(name string, also ...Listener) error {
 	full := false
 	set := func(words ...string) ingest.Has {
 		h, ok := d.words.Set(words...)
@@ -119,6 +120,12 @@ func (d *Dialects) index(name string) error {
 	d.timers, d.table, d.steps = set(timersWord), set(tableWords...), set("tep", "ter", "TEP", "TER")
 	if full {
 		return input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "more words (has, any, not) than can be told apart: give fewer dialects"))
+	}
+	for _, l := range also {
+		d.listened = append(d.listened, set(l.Words...))
+	}
+	if full { // lines may have words that are not searched for
+		d.listened = nil
 	}
 	any := func(pairs ...string) (h ingest.Has) {
 		ok := true
@@ -161,17 +168,21 @@ func LoadDialects(path string) (*Dialects, error) {
 	return ParseDialects(path, text)
 }
 
-// before returns the dialects of a user in front of those that are built in.
-func (d *Dialects) before() *Dialects {
-	if d == nil {
+// before returns the dialects of a user in front of those that are built in, with the words of listeners.
+func (d *Dialects) before(also ...Listener) *Dialects {
+	if d == nil && len(also) == 0 {
 		return standard()
 	}
+	list := standard().list
+	if d != nil {
+		list = slices.Concat(d.list, list)
+	}
 	out := &Dialects{}
-	for _, x := range slices.Concat(d.list, standard().list) {
+	for _, x := range list {
 		one := *x
 		out.list = append(out.list, &one)
 	}
-	if out.index("") != nil {
+	if out.index("", also...) != nil {
 		return standard() // [ParseDialects] refused it
 	}
 	return out

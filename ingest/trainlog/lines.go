@@ -289,10 +289,12 @@ func decimal(number []byte) (x float64, ok bool) {
 
 // line takes a line.
 func (l *lineReader) line(line []byte) error {
-	if l.b.Also != nil {
-		l.b.Also(line, l.at)
-	}
+	whole := line
 	line = uncoloured(line[:min(len(line), mostOfLine)])
+	has := l.dialects.words.In(line)
+	for i := range l.b.Also {
+		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.Any(&l.dialects.listened[i]))
+	}
 	if l.b.Columns != nil {
 		if rank, ok := l.b.Columns.read(line, &l.x); ok {
 			if rank < 0 {
@@ -301,7 +303,6 @@ func (l *lineReader) line(line []byte) error {
 			return l.keep(rank)
 		}
 	}
-	has := l.dialects.words.In(line)
 	if done, err := l.timerLine(line, has.All(&l.dialects.timers)); done {
 		return err
 	}

@@ -49,7 +49,7 @@ func orderOf(word string) int {
 }
 
 const (
-	maxRows    = 1 << 23 // of all ranks
+	maxSteps   = 1 << 24 // of a rank
 	maxColumns = 64      // stages of a log
 )
 
@@ -64,22 +64,15 @@ type track struct {
 	file, host string
 	line       int64 // of the file, where it begins
 	columns    []int32
-	steps      []int64 // −1: counted from the one before
-	values     []int64 // by row and column, ns; notTimed
-	counted    bool    // some steps have no number in the log
-	mean       bool    // lines are means of the steps since the line before them
-	sum        bool    // lines are sums of these, until they are divided
-	assumed    bool    // a time had no unit
-	resolution int64   // of stamps that steps are timed by
-	clocked    bool    // a number that grows was taken for a clock
+	rows
+	counted    bool  // some steps have no number in the log
+	mean       bool  // lines are means of the steps since the line before them
+	sum        bool  // lines are sums of these, until they are divided
+	assumed    bool  // a time had no unit
+	resolution int64 // of stamps that steps are timed by
+	clocked    bool  // a number that grows was taken for a clock
 
 	raw, offset, epoch, longest int64 // of numbers that begin again in every epoch
-}
-
-// row returns the times of a row, by column.
-func (t *track) row(i int) []int64 {
-	n := len(t.columns)
-	return t.values[i*n : (i+1)*n]
 }
 
 // at returns the time of a row in a column of the builder.
@@ -93,19 +86,27 @@ func (t *track) at(i int, column int32) int64 {
 // Builder takes the logs of a job, one after the other. Its zero value is ready.
 type Builder struct {
 	Limits   ingest.Limits
-	Dialects *Dialects                       // of the user, before those that are known; nil: none
-	Columns  *Columns                        // of a log of numbers alone; nil: it has words
-	Rank     *regexp.Regexp                  // its first group is the rank in a line; nil: as is usual
-	Also     func(line []byte, number int64) // is given every line; may be nil
-	Stepped  func(step int64)                // is given the number of the step of every line that has one, −1: not told; may be nil
+	Dialects *Dialects        // of the user, before those that are known; nil: none
+	Columns  *Columns         // of a log of numbers alone; nil: it has words
+	Rank     *regexp.Regexp   // its first group is the rank in a line; nil: as is usual
+	Also     []Listener       // are given every line
+	Stepped  func(step int64) // is given the number of the step of every line that has one, −1: not told; may be nil
 
-	columns []column
-	tracks  []*track
-	timers  []*track          // of Megatron's timers, which count where there are any
-	spreads map[string]spread // of timers without ranks, by timer
-	rows    int
-	blocks  int64 // of timers, so far
-	summed  int64 // batches that the table of a profiler sums
+	dialects *Dialects // all of them, with the words of listeners
+	columns  []column
+	tracks   []*track
+	timers   []*track          // of Megatron's timers, which count where there are any
+	spreads  map[string]spread // of timers without ranks, by timer
+	rows     int
+	held     int64 // bytes of rows
+	blocks   int64 // of timers, so far
+	summed   int64 // batches that the table of a profiler sums
+}
+
+// Listener reads something else in the same lines, for which these are not searched again.
+type Listener struct {
+	Words []string                                  // of which one is in every line that counts
+	Line  func(line []byte, number int64, has bool) // is given a line, and whether it has one of the words
 }
 
 // column is what times are of.
@@ -121,8 +122,11 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 	if b.spreads == nil {
 		b.spreads = map[string]spread{}
 	}
+	if b.dialects == nil {
+		b.dialects = b.Dialects.before(b.Also...)
+	}
 	before := b.rows + len(b.spreads)
-	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.Dialects.before()}
+	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.dialects}
 	lines := NewLines(src, name, b.Limits)
 	for {
 		line, _, err := lines.NextCut()
@@ -186,8 +190,8 @@ func (b *Builder) columnOf(d *dialect, of string) (int32, error) {
 // add keeps a row of times, or adds them to the last row where they are of its step. Step is −1 where the line does not
 // tell it.
 func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error {
-	fits, n := len(t.steps) > 0, len(t.steps)-1
-	if fits && step >= 0 && step != t.steps[n] {
+	fits, n := t.n > 0, t.n-1
+	if fits && step >= 0 && step != t.step(n) {
 		fits = false
 	}
 	var at [maxColumns]int // where the times stand in a row
@@ -196,20 +200,21 @@ func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error 
 		if err != nil {
 			return err
 		}
-		at[i] = t.make(c)
+		at[i] = b.place(t, c)
 		fits = fits && (t.row(n)[at[i]] == notTimed || d != nil && d.Smooth) // a bar is drawn again
 	}
 	if !fits {
-		if b.rows >= maxRows {
-			return input.Bad(input.ErrTooLarge, "more than %d steps of ranks: give fewer files", maxRows)
+		if t.n >= maxSteps {
+			return input.Bad(input.ErrTooLarge, "more than %d steps of a rank: give a part of the log", maxSteps)
 		}
 		b.rows++
 		t.counted = t.counted || step < 0
-		t.steps = append(t.steps, step)
-		for range t.columns {
-			t.values = append(t.values, notTimed)
-		}
-		n = len(t.steps) - 1
+		t.append(step)
+		b.held += 8 * int64(1+t.width)
+		n = t.n - 1
+	}
+	if most := b.Limits.OrDefault().Pending; b.held > most {
+		return input.Bad(input.ErrTooLarge, "steps of ranks of more than %d MiB: give fewer files", most>>20)
 	}
 	row := t.row(n)
 	for i, m := range times {
@@ -218,18 +223,15 @@ func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error 
 	return nil
 }
 
-// make gives a track a column where it has none, and returns where that stands in a row.
-func (t *track) make(c int32) int {
+// place returns where a column stands in the rows of a track, which is given it where it has none.
+func (b *Builder) place(t *track, c int32) int {
 	if at := slices.Index(t.columns, c); at >= 0 {
 		return at
 	}
-	n := len(t.columns)
-	values := make([]int64, 0, len(t.steps)*(n+1))
-	for i := range t.steps {
-		values = append(append(values, t.row(i)...), notTimed)
-	}
-	t.columns, t.values = append(t.columns, c), values
-	return n
+	t.columns = append(t.columns, c)
+	t.widen()
+	b.held += 8 * int64(t.n)
+	return t.width - 1
 }
 
 // unrolled returns the number of a step over epochs in which numbers begin again: where the line tells the epoch, or a counter begins again

@@ -67,7 +67,7 @@ func (t *track) median(column int32) int64 {
 		return -1
 	}
 	var all []int64
-	for i := range t.steps {
+	for i := range t.n {
 		if v := t.row(i)[at]; v != notTimed {
 			all = append(all, v)
 		}
@@ -87,18 +87,18 @@ func (b *Builder) exceeds(t *track, column int32) bool {
 		return false
 	}
 	longer := 0
-	for i := range t.steps {
+	for i := range t.n {
 		if row := t.row(i); row[whole] >= 0 && row[at] > row[whole] {
 			longer++
 		}
 	}
-	return 2*longer > len(t.steps)
+	return 2*longer > t.n
 }
 
 // divide divides the times of a column.
 func (t *track) divide(column int32, by int64) {
 	at := slices.Index(t.columns, column)
-	for i := range t.steps {
+	for i := range t.n {
 		if row := t.row(i); row[at] != notTimed {
 			row[at] /= by
 		}

@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"maps"
 	"math"
@@ -9,88 +10,104 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Windows returns the steps that all ranks logged. Where numbers leave some out, another window begins.
-func (b *Builder) Windows(run string) ([]*trace.Window, error) {
+// Windows returns the steps that all ranks logged, as [Builder.Each] hands them on.
+func (b *Builder) Windows(run string) (all []*trace.Window, err error) {
+	err = b.Each(run, func(w *trace.Window) bool {
+		all = append(all, w)
+		return true
+	})
+	return all, err
+}
+
+// Each hands on the steps that all ranks logged, window after window, until give returns false. Where numbers leave some out, another window
+// begins, and where a window has [mostDurations]. What is handed on is given up: the builder is of no use behind it.
+func (b *Builder) Each(run string, give func(*trace.Window) bool) error {
 	j, err := b.job()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	steps, left := j.common()
-	if len(steps) == 0 {
-		return nil, input.Bad(input.ErrMissing, "no step is in the logs of all %d ranks: are they of one run?", len(j.tracks))
+	left := j.match()
+	if j.n == 0 {
+		return input.Bad(input.ErrMissing, "no step is in the logs of all %d ranks: are they of one run?", len(j.tracks))
 	}
 	if left > 0 {
 		j.note(input.NoteStepGap, "steps that not all ranks logged are left out: %d", left)
 	}
-	stages, err := j.stages(steps)
+	l, err := j.layOut()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if slices.ContainsFunc(j.tracks, func(t *track) bool { return t.assumed }) {
 		j.note(input.NoteUnits, "times without a unit are read as seconds")
 	}
-	return j.windows(run, steps, stages)
+	return j.windows(run, l, give)
 }
 
 // job is what the logs of a job come down to: for each rank the rows of its steps.
 type job struct {
 	b      *Builder
 	tracks []*track
-	rows   []index // of each track
-	whole  bool    // the logs are of the job, and name no rank
+	rows   []index   // of each track
+	n      int       // steps that all ranks logged
+	picks  [][]int32 // [rank] which of its steps these are; nil: all
+	whole  bool      // the logs are of the job, and name no rank
 	notes  []input.Note
 }
 
-// index finds the rows of steps.
+// row returns the row of a rank that has a step of all ranks.
+func (j *job) row(r, i int) int {
+	if j.picks != nil {
+		i = int(j.picks[r][i])
+	}
+	return j.rows[r].row(i)
+}
+
+// step returns the number of a step of all ranks.
+func (j *job) step(i int) int64 { return j.tracks[0].step(j.row(0, i)) }
+
+// index is the rows of steps, ascending.
 type index struct {
-	steps []int64 // ascending
-	rows  []int32 // of each; nil: in the order of steps
+	n     int
+	order []int32 // rows; nil: as they stand
+}
+
+// row returns the row of a step.
+func (x *index) row(i int) int {
+	if x.order == nil {
+		return i
+	}
+	return int(x.order[i])
 }
 
 // index returns that of a track, in which the later of two rows of a step counts, and how many others there are.
 func (t *track) index() (x index, again int) {
 	ascends := true
-	for i := 1; i < len(t.steps) && ascends; i++ {
-		ascends = t.steps[i-1] < t.steps[i]
+	for i := 1; i < t.n && ascends; i++ {
+		ascends = t.step(i-1) < t.step(i)
 	}
 	if ascends {
-		return index{steps: t.steps}, 0
+		return index{n: t.n}, 0
 	}
-	order := make([]int32, len(t.steps))
+	order := make([]int32, t.n)
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(t.steps[x], t.steps[y]) })
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(t.step(int(x)), t.step(int(y))) })
 	for _, row := range order {
-		step := t.steps[row]
-		if n := len(x.steps); n > 0 && x.steps[n-1] == step {
-			x.rows[n-1] = row
+		if n := x.n; n > 0 && t.step(int(order[n-1])) == t.step(int(row)) {
+			order[n-1] = row
 			again++
 			continue
 		}
-		x.steps, x.rows = append(x.steps, step), append(x.rows, row)
+		order[x.n] = row
+		x.n++
 	}
+	x.order = order[:x.n]
 	return x, again
-}
-
-// find returns the rows of steps that are all among them.
-func (x *index) find(steps []int64) []int32 {
-	out, at := make([]int32, len(steps)), 0
-	for i, step := range steps {
-		for x.steps[at] < step {
-			at++
-		}
-		if out[i] = int32(at); x.rows != nil {
-			out[i] = x.rows[at]
-		}
-	}
-	return out
 }
 
 func (j *job) note(kind input.NoteKind, format string, args ...any) {
@@ -106,7 +123,7 @@ func (b *Builder) job() (*job, error) {
 			j.tracks = slices.Clone(b.tracks)
 		}
 	}
-	if slices.ContainsFunc(j.tracks, func(t *track) bool { return !t.smooth && len(t.steps) >= severalSteps }) {
+	if slices.ContainsFunc(j.tracks, func(t *track) bool { return !t.smooth && t.n >= severalSteps }) {
 		j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return t.smooth })
 	}
 	b.settle()
@@ -116,7 +133,7 @@ func (b *Builder) job() (*job, error) {
 		t.divideSums()
 		b.unclock(t)
 	}
-	j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return len(t.steps) == 0 })
+	j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return t.n == 0 })
 	if ranked := slices.DeleteFunc(slices.Clone(j.tracks), func(t *track) bool { return t.rank < 0 }); len(ranked) > 0 {
 		j.tracks = ranked
 	}
@@ -179,7 +196,7 @@ func (j *job) dropCopies() {
 		return
 	}
 	first := slices.MaxFunc(j.tracks, func(x, y *track) int {
-		return cmp.Or(cmp.Compare(len(x.columns), len(y.columns)), cmp.Compare(len(x.steps), len(y.steps)))
+		return cmp.Or(cmp.Compare(len(x.columns), len(y.columns)), cmp.Compare(x.n, y.n))
 	})
 	for _, t := range j.tracks {
 		if t != first && !j.b.copies(first, t) {
@@ -192,17 +209,17 @@ func (j *job) dropCopies() {
 
 // copies reports whether a track has the times of another, of most of its steps.
 func (b *Builder) copies(of, t *track) bool {
-	lengths := make(map[int64]int64, len(of.steps))
-	for i, step := range of.steps {
-		lengths[step] = b.whole(of, of.row(i))
+	lengths := make(map[int64]int64, of.n)
+	for i := range of.n {
+		lengths[of.step(i)] = b.whole(of, of.row(i))
 	}
 	same := 0
-	for i, step := range t.steps {
-		if x, y := float64(lengths[step]), float64(b.whole(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
+	for i := range t.n {
+		if x, y := float64(lengths[t.step(i)]), float64(b.whole(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
 			same++
 		}
 	}
-	return float64(same) >= mostly*float64(max(len(t.steps), severalSteps))
+	return float64(same) >= mostly*float64(max(t.n, severalSteps))
 }
 
 // noSteps returns the error of logs without a step.
@@ -239,8 +256,8 @@ func (b *Builder) sumMicrosteps(t *track) {
 		return
 	}
 	var numbered []int
-	for i, step := range t.steps {
-		if step >= 0 {
+	for i := range t.n {
+		if t.step(i) >= 0 {
 			numbered = append(numbered, i)
 		}
 		for c, v := range t.row(i) {
@@ -249,18 +266,17 @@ func (b *Builder) sumMicrosteps(t *track) {
 			}
 		}
 	}
-	if n := len(numbered); n < 2 || t.steps[numbered[n-1]]-t.steps[numbered[0]] >= int64(numbered[n-1]-numbered[0]) {
+	if n := len(numbered); n < 2 || t.step(numbered[n-1])-t.step(numbered[0]) >= int64(numbered[n-1]-numbered[0]) {
 		return // a line for each step
 	}
-	C, n := len(t.columns), 0
-	values := t.values[:0]
+	n := 0
 	for k := range numbered[:len(numbered)-1] {
 		from, to := numbered[k], numbered[k+1]
-		steps := t.steps[to] - t.steps[from]
+		steps := t.step(to) - t.step(from)
 		if steps <= 0 {
 			continue
 		}
-		sum := slices.Repeat([]int64{notTimed}, C)
+		sum := slices.Repeat([]int64{notTimed}, t.width)
 		for i := from; i < to; i++ {
 			for c, v := range t.row(i) {
 				if v != notTimed {
@@ -274,16 +290,18 @@ func (b *Builder) sumMicrosteps(t *track) {
 			}
 		}
 		t.mean = t.mean || steps > 1
-		t.steps[n], values = t.steps[to], append(values, sum...)
+		t.number(n, t.step(to))
+		copy(t.row(n), sum)
 		n++
 	}
-	t.steps, t.values, t.counted = t.steps[:n], values, false
+	t.cut(n)
+	t.counted = false
 }
 
 // drop takes the times of a column away.
 func (t *track) drop(column int32) {
 	at := slices.Index(t.columns, column)
-	for i := range t.steps {
+	for i := range t.n {
 		if at >= 0 {
 			t.row(i)[at] = notTimed
 		}
@@ -293,44 +311,42 @@ func (t *track) drop(column int32) {
 // clean drops rows without a time, and counts those without a number.
 func (t *track) clean() {
 	n := 0
-	for i := range t.steps {
-		row := t.row(i)
-		if !slices.ContainsFunc(row, func(v int64) bool { return v != notTimed }) {
+	for i := range t.n {
+		if !slices.ContainsFunc(t.row(i), func(v int64) bool { return v != notTimed }) {
 			continue
 		}
-		if t.steps[n] = t.steps[i]; t.steps[n] < 0 {
-			t.steps[n] = 1
+		if t.move(n, i); t.step(n) < 0 {
+			t.number(n, 1)
 			if n > 0 {
-				t.steps[n] = t.steps[n-1] + 1
+				t.number(n, t.step(n-1)+1)
 			}
 		}
-		copy(t.values[n*len(t.columns):], row)
 		n++
 	}
-	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+	t.cut(n)
 }
 
 // divideSums makes of sums over the steps since the row before means of these; the first row, of which nothing tells how many there were, is dropped.
 func (t *track) divideSums() {
-	if !t.sum || len(t.steps) == 0 {
+	if !t.sum || t.n == 0 {
 		return
 	}
-	n, C := 0, len(t.columns)
-	for i := 1; i < len(t.steps); i++ {
-		steps := t.steps[i] - t.steps[i-1]
+	n := 0
+	for i := 1; i < t.n; i++ {
+		steps := t.step(i) - t.step(i-1)
 		if steps <= 0 {
 			continue
 		}
-		row := t.values[n*C : (n+1)*C]
-		for c, v := range t.row(i) {
-			if row[c] = v; v > 0 {
-				row[c] = v / steps
+		t.move(n, i)
+		for c, v := range t.row(n) {
+			if v > 0 {
+				t.row(n)[c] = v / steps
 			}
 		}
-		t.steps[n] = t.steps[i]
 		n++
 	}
-	t.steps, t.values, t.sum, t.mean = t.steps[:n], t.values[:n*C], false, true
+	t.cut(n)
+	t.sum, t.mean = false, true
 }
 
 const (
@@ -363,23 +379,22 @@ func (b *Builder) unclock(t *track) {
 	t.columns[at] = whole
 	t.mean = true
 	n, before, step := 0, int64(notTimed), int64(0)
-	for i := range t.steps {
+	for i := range t.n {
 		row := t.row(i)
 		now, was := row[at], before
 		if now == notTimed {
 			continue
 		}
-		d := t.steps[i] - step
-		before, step = now, t.steps[i]
+		d := t.step(i) - step
+		before, step = now, t.step(i)
 		if was == notTimed || now <= was || d <= 0 {
 			continue
 		}
 		row[at] = (now - was) / d
-		t.steps[n] = t.steps[i]
-		copy(t.values[n*len(t.columns):], row)
+		t.move(n, i)
 		n++
 	}
-	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+	t.cut(n)
 }
 
 // unwall makes of a time that may be a clock one, where it only grows; else the whole of the step, where no other is logged.
@@ -411,7 +426,7 @@ func (b *Builder) unwall(t *track) {
 // take twice as long in the end, where nothing else says that they are of a clock.
 func (t *track) grows(column int32, twice bool) bool {
 	var values, by []int64
-	for i := range t.steps {
+	for i := range t.n {
 		v := t.at(i, column)
 		if n := len(values); n > 0 && v <= values[n-1] {
 			return false
@@ -434,12 +449,16 @@ func (t *track) grows(column int32, twice bool) bool {
 
 // interleaved returns how many lines each step has, where nearly all have as many, next to each other.
 func (t *track) interleaved() int {
-	var counts []int
-	if len(slices.Compact(slices.Clone(t.steps))) == len(t.steps) {
+	repeats := false
+	for i := 1; i < t.n && !repeats; i++ {
+		repeats = t.step(i) == t.step(i-1)
+	}
+	if !repeats {
 		return 1
 	}
-	for i := range t.steps {
-		if n := len(counts); i > 0 && t.steps[i] == t.steps[i-1] {
+	var counts []int
+	for i := range t.n {
+		if n := len(counts); i > 0 && t.step(i) == t.step(i-1) {
 			counts[n-1]++
 		} else {
 			counts = append(counts, 1)
@@ -461,19 +480,18 @@ func (t *track) interleaved() int {
 // fold leaves the longest line of each step.
 func (t *track) fold(b *Builder) {
 	n := 0
-	for i := range t.steps {
+	for i := range t.n {
 		row := t.row(i)
-		if n > 0 && t.steps[n-1] == t.steps[i] {
+		if n > 0 && t.step(n-1) == t.step(i) {
 			if have := t.row(n - 1); b.length(t, row) > b.length(t, have) {
 				copy(have, row)
 			}
 			continue
 		}
-		t.steps[n] = t.steps[i]
-		copy(t.values[n*len(t.columns):], row)
+		t.move(n, i)
 		n++
 	}
-	t.steps, t.values = t.steps[:n], t.values[:n*len(t.columns)]
+	t.cut(n)
 }
 
 // matters is from which share of a step on a difference between its lines does.
@@ -483,7 +501,7 @@ const matters = 0.05
 // whole steps, and where the others wait, all are as long.
 func (b *Builder) apart(t *track, lines int) (of string, more int64) {
 	var steps, lengths []int64
-	for from := 0; from+lines <= len(t.steps); from += lines {
+	for from := 0; from+lines <= t.n; from += lines {
 		longest := int64(0)
 		for i := range lines {
 			longest = max(longest, b.whole(t, t.row(from+i)))
@@ -499,7 +517,7 @@ func (b *Builder) apart(t *track, lines int) (of string, more int64) {
 			continue
 		}
 		steps = steps[:0]
-		for from := 0; from+lines <= len(t.steps); from += lines {
+		for from := 0; from+lines <= t.n; from += lines {
 			values := make([]int64, lines)
 			for i := range values {
 				values[i] = t.row(from + i)[at]
@@ -540,136 +558,77 @@ func (b *Builder) whole(t *track, row []int64) (sum int64) {
 	return sum
 }
 
-// common returns the steps that all ranks logged, ascending, and how many others there are.
-func (j *job) common() (steps []int64, left int) {
-	if len(j.rows) == 1 {
-		return j.rows[0].steps, 0
-	}
-	var all []int64
-	for i := range j.rows {
-		all = append(all, j.rows[i].steps...)
-	}
-	slices.Sort(all)
-	for from := 0; from < len(all); {
-		to := from + 1
-		for to < len(all) && all[to] == all[from] {
-			to++
+// match finds the steps that all ranks logged, and returns how many others there are.
+func (j *job) match() (left int) {
+	j.n = j.rows[0].n
+	alike := func(r int) bool {
+		x, t := &j.rows[r], j.tracks[r]
+		for i := range x.n {
+			if t.step(x.row(i)) != j.step(i) {
+				return false
+			}
 		}
-		if to-from == len(j.rows) {
-			steps = append(steps, all[from])
-		} else {
+		return true
+	}
+	same := true
+	for r := 1; r < len(j.rows) && same; r++ {
+		same = j.rows[r].n == j.n && alike(r)
+	}
+	if same {
+		return 0
+	}
+	heads, at, was, picks := &heads{}, make([]int32, len(j.rows)), make([]int32, len(j.rows)), make([][]int32, len(j.rows))
+	push := func(r int) {
+		if i := int(at[r]); i < j.rows[r].n {
+			heap.Push(heads, head{j.tracks[r].step(j.rows[r].row(i)), r})
+		}
+	}
+	for r := range j.rows {
+		push(r)
+	}
+	for heads.Len() > 0 {
+		step, n := (*heads)[0].step, 0
+		for ; heads.Len() > 0 && (*heads)[0].step == step; n++ {
+			r := heap.Pop(heads).(head).rank
+			was[r] = at[r]
+			at[r]++
+			push(r)
+		}
+		if n < len(j.rows) {
 			left++
-		}
-		from = to
-	}
-	return steps, left
-}
-
-// staged is a stage of the windows that are made, with its times by step and rank.
-type staged struct {
-	name  string
-	times []int64
-}
-
-// stages returns the stages that every step of every rank has, in the order of a step.
-func (j *job) stages(steps []int64) (out []staged, err error) {
-	R := len(j.tracks)
-	times, used, rows := make([][]int64, len(j.b.columns)), []int{}, make([][]int32, R)
-	for r := range rows {
-		rows[r] = j.rows[r].find(steps)
-	}
-	for c := range j.b.columns {
-		column, some, all := &j.b.columns[c], false, true
-		times[c] = make([]int64, len(steps)*R)
-		for r, t := range j.tracks {
-			at := slices.Index(t.columns, int32(c))
-			for i, row := range rows[r] {
-				v := int64(notTimed)
-				if at >= 0 {
-					v = t.values[int(row)*len(t.columns)+at]
-				}
-				some, all = some || v > 0, all && v >= 0
-				if v < 0 && column.sparse {
-					v = 0
-				}
-				times[c][i*R+r] = v
-			}
-		}
-		if some && (all || column.sparse) && column.of != ofClock {
-			used = append(used, c)
-		}
-	}
-	own := slices.ContainsFunc(used, func(c int) bool { return j.b.columns[c].sparse })
-	slices.SortStableFunc(used, func(x, y int) int {
-		if own { // a program prints its stages in the order in which they run
-			return 0
-		}
-		return cmp.Compare(orderOf(j.b.columns[x].of), orderOf(j.b.columns[y].of))
-	})
-	for _, c := range used { // a part is taken off what contains it
-		parent := slices.IndexFunc(used, func(o int) bool { return j.b.columns[o].of == j.b.columns[c].in })
-		if parent < 0 {
 			continue
 		}
-		for i := range times[c] {
-			take(&times[used[parent]][i], times[c][i])
+		for r := range picks {
+			picks[r] = append(picks[r], was[r])
 		}
 	}
-	whole := []int64(nil)
-	for _, c := range used {
-		if j.b.columns[c].of == ofStep {
-			whole = times[c]
-			continue
-		}
-		out = append(out, staged{j.b.columns[c].stage(), times[c]})
-	}
-	switch {
-	case whole == nil && len(out) == 0:
-		return nil, input.Bad(input.ErrMissing, "no time is in the logs of all ranks in all steps")
-	case whole != nil && len(out) == 0:
-		return []staged{{stagename.Whole, whole}}, nil
-	case whole != nil:
-		return append(out, staged{stagename.Remainder, j.rest(whole, out)}), nil
-	}
-	return out, nil
-}
-
-// rest returns what stages leave of the whole steps. Whether a whole contains the stages is told by which of the
-// two sums is more alike on the ranks.
-func (j *job) rest(whole []int64, stages []staged) []int64 {
-	R, parts := len(j.tracks), make([]int64, len(whole))
-	var without, with, short int64
-	for i := range whole {
-		for _, s := range stages {
-			parts[i] += s.times[i]
-		}
-		if whole[i] < parts[i] {
-			short++
-		}
-		if i%R == R-1 {
-			row, sum := whole[i+1-R:i+1], make([]int64, R)
-			for r := range sum {
-				sum[r] = row[r] + parts[i+1-R+r]
-			}
-			without, with = without+slices.Max(row)-slices.Min(row), with+slices.Max(sum)-slices.Min(sum)
-		}
-	}
-	if without > with || 100*short > int64(len(whole)) {
-		j.note(input.NoteRecorder, "the logged time of a step does not contain that of its parts: with them, steps are more alike on the ranks")
-		return whole
-	}
-	left := make([]int64, len(whole))
-	for i := range left {
-		left[i] = max(0, whole[i]-parts[i])
-	}
+	j.picks, j.n = picks, len(picks[0])
 	return left
 }
 
-// apart returns by how much the numbers of most neighbouring steps differ.
-func apart(steps []int64) int64 {
+// heads are the next steps of ranks, the least first.
+type heads []head
+
+type head struct {
+	step int64
+	rank int
+}
+
+func (h heads) Len() int           { return len(h) }
+func (h heads) Less(i, k int) bool { return h[i].step < h[k].step }
+func (h heads) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
+func (h *heads) Push(x any)        { *h = append(*h, x.(head)) }
+func (h *heads) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// every returns by how much the numbers of most neighbouring steps differ.
+func (j *job) every() int64 {
 	count := map[int64]int{}
-	for i := 1; i < len(steps); i++ {
-		count[steps[i]-steps[i-1]]++
+	for i := 1; i < j.n; i++ {
+		count[j.step(i)-j.step(i-1)]++
 	}
 	most := int64(1)
 	for _, d := range slices.Sorted(maps.Keys(count)) {
@@ -680,80 +639,22 @@ func apart(steps []int64) int64 {
 	return most
 }
 
-// windows cuts the steps where their numbers do. Where they do so nearly everywhere, steps are counted.
-func (j *job) windows(run string, steps []int64, stages []staged) (out []*trace.Window, err error) {
-	every := apart(steps)
-	cuts := []int{0}
-	for i := 1; i < len(steps); i++ {
-		if steps[i]-steps[i-1] != every {
-			cuts = append(cuts, i)
-		}
-	}
-	if 4*len(cuts) > len(steps)+8 {
-		j.note(input.NoteStepGap, "steps are not logged evenly, and are counted here from 0: %d to %d", steps[0], steps[len(steps)-1])
-		steps, every, cuts = make([]int64, len(steps)), 1, []int{0}
-		for i := range steps {
-			steps[i] = int64(i)
-		}
-	}
-	switch {
-	case every > 1 && j.tracks[0].mean:
-		j.note(input.NoteUnits, "a line is the mean of the %d steps up to its own", every)
-	case every > 1:
-		j.note(input.NoteRecorder, "one step in %d is logged", every)
-	}
-	j.coarse(stages)
-	R := len(j.tracks)
-	for n, from := range cuts {
-		to := len(steps)
-		if n+1 < len(cuts) {
-			to = cuts[n+1]
-		}
-		w := &trace.Window{Run: run, Index: int64(n), FirstStep: steps[from], Every: every, Accumulation: 1, WorldSize: max(1, j.tracks[R-1].rank+1)}
-		for _, t := range j.tracks {
-			w.Ranks = append(w.Ranks, trace.Rank{ID: max(0, t.rank), Host: t.host, LocalRank: -1})
-		}
-		for _, s := range stages {
-			w.Schema.Stages = append(w.Schema.Stages, s.name)
-		}
-		w.Durations = make([]int64, 0, (to-from)*len(stages)*R)
-		for i := from; i < to; i++ {
-			for _, s := range stages {
-				w.Durations = append(w.Durations, s.times[i*R:(i+1)*R]...)
-			}
-		}
-		if n == 0 {
-			w.Notes = j.notes
-			if R > 1 && len(stages) == 1 && stages[0].name == stagename.Whole {
-				w.Notes = append(w.Notes, ingest.WholeSteps(w))
-			}
-		}
-		if err := w.Validate(); err != nil {
-			return nil, err
-		}
-		out = append(out, w)
-	}
-	return out, nil
-}
-
 // coarsely is the part of a step from which on the resolution of its stamps is said.
 const coarsely = 0.02
 
 // coarse notes stamps that are not much finer than steps.
-func (j *job) coarse(stages []staged) {
+func (j *job) coarse(l *layout) {
 	t := j.tracks[0]
-	if t.resolution == 0 || len(stages) == 0 {
+	if t.resolution == 0 {
 		return
 	}
-	all := slices.Sorted(slices.Values(stages[0].times))
+	all, step, R := make([]int64, 0, j.n*len(j.tracks)), []int64(nil), len(j.tracks)
+	for i := range j.n {
+		step = l.durations(i, step[:0])
+		all = append(all, step[:R]...)
+	}
+	slices.Sort(all)
 	if usual := all[len(all)/2]; float64(t.resolution) > coarsely*float64(usual) {
 		j.note(input.NoteUnits, "steps are timed by the stamps of their lines, which are of %v", time.Duration(t.resolution))
-	}
-}
-
-// take takes what is contained in a time off it, where both are known.
-func take(t *int64, contained int64) {
-	if *t >= 0 && contained >= 0 {
-		*t = max(0, *t-contained)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
@@ -26,7 +26,7 @@ func Gather(paths []string, o Options) (*findings.Summary, error) {
 	var first error
 	err := write(&o.Output, findingsMark, o.Create, func(w flatrow.Writer[findings.Row]) error {
 		for _, path := range paths {
-			err := readFindings(path, func(r *findings.Row) error {
+			err := readFindings(disk.Or(o.Disk), path, func(r *findings.Row) error {
 				s.Add(r)
 				if err := w.Write(r); err != nil {
 					return outputError{err}
@@ -54,13 +54,13 @@ func Gather(paths []string, o Options) (*findings.Summary, error) {
 type outputError struct{ error }
 
 // readFindings reads a file of findings in any format.
-func readFindings(path string, each func(*findings.Row) error) (err error) {
+func readFindings(on disk.Disk, path string, each func(*findings.Row) error) (err error) {
 	defer bug.Contain(path, &err)
 	as, err := flatrow.FormatOf(path)
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	f, err := on.Open(path)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ const (
 	maxWindow = 64 << 20
 )
 
-func readParquet(f *os.File, path string, each func(*findings.Row) error) error {
+func readParquet(f disk.File, path string, each func(*findings.Row) error) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

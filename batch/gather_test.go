@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -50,7 +51,7 @@ func FuzzReadFindings(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		err := readFindings(path, func(*findings.Row) error { return nil }) // an error is an answer
+		err := readFindings(disk.OS{}, path, func(*findings.Row) error { return nil }) // an error is an answer
 		if b := bug.In(err); b != nil {
 			t.Errorf("%v\n%s", b, b.Stack)
 		}
@@ -142,7 +143,7 @@ func TestColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []findings.Row
-			err := readFindings(path, func(r *findings.Row) error { got = append(got, *r); return nil })
+			err := readFindings(disk.OS{}, path, func(r *findings.Row) error { got = append(got, *r); return nil })
 			if c.err != "" {
 				if err == nil || !regexp.MustCompile(c.err).MatchString(err.Error()) {
 					t.Errorf("%v, want %s", err, c.err)

@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/largedata"
 )
 
@@ -89,7 +90,7 @@ func sameVerdict(t *testing.T, dir string) {
 	var got []string
 	out := filepath.Join(t.TempDir(), "findings.jsonl")
 	run(t, dir, Options{Output: Output{Path: out}})
-	must(t, readFindings(out, func(row *findings.Row) error { got = append(got, text(t, row)); return nil }))
+	must(t, readFindings(disk.OS{}, out, func(row *findings.Row) error { got = append(got, text(t, row)); return nil }))
 	slices.Sort(got)
 	if diff := cmp.Diff(diagnosed(t, dir), got); diff != "" {
 		t.Error(diff)

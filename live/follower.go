@@ -60,8 +60,7 @@ var errIdle = errors.New("idle")
 // Follow looks every so often until that fails, the context ends or, unless idle is 0,
 // nothing happens for so long.
 func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each func(Change) error) error {
-	clock := disk.Or(f.o.Disk)
-	changed := clock.Now()
+	quiet := stillness{clock: disk.Or(f.o.Disk)}
 	err := f.Every(ctx, every, func() error {
 		before := len(f.units)
 		n, err := f.Look(ctx, each)
@@ -69,8 +68,8 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		case err != nil:
 			return err
 		case n > 0 || f.unsettled() || len(f.units) != before:
-			changed = clock.Now()
-		case idle > 0 && clock.Now().Sub(changed) >= idle:
+			quiet.begin()
+		case idle > 0 && quiet.look(f.files.Pause(every)) >= idle:
 			return errIdle
 		}
 		return nil
@@ -79,6 +78,28 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		return f.finish(each)
 	}
 	return err
+}
+
+// stillness measures for how long nothing has happened, by looks, whatever is done to the clock meanwhile.
+type stillness struct {
+	clock disk.Disk
+	last  time.Time // of the last look; zero: there was none
+	sum   time.Duration
+}
+
+// mostPauses is how many pauses may seem to lie between two looks, of which each takes its time too.
+const mostPauses = 4
+
+func (s *stillness) begin() { s.last, s.sum = s.clock.Now(), 0 }
+
+// look returns for how long nothing has happened, where looks have pauses of such a length between them.
+func (s *stillness) look(pause time.Duration) time.Duration {
+	now := s.clock.Now()
+	if !s.last.IsZero() {
+		s.sum += min(max(now.Sub(s.last), pause), mostPauses*pause)
+	}
+	s.last = now
+	return s.sum
 }
 
 // unsettled reports whether something has changed that waits for the next look.

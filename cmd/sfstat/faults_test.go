@@ -35,6 +35,13 @@ func TestFaults(t *testing.T) {
 	if code := run([]string{"sfstat", "convert", jobs, "-o", archived}, nil, io.Discard, io.Discard); code != exitDone {
 		t.Fatalf("exit code %d", code)
 	}
+	var found []string
+	for _, name := range []string{"found.csv", "found.jsonl", "found.parquet"} {
+		found = append(found, filepath.Join(t.TempDir(), name))
+		if code := run([]string{"sfstat", "batch", jobs, "-o", found[len(found)-1]}, nil, io.Discard, io.Discard); code != exitDone {
+			t.Fatalf("exit code %d", code)
+		}
+	}
 	spec := filepath.Join(root, "fixtures", "campaign", "small.yaml")
 	total := 0
 	for _, c := range []struct {
@@ -52,6 +59,8 @@ func TestFaults(t *testing.T) {
 		{"convert folder", []string{"convert", jobs, "--to", "csv", "-o", "OUT/"}, "jobs", true, ""},
 		{"follow", []string{"convert", jobs, "--follow", "--once", "-o", "OUT/"}, "archive", true, ""},
 		{"campaign", []string{"campaign", "run", spec, "-o", "OUT"}, "campaign", true, ""},
+		{"gather", []string{"batch", "--summarize", found[0], found[1], found[2], "-o", "OUT"}, "found.csv", false, "old"},
+		{"archive", []string{"convert", archived, "--to", "parquet", "-o", "OUT"}, "again.parquet", false, "old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wanted, healthy := "", 0

@@ -87,13 +87,14 @@ func (u *Unit) Plain() bool { return u.plain }
 
 // Files are the files of paths. Make one with [New].
 type Files struct {
-	on      disk.Disk
-	paths   []string
-	known   map[string]File // by path
-	last    []*Unit         // of the last look; nil: they are to be parted anew
-	took    time.Duration   // how long the last look took at which nothing had changed
-	joined  map[string]string
-	Refused []auto.Problem // what could not be looked at, the last time
+	on       disk.Disk
+	paths    []string
+	known    map[string]File // by path
+	last     []*Unit         // of the last look; nil: they are to be parted anew
+	took     time.Duration   // how long looks take at which nothing has changed
+	tookLast time.Duration   // how long the last of them took
+	joined   map[string]string
+	Refused  []auto.Problem // what could not be looked at, the last time
 }
 
 // New follows files, and folders to any depth.
@@ -119,10 +120,14 @@ func (s *Files) root(key string) string {
 // idleShare is the part of a processor that looking may take where nothing changes.
 const idleShare = 0.015
 
+// longestPause is how long a pause becomes by that, at most: a clock that was set, or a machine that stood still,
+// makes of a look one that took days.
+const longestPause = time.Minute
+
 // Pause is how long to wait before the next look, where every is wanted: longer, if looking
 // takes long.
 func (s *Files) Pause(every time.Duration) time.Duration {
-	return max(every, time.Duration(float64(s.took)/idleShare))
+	return max(every, min(time.Duration(float64(s.took)/idleShare), longestPause))
 }
 
 // Look lists the units that there are, by key.
@@ -161,7 +166,8 @@ func (s *Files) Look() []*Unit {
 	if changed = changed || len(now) != len(s.known); changed || s.last == nil {
 		s.known, s.last = now, s.units(files, beside)
 	} else {
-		s.took = s.on.Now().Sub(began)
+		now := s.on.Now().Sub(began)
+		s.took, s.tookLast = min(now, s.tookLast), now // a clock that is set in a look does not count
 	}
 	return slices.Clone(s.last)
 }

@@ -319,6 +319,12 @@ func TestPause(t *testing.T) {
 	if got := s.Pause(time.Hour); got != time.Hour {
 		t.Errorf("a pause of %v, an hour was asked for", got)
 	}
+	for _, took := range []time.Duration{72 * time.Hour, -72 * time.Hour} { // by a clock that was set
+		s.took = took
+		if got := s.Pause(time.Second); got < time.Second || got > longestPause {
+			t.Errorf("a pause of %v after a look of %v", got, took)
+		}
+	}
 	if again := s.Look(); len(again) != 1 || again[0] != first[0] {
 		t.Errorf("units %v, expected those of the look before, %v", again, first)
 	}

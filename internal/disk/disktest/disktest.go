@@ -1,11 +1,13 @@
-// Package disktest has disks that fail.
+// Package disktest has disks that fail, and clocks that are wrong.
 package disktest
 
 import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/sfstat/sfstat/internal/disk"
 )
@@ -154,4 +156,30 @@ func (f *file) Close() error {
 		return closed
 	}
 	return err
+}
+
+// Clocked is the disk of this machine with another clock. It may be used from several goroutines.
+type Clocked struct {
+	disk.OS
+	Clock func(asked int) time.Time // what it shows when it is looked at for the so many-th time, from 0
+	asked atomic.Int64
+}
+
+// Now returns what the clock shows, without a reading that cannot be set.
+func (d *Clocked) Now() time.Time { return d.Clock(int(d.asked.Add(1) - 1)).Round(0) }
+
+// WrongClocks returns clocks that are set back or forward by days again and again, or stand still.
+func WrongClocks() map[string]*Clocked {
+	const day = 24 * time.Hour
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return map[string]*Clocked{
+		"back":    {Clock: func(n int) time.Time { return begin.Add(-time.Duration(n) * day) }},
+		"forward": {Clock: func(n int) time.Time {
+			return begin.Add(time.Duration(n/8)*3*day + time.Duration(n)*time.Microsecond)
+		}},
+		"to and fro": {Clock: func(n int) time.Time {
+			return begin.Add(time.Duration(n%3-1) * 9 * day)
+		}},
+		"still": {Clock: func(int) time.Time { return begin }},
+	}
 }

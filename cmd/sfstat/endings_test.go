@@ -95,4 +95,24 @@ func TestLeftovers(t *testing.T) {
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("a file of somebody else: %v", err)
 	}
+
+	out := filepath.Join(dir, "out")
+	if err := os.Mkdir(out, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left, other = filepath.Join(out, ".windows-gone.jsonl.1z.tmp"), filepath.Join(out, ".notes.1z.tmp")
+	for _, path := range []string{left, other} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := run([]string{"sfstat", "convert", job, "-o", out}, nil, io.Discard, io.Discard); code != exitDone {
+		t.Fatalf("exit code %d", code)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("the file is still there, in a folder of outputs")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("a file of somebody else in a folder of outputs: %v", err)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -94,6 +95,7 @@ type sink struct {
 	p      *program
 	target target
 	made   bool                 // the folder, by us
+	swept  bool                 // what killed programs left in it is gone
 	files  map[string]*sinkFile // that are open, by what they hold
 	all    []*sinkFile
 	traces []*output // operator traces, each after its meta file
@@ -273,7 +275,10 @@ func (s *sink) open(run string) (*sinkFile, error) {
 
 func (s *sink) makeFolder() error {
 	made, err := makeFolder(s.p.disk, s.target.path)
-	s.made = s.made || made
+	if s.made = s.made || made; err == nil && !s.swept {
+		s.swept = true
+		_ = atomicfile.RemoveStaleNamed(s.p.disk, s.target.path, "windows-", "trace-", "meta-") // which only tidies up
+	}
 	return err
 }
 

@@ -229,7 +229,7 @@ func TestRankOf(t *testing.T) {
 // work for each of them.
 func TestHostile(t *testing.T) {
 	again := append([]byte("\x80\x02}(X\x07\x00\x00\x00entries]("), []byte("}q\x00(X\x0e\x00\x00\x00profiling_nameX\x01\x00\x00\x00aX\x0f\x00\x00\x00time_created_nsK\x01u")...)
-	again = append(again, bytes.Repeat([]byte("h\x00"), 1<<20)...)
+	again = append(again, bytes.Repeat(append(bytes.Repeat([]byte("h\x00"), 1<<10), "e("...), 1<<10)...)
 	c, err := readBytes("rank_0", append(again, "eu."...))
 	if err != nil || len(c.Calls) != 1 {
 		t.Errorf("%v, %v", c, err)
@@ -303,6 +303,16 @@ func TestAddresses(t *testing.T) {
 	} {
 		if rank, host := RankOf(name, nil); rank != want.rank || host != want.host {
 			t.Errorf("%s: rank %d on %q, want %d on %q", name, rank, host, want.rank, want.host)
+		}
+	}
+}
+
+// TestPartsOfPickle: a few bytes are no more lists, or values at a time, than PyTorch could make of them.
+func TestPartsOfPickle(t *testing.T) {
+	for name, body := range map[string]string{"values": "](" + strings.Repeat("N", 1<<16) + "e", "lists in lists": ")" + strings.Repeat("\x85", 1<<16),
+		"dicts": "](" + strings.Repeat("}", 1<<16) + "e"} {
+		if _, err := readBytes("rank_0", []byte("\x80\x02}(X\x07\x00\x00\x00entries]X\x01\x00\x00\x00z"+body+"u.")); !errors.Is(err, input.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -16,14 +16,12 @@ type machine struct {
 	stack []value
 	marks []int
 	memo  []value
-	most  int // values on the stack, and containers
 }
 
 // readPickle reads a pickle to its STOP. Of one that ends before it, what had been
 // read is put together as it stands, and truncated is true.
 func (m *machine) readPickle() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
-	m.most = len(m.data)/2 + 64
 	if m.data[0] != 0x80 {
 		return value{}, false, m.bad(input.ErrFormat, 0,
 			"a pickle of protocol 0 or 1; PyTorch writes 2: write it again, pickle.dump(dump, file, protocol=2)")
@@ -58,7 +56,13 @@ func (m *machine) readPickle() (root value, truncated bool, err error) {
 
 // fits reports whether a stack of n values and the containers are no more
 // than the input's length allows.
-func (m *machine) fits(n int) bool { return n <= m.most && len(m.containers) <= m.most }
+func (m *machine) fits(n int) bool {
+	return n <= len(m.data)/perValue+64 && len(m.containers) <= len(m.data)/perContainer+64
+}
+
+// Bytes that a dump has at least for each value that is on the stack at a time, and for each list and dict: those of PyTorch have
+// fifteen and more for a container.
+const perValue, perContainer = 4, 10
 
 // salvage closes the containers that a pickle which breaks off left open.
 func (m *machine) salvage() value {

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -166,6 +167,13 @@ func RemoveStaleOf(on disk.Disk, path string) error {
 	return removeStale(on, filepath.Join(dir, "."), func(name string) bool {
 		token, ok := strings.CutPrefix(name, "."+base+".")
 		return ok && stale.MatchString("._."+token) && strings.Count(token, ".") == 1
+	})
+}
+
+// RemoveStaleNamed removes from a folder what was left of files whose names begin in one of these ways, as of RemoveStaleOf.
+func RemoveStaleNamed(on disk.Disk, dir string, begin ...string) error {
+	return removeStale(on, dir, func(name string) bool {
+		return stale.MatchString(name) && slices.ContainsFunc(begin, func(b string) bool { return strings.HasPrefix(name, "."+b) })
 	})
 }
 

@@ -173,7 +173,7 @@ func WrongClocks() map[string]*Clocked {
 	const day = 24 * time.Hour
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return map[string]*Clocked{
-		"back":    {Clock: func(n int) time.Time { return begin.Add(-time.Duration(n) * day) }},
+		"back": {Clock: func(n int) time.Time { return begin.Add(-time.Duration(n) * day) }},
 		"forward": {Clock: func(n int) time.Time {
 			return begin.Add(time.Duration(n/8)*3*day + time.Duration(n)*time.Microsecond)
 		}},

@@ -15,9 +15,14 @@ import (
 )
 
 // chargeRest charges all ranks with what is left when the ranks that enter calls late are taken out: others wait
-// for these where they synchronise, so that stage times show a longer stage or slow steps on all of them alike.
+// for these where they synchronise, so that stage times show a longer stage or slow steps on all of them alike. Where
+// calls divide the stage, these times are without the wait.
 func (j *judge) chargeRest(claims []Finding) (left []Finding) {
 	for _, f := range claims {
+		if j.isCut(f.Stage) {
+			left = append(left, f)
+			continue
+		}
 		switch f.Cause {
 		case CauseRegression: // it came about when one of them became late
 			if slices.ContainsFunc(j.late, func(l Finding) bool { return j.delays(&l, &f) && 2*l.Excess >= f.Excess }) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
@@ -105,12 +107,13 @@ func sameRanks(a, b []trace.Rank) bool {
 	})
 }
 
-// takeAccounts takes the accounts of all windows that were lent.
-func (r *run) takeAccounts() {
+// takeAccounts takes the accounts of all windows that were lent. entered is what all entries of calls show; nil: more may
+// be recorded.
+func (r *run) takeAccounts(entered *arrivals.Result) {
 	if len(r.lent) == 0 {
 		return
 	}
-	r.steps.end()
+	r.steps.end(cutsOf(entered))
 	for _, of := range r.lent {
 		r.keep(of.w, of.account, of.book)
 	}

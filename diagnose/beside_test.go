@@ -97,3 +97,26 @@ func TestBesideAfterPanic(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideEntered: calls divide the steps of runs that are judged side by side as those of one that is judged alone.
+func TestBesideEntered(t *testing.T) {
+	all := windows(t, entering(40, fault(simulate.Backward, 80, 3)))
+	one := verdictOn(t, all...).Runs[0]
+	s := New(Options{Brief: true, Beside: NewBeside(1, func(*trace.Window) {})})
+	for _, w := range all {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := s.Verdict().Runs[0]
+	if len(got.Findings) == 0 || len(got.Findings) != len(one.Findings) {
+		t.Fatalf("%d findings, alone %d", len(got.Findings), len(one.Findings))
+	}
+	a, b := got.Findings[0], one.Findings[0]
+	if *a.Rank != 3 || a.Stage != simulate.StageBackward || a.Excess != b.Excess || a.RunGain != b.RunGain || a.source != b.source {
+		t.Errorf("rank %d in %s, %d ns, %v; alone %d ns, %v", *a.Rank, a.Stage, a.Excess, a.RunGain, b.Excess, b.RunGain)
+	}
+	if len(got.Windows) != 1 || got.Windows[0].Main.SyncPoint.Name != simulate.StageBackward {
+		t.Errorf("account %+v", got.Windows)
+	}
+}

@@ -176,7 +176,10 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 		p := m.Points[0]
 		evident = p.Evidence
 		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, Every: f.Every, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
-		if p.Evidence == points.Shown {
+		switch {
+		case j.isCut(j.stageName(p.Stage)):
+			s.By = "calls"
+		case p.Evidence == points.Shown:
 			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
 		}
 		out.Evidence = append(out.Evidence, s)

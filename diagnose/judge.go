@@ -34,9 +34,19 @@ type judge struct {
 	noted          []answer.Problem
 }
 
+// analyzeEntries returns what the entries of calls show; nil where there are none. It keeps the result until the run is
+// judged.
+func (r *run) analyzeEntries(minGain float64) *arrivals.Result {
+	if r.entered == nil && !r.entries.Empty() {
+		r.entered = r.entries.Analyze(arrivals.Options{MinGain: minGain})
+	}
+	return r.entered
+}
+
 // judge returns the verdict on what was read of a run, beside what monitoring recorded.
 func (r *run) judge(g gates.Gates, minGain float64, monitoring []*health.Record) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
+	j.entered, r.entered = r.analyzeEntries(minGain), nil
 	if j.steps != nil {
 		j.lookAtSteps()
 	}
@@ -49,8 +59,7 @@ func (r *run) judge(g gates.Gates, minGain float64, monitoring []*health.Record)
 		v := communicationBy(j.traffic, g, minGain)
 		j.heard = &v
 	}
-	if !r.entries.Empty() {
-		j.entered = r.entries.Analyze(arrivals.Options{MinGain: minGain})
+	if j.entered != nil {
 		j.late = j.lateArrivals(j.entered)
 		j.differsEntered = differEntered(j.entered, len(j.windows) > 0)
 	}

@@ -26,7 +26,7 @@ func (o Options) model() delay.Options {
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
-	j.modelled, j.differs, j.placed = j.steps.result()
+	j.modelled, j.differs, j.placed = j.steps.result(j.entered)
 	if len(j.placed.ranks) < 2 {
 		j.single, j.modelled = j.modelled, nil
 	}
@@ -116,6 +116,17 @@ func (j *judge) stageName(k int) string {
 	}
 	base, _ := stagename.Split(s.Name)
 	return base
+}
+
+// isCut reports whether entries of calls divide a stage where all ranks begin to wait in it.
+func (j *judge) isCut(stage string) bool {
+	if j.modelled == nil {
+		return false
+	}
+	stages := j.modelled.Stages
+	return slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool {
+		return p.Stage > 0 && stages[p.Stage-1].Name == stages[p.Stage].Name && j.stageName(p.Stage) == stage
+	})
 }
 
 // labelled reports whether any window has a label.

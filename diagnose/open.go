@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // The rules for open questions, in the order of [questionRules].
@@ -76,12 +77,33 @@ func (j *judge) askMissing(_ []Finding, open []answer.Undecided) []answer.Undeci
 	return open
 }
 
-// askTransfer asks whether transfers are slow where entries alone show that nobody is late.
+// askTransfer asks whether transfers are slow where entries alone show that nobody is late, or much time follows
+// the last wait of a stage in which gradients are reduced.
 func (j *judge) askTransfer(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	if j.modelled != nil && len(j.windows) > 0 {
+		return append(slices.Clip(open), j.transfersAfterWaits()...)
+	}
 	if r := j.entered; r != nil && len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
 		return append(slices.Clip(open), answer.Undecided{Question: answer.TransferHidden})
 	}
 	return open
+}
+
+// transfersAfterWaits returns the stages, of those that calls divide, whose time after the last wait may be a slow transfer.
+func (j *judge) transfersAfterWaits() (out []answer.Undecided) {
+	m := j.modelled
+	for _, p := range m.Points {
+		if role := m.Stages[max(0, p.Stage-1)].Role; !j.isCut(j.stageName(p.Stage)) || role != points.Backward && role != points.Collective {
+			continue
+		}
+		u := answer.Undecided{Question: answer.TransferHidden, Stage: j.stageName(p.Stage), Step: m.Step, Needs: answer.SourceBaseline}
+		u.Hides = m.Typical[p.Stage+1] // gradients are reduced once they are computed
+		u.Hides = int64(j.transfer(&u))
+		if healthy, compared := j.differences[u.Stage]; j.worthActing(u.Hides) && !(compared && !j.worthActing(int64(healthy.High))) {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // askClock asks whether ranks are late in every step or their clock is off.

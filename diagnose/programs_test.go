@@ -138,13 +138,13 @@ func TestEntriesAndFunctions(t *testing.T) {
 		want   string
 	}{
 		{"in the stage", simulate.StageBackward, 80e6, `
-straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg from train.py:14, strong, 79 ms, 25 %; 81 instead of 1 ms at train.py:14
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg from train.py:14, strong, 79 ms, 26 %; 81 instead of 1 ms at train.py:14; arrivals agrees true, raises false
 next: read_line of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"in another stage", simulate.StageForward, 80e6, `
-straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; arrivals agrees true, raises false
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 	} {
@@ -163,15 +163,16 @@ func TestEntriesAndOperators(t *testing.T) {
 		want string
 	}{
 		{"its operators take longer", 3, `
-straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %; 1 of 4 operators longer
-known: 1 of 4 operators longer on rank 3 in model.backward_cpu_wall
-next: sample_stack profiler_stacks of 3 in model.backward_cpu_wall
-next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; 1 of 4 operators longer; arrivals agrees true, raises false
+op, operator: rank 3 in model.backward_cpu_wall at void ns::kernel_0<float, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, >(int), strong, 79 ms, 26 %
+next: inspect_host device_counters of 3 in model.backward_cpu_wall
+next: profile profiler of 3 in model.backward_cpu_wall`},
 		{"its operators take as long as others", -1, `
-straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %; 0 of 4 operators longer
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; 0 of 4 operators longer; arrivals agrees true, raises false
 next: sample_stack profiler_stacks of 3 in model.backward_cpu_wall
+next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

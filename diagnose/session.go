@@ -62,7 +62,8 @@ type Session struct {
 }
 
 type run struct {
-	entries arrivals.Job // of calls, and of windows what places them
+	entries arrivals.Job     // of calls, and of windows what places them
+	entered *arrivals.Result // of the entries, as long as none are added; nil: not analysed
 	name    string
 	sums    sums.Rule // of its windows
 	windows []Window
@@ -141,7 +142,7 @@ func (s *Session) add(r trace.Recording) error {
 	}
 	for _, in := range s.runs {
 		if in.name == r.RunName() {
-			in.takeAccounts()
+			in.takeAccounts(nil)
 		}
 	}
 	switch r := r.(type) {
@@ -401,7 +402,7 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
 	for _, r := range slices.Clone(s.runs) {
-		s.containPanic(r.name, func() { r.takeAccounts() })
+		s.containPanic(r.name, func() { r.takeAccounts(r.analyzeEntries(v.MinGain)) })
 	}
 	worst := -1
 	for _, r := range slices.Clone(s.runs) {

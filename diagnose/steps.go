@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/latent"
@@ -42,9 +43,10 @@ type series struct {
 	outside points.Outside // where the time in no stage lies
 	meet    points.Meetings
 	peers   []int
-	limits  []delay.Limit // of the first stretch
-	ranks   []int         // of the first stretch
-	windows *accounts     // of those that are lent
+	limits  []delay.Limit  // of the first stretch
+	cuts    *arrivals.Cuts // where entries of calls show that all ranks wait; nil: not known
+	ranks   []int          // of the first stretch
+	windows *accounts      // of those that are lent
 	total   int
 }
 
@@ -156,8 +158,17 @@ func (s *series) complete(in *steps) {
 	}()
 	var first *division
 	if s.points == nil {
+		// The account is of the stages as they were recorded.
+		cuts := s.cuts
+		s.cuts = nil
 		first = s.divide(of, in)
 		s.adopt(first, of, in)
+		if cuts != nil {
+			first.Memory.Free()
+			in.memory.put(first.Memory)
+			whole := series{cuts: cuts}
+			first = whole.divide(of, in)
+		}
 	}
 	s.windows.inOrder(of)
 	begun = true
@@ -195,11 +206,35 @@ type division struct {
 	first bool // stretch of the series
 }
 
+// divide divides a stretch where its ranks synchronise, as calls cut its stages, if these are known. Where it then has more
+// ranks that nobody waited for, the calls lack waits, and the stages are not cut.
 func (s *series) divide(of stretch, in *steps) *division {
+	if s.cuts == nil || in.named != "" {
+		return s.divideBy(of, in, nil)
+	}
+	cut := s.divideBy(of, in, s.cuts)
+	if len(cut.Errors) == 0 {
+		return cut
+	}
+	if whole := s.divideBy(of, in, nil); len(whole.Errors) < len(cut.Errors) {
+		return whole
+	}
+	return cut
+}
+
+// divideBy divides a stretch whose stages are cut, or, nil, are not.
+func (s *series) divideBy(of stretch, in *steps, cuts *arrivals.Cuts) *division {
 	run, at := of.laidOut(in.memory.take())
+	if cuts != nil {
+		cutStages(run, at, cuts)
+	}
+	known := run.Known
 	run.Named, run.Known, run.KnownOutside, run.KnownMeetings = in.named, s.points, s.outside, s.meet
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
+	}
+	if known != nil {
+		run.Known = known
 	}
 	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
 }
@@ -246,9 +281,12 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 }
 
 // end completes what is open of windows that are lent, and waits for all accounts.
-func (s *steps) end() {
+func (s *steps) end(cuts *arrivals.Cuts) {
 	for _, one := range s.series {
 		if one.steps > 0 {
+			if one.points == nil {
+				one.cuts = cuts
+			}
 			one.complete(s)
 		}
 	}
@@ -258,7 +296,7 @@ func (s *steps) end() {
 }
 
 // result returns what the steps of the run come down to; nil where there are none.
-func (s *steps) result() (*delay.Result, *latent.Result, placed) {
+func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result, placed) {
 	if len(s.series) == 0 {
 		return nil, nil, placed{}
 	}
@@ -269,6 +307,9 @@ func (s *steps) result() (*delay.Result, *latent.Result, placed) {
 	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
+		if open.points == nil {
+			open.cuts = cutsOf(entered)
+		}
 		open.look(l, stretch{one.open}, s, nil)
 		list = append(list, l)
 	}
@@ -544,4 +585,123 @@ func peersOf(members []trace.Rank, run *delay.Run) []int {
 		}
 	}
 	return out
+}
+
+// cutsOf returns where the stages of a run are cut by what entries of calls show; nil where they do not show all waits.
+func cutsOf(r *arrivals.Result) *arrivals.Cuts {
+	if r == nil || r.Division == nil || r.Division.Neighbours || len(r.Silent)+len(r.Missing) > 0 {
+		return nil
+	}
+	return r.Cuts
+}
+
+// mostEntered is the part of the steps of which calls must be known to divide all of them.
+const mostEntered = 0.9
+
+// cutStages divides the stages of a run where entries of calls show that its ranks wait: the calls fill the same division as
+// the stage times, and cut it finer. Steps in which no call was recorded are divided as the others of their rank are.
+func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
+	if !slices.Equal(at.ranks, c.Ranks) {
+		return
+	}
+	e := enteredSteps{c, at, run}
+	var cuts []points.Cut
+	all := false // wait for each other somewhere
+	for k := range len(run.Stages) + 1 {
+		of := len(c.Stages)
+		if k < len(run.Stages) {
+			of = slices.Index(c.Stages, run.Stages[k].Name)
+		}
+		if of < 0 || k == len(run.Stages) && !at.walled {
+			continue
+		}
+		cut := points.Cut{Stage: k, Wait: e.waits(of)}
+		switch {
+		case of < len(c.Stages) && c.Points[of]:
+			if cut.Own = e.own(of, k, cut.Wait); cut.Own == nil {
+				return
+			}
+			all = true
+		case slices.Max(cut.Wait) == 0:
+			continue
+		case k < len(run.Stages):
+			for t := range run.Len() {
+				e.bound(cut.Wait[t*len(at.ranks):], run.At(t, k))
+			}
+		default:
+			for t := range run.Len() {
+				e.bound(cut.Wait[t*len(at.ranks):], run.Rest(t))
+			}
+		}
+		cuts = append(cuts, cut)
+	}
+	if !all {
+		return
+	}
+	cut := points.CutStages(&run.Steps, cuts)
+	cut.Memory = run.Memory
+	run.Steps = *cut
+}
+
+// enteredSteps are the steps of a run beside what entries of calls show of them.
+type enteredSteps struct {
+	c   *arrivals.Cuts
+	at  placed
+	run *delay.Run
+}
+
+// waits returns how long ranks wait in a stage of the cuts, [step · ranks + rank], ns.
+func (e enteredSteps) waits(of int) []int64 {
+	R, S := len(e.at.ranks), len(e.c.Stages)+1
+	out := make([]int64, e.run.Len()*R)
+	for t := range e.run.Len() {
+		if i, ok := slices.BinarySearch(e.c.Steps, e.at.numbers[t]); ok {
+			copy(out[t*R:], e.c.Wait[(i*S+of)*R:(i*S+of+1)*R])
+		}
+	}
+	return out
+}
+
+// own returns how long ranks work in a stage before they wait for each other, likewise, within the time that they are in
+// it; where that is not known as long as they usually do, and they wait for the rest. nil where it is known of too few steps.
+func (e enteredSteps) own(of, stage int, wait []int64) []int64 {
+	R, S, known := len(e.at.ranks), len(e.c.Stages), 0
+	out, usual := slices.Repeat([]int64{-1}, e.run.Len()*R), make([][]int64, R)
+	for t := range e.run.Len() {
+		i, ok := slices.BinarySearch(e.c.Steps, e.at.numbers[t])
+		if !ok {
+			continue
+		}
+		row := e.c.Own[(i*S+of)*R : (i*S+of+1)*R]
+		if slices.Contains(row, -1) {
+			continue
+		}
+		known++
+		copy(out[t*R:], row)
+		for r, x := range row {
+			usual[r] = append(usual[r], x)
+		}
+	}
+	if float64(known) < mostEntered*float64(e.run.Len()) {
+		return nil
+	}
+	for r := range R {
+		middle := robust.MedianTime(usual[r])
+		for t := range e.run.Len() {
+			x, took := &out[t*R+r], e.run.At(t, stage)[r]
+			if *x < 0 {
+				*x, wait[t*R+r] = middle, took
+			}
+			*x = min(*x, took)
+			wait[t*R+r] = min(wait[t*R+r], took-*x)
+		}
+	}
+	return out
+}
+
+// bound leaves waits no longer than the time that ranks are there.
+func (e enteredSteps) bound(wait, took []int64) {
+	for r, x := range took {
+		wait[r] = min(wait[r], x)
+	}
 }

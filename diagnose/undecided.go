@@ -40,7 +40,8 @@ func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
 	return out
 }
 
-// needed is the least time that a step needs in a stage: for a backward pass, derived from the forward pass; 0 if unknown.
+// needed returns the least time that a step needs in a stage, ns: for a backward pass, derived from the forward pass; 0 if
+// unknown.
 func (j *judge) needed(stage string) (ns int64) {
 	if stagename.KindOf(stage) == stagename.Backward {
 		for k, s := range j.modelled.Stages {

@@ -58,6 +58,8 @@ func saySyncPoint(e evidence.SyncPoint) string {
 	switch {
 	case e.By == "named":
 		return fmt.Sprintf("ranks synchronise in %s, as given by --meet-after", in)
+	case e.By == "calls":
+		return fmt.Sprintf("ranks synchronise in %s: all enter calls there that return once the last has come", in)
 	case e.By == "name":
 		return fmt.Sprintf("ranks are taken to synchronise in %s, where gradients are reduced: its times do not exclude it", in)
 	case !table.Finite(e.Slope):

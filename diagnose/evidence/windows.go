@@ -54,7 +54,7 @@ type LateTogether struct {
 type SyncPoint struct {
 	Stage string  `json:"stage" doc:"stage at whose end ranks synchronise"`
 	Every int     `json:"every,omitempty" doc:"period of the synchronisation, steps; absent: ranks synchronise in every step"`
-	By    string  `json:"by" doc:"how that is known: named by the user, slope, or the name of the stage"`
+	By    string  `json:"by" doc:"how that is known: named by the user, calls that ranks enter, slope, or the name of the stage"`
 	Slope float64 `json:"slope,omitempty" doc:"by slope: time that a rank spends less there for each unit that it arrives later"`
 	Low   float64 `json:"low,omitempty" doc:"lower bound of the slope"`
 	High  float64 `json:"high,omitempty" doc:"upper bound of the slope"`

@@ -28,7 +28,7 @@ func Test(w *Work, o Options) (*Result, error) {
 	}
 	o = o.orDefault()
 	if o.Screen && screened(w, o) {
-		return &Result{Ranks: w.Ranks, Step: w.Step, Screened: true, Blocks: blocks.Blocks{Steps: w.Intervals()}, o: o}, nil
+		return &Result{Ranks: w.Ranks, Step: w.Step, Margin: int64(math.Round(marginOf(w, o))), Screened: true, Blocks: blocks.Blocks{Steps: w.Intervals()}, o: o}, nil
 	}
 	j := newJudge(w, o)
 	if j.cut.Refused == blocks.Judged && len(j.groups) > 0 {

@@ -152,6 +152,13 @@ func (s *Steps) closedStages() []Stage {
 	return append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest})
 }
 
+// Rest returns the time of a step that no stage covers, [rank], where wall time was recorded.
+func (s *Steps) Rest(t int) []int64 {
+	out := make([]int64, s.Ranks)
+	s.copyAt(out, t, len(s.Stages))
+	return out
+}
+
 // copyAt copies a stage of a step, of closedStages.
 func (s *Steps) copyAt(dst []int64, t, stage int) {
 	if stage < len(s.Stages) || s.columns != nil {

@@ -17,7 +17,7 @@ import (
 type Division struct {
 	points.Division
 	Cut        *Cut
-	at         []int // [point] its place
+	At         []int // [point] its place
 	PeersOf    []int // [rank] of those who do the same work; nil: all do
 	HostsOf    []int // [rank] −1: not known
 	Neighbours bool  // ranks meet in messages to their neighbours alone, and a step is one piece
@@ -240,7 +240,7 @@ func (d *Division) layOut(s *Waits, places []int, waited map[int]int) {
 	}
 	var sets [][]int // that synchronise
 	for _, i := range places {
-		piece := points.Piece{Stage: i, Point: len(d.at)}
+		piece := points.Piece{Stage: i, Point: len(d.At)}
 		at := s.setsAt(i)
 		if ranks := slices.Concat(at...); len(ranks) < d.Ranks {
 			piece.Ranks = ranks
@@ -251,15 +251,15 @@ func (d *Division) layOut(s *Waits, places []int, waited map[int]int) {
 		slices.SortFunc(at, func(a, b []int) int { return cmp.Compare(a[0], b[0]) })
 		if n := waited[i]; n > 1 && n == widest && (sets == nil || slices.EqualFunc(sets, at, slices.Equal[[]int])) {
 			sets = at
-			d.at = append(d.at, i)
+			d.At = append(d.At, i)
 			d.Points = append(d.Points, points.Point{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1})
 			d.Stages = append(d.Stages, points.Stage{Name: d.Stages[i].Name, Role: points.Wait})
 		}
 		d.Pieces = append(d.Pieces, piece)
 	}
 	for k := range d.Pieces {
-		if p := &d.Pieces[k]; p.Point == len(d.at) { // none where there are no points
-			p.Point, p.Tail = 0, len(d.at) > 0
+		if p := &d.Pieces[k]; p.Point == len(d.At) { // none where there are no points
+			p.Point, p.Tail = 0, len(d.At) > 0
 		}
 	}
 	if len(sets) > 1 || len(sets) == 1 && len(sets[0]) < len(taking) {
@@ -317,7 +317,7 @@ func (d *Division) fill(s *Waits) {
 		d.Work, d.Absent = append(d.Work, work), append(d.Absent, complete(work, seen, R))
 	}
 	released := slices.Repeat([]int64{math.MinInt64}, T) // of the last point
-	for p, place := range d.at {
+	for p, place := range d.At {
 		spent := make([]int64, d.Intervals*R)
 		for _, e := range slices.Concat(s.Places[place].Cohorts...) {
 			t := d.Cut.Step(e, s.At(e))
@@ -325,14 +325,14 @@ func (d *Division) fill(s *Waits) {
 				continue
 			}
 			spent[t*R+int(e.Process)] += max(0, s.ReleaseFor(e)-s.At(e))
-			if p == len(d.at)-1 {
+			if p == len(d.At)-1 {
 				released[t] = max(released[t], s.At(e))
 			}
 		}
 		d.Spent, d.After = append(d.Spent, spent), append(d.After, make([]int64, d.Intervals))
 	}
 	d.Arrive()
-	if len(d.at) == 0 {
+	if len(d.At) == 0 {
 		return
 	}
 	// What the arrivals do not explain of the time from one last point to the next follows it.
@@ -341,10 +341,10 @@ func (d *Division) fill(s *Waits) {
 			continue
 		}
 		left := released[t] - released[t-1]
-		for p := range d.at {
+		for p := range d.At {
 			left -= slices.Max(d.Arrivals[p][t*R : (t+1)*R])
 		}
-		d.After[len(d.at)-1][t] = max(0, left)
+		d.After[len(d.At)-1][t] = max(0, left)
 	}
 }
 

@@ -236,7 +236,7 @@ func (m *Matching) ends(r int, c Call) (from, to int32) {
 
 func (m *Matching) Call(e Entry) *Call   { return &m.Ranks[e.Process].Calls[e.Call] }
 func (m *Matching) KindOf(e Entry) *Kind { return &m.Kinds[m.Call(e).Kind] }
-func (m *Matching) siteOf(e Entry) int32 { return m.site[m.Call(e).Kind] }
+func (m *Matching) SiteOf(e Entry) int32 { return m.site[m.Call(e).Kind] }
 func (m *Matching) Enter(e Entry) int64  { return m.Call(e).Enter }
 func (j *Program) IsMessage(c *Call) bool {
 	op := j.Kinds[c.Kind].Op

@@ -27,7 +27,7 @@ func (t *Waits) neighbours(places []int) *Division {
 	if T < fewest {
 		return nil
 	}
-	d.Ranks, d.Intervals, d.at = R, T, []int{places[place]}
+	d.Ranks, d.Intervals, d.At = R, T, []int{places[place]}
 	for i := range t.Places {
 		d.Stages = append(d.Stages, points.Stage{Name: t.Kinds[t.Places[i].Kind].Name})
 	}

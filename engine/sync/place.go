@@ -54,7 +54,7 @@ func (m *Matching) places() []Place {
 		if p.Message {
 			for _, e := range p.Entries {
 				if e.Call > 0 {
-					k := ofStep{key{m.siteOf(e), m.siteBefore(e), 0}, p.Number}
+					k := ofStep{key{m.SiteOf(e), m.siteBefore(e), 0}, p.Number}
 					messages[k] = append(messages[k], e)
 				}
 			}
@@ -66,7 +66,7 @@ func (m *Matching) places() []Place {
 			continue
 		}
 		before := m.siteBefore(e)
-		at := put(key{m.siteOf(e), before, phase[i]}, p.Entries)
+		at := put(key{m.SiteOf(e), before, phase[i]}, p.Entries)
 		at.Mixed = at.Mixed || slices.ContainsFunc(p.Entries, func(e Entry) bool { return m.siteBefore(e) != before })
 	}
 	for k, c := range messages {
@@ -85,7 +85,7 @@ func (m *Matching) places() []Place {
 }
 
 // siteBefore returns the site of the call before an entry.
-func (m *Matching) siteBefore(e Entry) int32 { return m.siteOf(Back(e, 1)) }
+func (m *Matching) siteBefore(e Entry) int32 { return m.SiteOf(Back(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
 // alone do not show, the points within the period, or within the recorded step.
@@ -181,7 +181,7 @@ func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 		if e.Call > 0 {
 			before = m.siteBefore(e)
 		}
-		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.siteOf(e))<<32|int64(uint32(before)))
+		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.SiteOf(e))<<32|int64(uint32(before)))
 		count[kinds[len(kinds)-1]]++
 	}
 	from := 0

@@ -117,7 +117,7 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.Members[of.Group]) {
 		return rootWait{}, false
 	}
-	w, ok := t.roots[rooted{t.siteOf(of.Entries[0]), of.Group}]
+	w, ok := t.roots[rooted{t.SiteOf(of.Entries[0]), of.Group}]
 	return w, ok
 }
 

@@ -83,6 +83,7 @@ type Result struct {
 	// once a step, or ranks are judged in sets that nothing connects. HalfWidth is how far clocks may be off, ns; negative: not known.
 	Division  *sync.Division
 	HalfWidth int64
+	Cuts      *Cuts // of stages in which all ranks wait; nil: not known
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective

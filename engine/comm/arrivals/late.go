@@ -28,7 +28,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		for _, set := range sets {
 			s.within(of, set).lateAmong(r, o, lines, steps)
 		}
-		r.Division = nil
+		r.Division, r.Cuts = nil, nil
 		// What ranks of one set wait for in the others is not known, nor what a step saves: at most what the set does.
 		for i := range r.Late {
 			r.Late[i].Saves = claim.Saving{AtMost: r.Late[i].Saves.Most()}
@@ -91,7 +91,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	if d.Neighbours {
 		s.meeting = d.Cut
 	}
-	r.Division, r.HalfWidth = d, s.halfWidth()
+	r.Division, r.HalfWidth, r.Cuts = d, s.halfWidth(), s.cuts(d)
 	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {

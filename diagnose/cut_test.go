@@ -1,0 +1,78 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// cutRun returns a run of 60 steps in every tenth of which rank 3 is late by 400 ms where all wait, and what its calls show.
+func cutRun(t *testing.T) (*run, *arrivals.Result) {
+	f := fault(simulate.Backward, 400, 3)
+	f.Every = 10
+	s := New(Options{})
+	for _, w := range windows(t, entering(60, f)) {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := s.runs[0]
+	return r, r.entries.Analyze(arrivals.Options{})
+}
+
+// lateIn returns the stage and the size of the first claim that rank 3 is late; "" where there is none.
+func lateIn(t *testing.T, r *run, entered *arrivals.Result) (stage string, ns int64) {
+	m, _, at := r.steps.result(entered)
+	for i := range m.Claims {
+		if c := &m.Claims[i]; c.Cause == claim.Late && at.ranks[c.Ranks[0]] == 3 {
+			stage, _ = stagename.Split(m.Stages[c.Parts[0].Stage].Name)
+			return stage, c.Size
+		}
+	}
+	return "", 0
+}
+
+// TestCutSteps: calls cut the stage in which all wait, so that the steps alone find who is late in it. Where the calls of
+// too many steps are not known, or lack waits that the stage times show, nothing is cut.
+func TestCutSteps(t *testing.T) {
+	r, entered := cutRun(t)
+	if stage, ns := lateIn(t, r, entered); stage != simulate.StageBackward || ns < 390e6 || ns > 410e6 {
+		t.Errorf("cut: late by %d ns in %q, want 400 ms in backward", ns, stage)
+	}
+	for name, change := range map[string]func(c *arrivals.Cuts){
+		"seven steps of 60 unknown": func(c *arrivals.Cuts) {
+			S, R := len(c.Stages), len(c.Ranks)
+			for step := range 7 {
+				for i := range S * R {
+					c.Own[step*S*R+i] = -1
+				}
+			}
+		},
+		"waits for rank 3 unknown": func(c *arrivals.Cuts) {
+			S, R, k := len(c.Stages), len(c.Ranks), slices.Index(c.Points, true)
+			for step := range c.Steps {
+				for i := range R {
+					if wait := &c.Wait[(step*(S+1)+k)*R+i]; *wait > 300e6 {
+						c.Own[(step*S+k)*R+i] += *wait
+						*wait = 0
+					}
+				}
+			}
+		},
+	} {
+		doctored, cuts := *entered, *entered.Cuts
+		cuts.Own, cuts.Wait = slices.Clone(cuts.Own), slices.Clone(cuts.Wait)
+		change(&cuts)
+		doctored.Cuts = &cuts
+		if stage, ns := lateIn(t, r, &doctored); stage != "" {
+			t.Errorf("%s: late by %d ns in %q, want nobody as without calls", name, ns, stage)
+		}
+	}
+	if stage, _ := lateIn(t, r, nil); stage != "" {
+		t.Errorf("without calls: late in %q", stage)
+	}
+}

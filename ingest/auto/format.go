@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
@@ -173,14 +172,14 @@ func init() { // its functions look at it
 		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, read: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool {
-			return bytes.IndexByte(b.all, 0) < 0 && (trainlog.Recognise(b.text) || trainlog.RecogniseDLIO(b.text))
+			return bytes.IndexByte(b.all, 0) < 0 && !isJSONTable(b) && (trainlog.Recognise(b.text) || trainlog.RecogniseDLIO(b.text))
 		}, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
 			noun: "a training program's log of its steps"},
 		{format: HangText, name: "log of a time-out", listed: "messages of time-outs (PyTorch's watchdog, Horovod, JAX)", half: true, gives: entries, read: (*unit).hangTexts, turn: enterings, together: logFolder,
 			noun: "messages of a time-out, from which sfstat hang says who waits and who is missing"},
 		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
-		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: object(func(text []byte) bool { return csv.Recognizes(csv.ColumnsOfJSON(text)) }), gives: windows, read: (*unit).jsonTable,
+		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: isJSONTable, gives: windows, read: (*unit).jsonTable,
 			noun: "a table (JSON Lines), which holds stage windows and not single operations"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},

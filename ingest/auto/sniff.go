@@ -134,6 +134,9 @@ func hasAny(text []byte, any ...string) bool {
 	return slices.ContainsFunc(any, func(s string) bool { return bytes.Contains(text, []byte(s)) })
 }
 
+// isJSONTable knows objects that have a step and a rank: a row of a table each, whatever log may look like it.
+func isJSONTable(b beginning) bool { return b.json && csv.Recognizes(csv.ColumnsOfJSON(b.text)) }
+
 // looksLikeJSON tells an array from a log line in brackets: "[1,0]<stderr>:", "[  100.000001] NVRM", "[2024-01-02 10:00".
 func looksLikeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")

@@ -3,6 +3,8 @@ package delay
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // chance is how a term was tested.
@@ -361,7 +363,15 @@ func newAutocovariance(columns [][]float64) *autocovariance {
 	return a
 }
 
+// oneByOne is how many lags are summed one after another, in O(T) each. Longer ones, of which values that change their level
+// take as many as a third of T, come from one transform.
+const oneByOne = 512
+
+// lag returns the weighted autocovariance at a lag, of each column and of all.
 func (a *autocovariance) lag(k int) (per []float64, sum float64) {
+	if k >= oneByOne && len(a.lags) <= k {
+		a.transform()
+	}
 	for len(a.lags) <= k {
 		j := len(a.lags)
 		per, sum := make([]float64, len(a.columns)), 0.0
@@ -379,6 +389,36 @@ func (a *autocovariance) lag(k int) (per []float64, sum float64) {
 		a.lags, a.sum = append(a.lags, per), append(a.sum, sum)
 	}
 	return a.lags[k], a.sum[k]
+}
+
+// transform computes the lags up to a third of the values that were not asked for yet: the autocovariance is the transform
+// of the squared spectrum (Wiener and Khinchin), of values between as many zeros. O(T log T) for each column.
+func (a *autocovariance) transform() {
+	T, from := len(a.columns[0]), len(a.lags)
+	n := 1
+	for n < T+T/3 {
+		n *= 2
+	}
+	fft, padded := fourier.NewFFT(n), make([]float64, n)
+	for range T/3 - from {
+		a.lags, a.sum = append(a.lags, make([]float64, len(a.columns))), append(a.sum, 0)
+	}
+	var spectrum []complex128
+	for q, x := range a.columns {
+		if a.weight[q] == 0 {
+			continue
+		}
+		clear(padded[copy(padded, x):])
+		spectrum = fft.Coefficients(spectrum, padded)
+		for i, c := range spectrum {
+			spectrum[i] = complex(real(c)*real(c)+imag(c)*imag(c), 0)
+		}
+		fft.Sequence(padded, spectrum)
+		for j := from; j < len(a.lags); j++ {
+			a.lags[j][q] = a.weight[q] * padded[j] / float64(n) / float64(T-j)
+			a.sum[j] += a.lags[j][q]
+		}
+	}
 }
 
 // leastCorrelation ends the sum of autocorrelations; so does one that is less than its own standard

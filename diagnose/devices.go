@@ -37,8 +37,14 @@ func (r *run) addDevice(d *profile.DeviceTimes) error {
 		r.devices[m.Rank].Unlike = append(r.devices[m.Rank].Unlike, m.Category.Word())
 	}
 	if t := b.Ranks[0].Whole(); len(b.Ranks) == 1 && t.Span > 0 {
+		var idle profile.IdleTimes
+		for i := range d.Ranks[0].Steps {
+			idle.Add(&d.Ranks[0].Steps[i].Idling)
+		}
+		share := func(ns int64) float64 { return float64(ns) / float64(t.Span) }
 		r.alone = &evidence.DeviceShares{Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
-			Exposed: t.Share(breakdown.ExposedComm), Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle)}
+			Exposed: t.Share(breakdown.ExposedComm), Memory: t.Share(breakdown.Memory), ExposedMemory: t.Share(breakdown.ExposedMemory), Idle: t.Share(breakdown.Idle),
+			IdleHost: share(idle.Host), IdleSync: share(idle.Synchronised), IdleData: share(idle.Data), IdleLaunched: share(idle.Launched)}
 	}
 	return nil
 }

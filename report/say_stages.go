@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/table"
@@ -165,12 +168,39 @@ func sayRecurringHost(e evidence.RecurringHost) string {
 	return fmt.Sprintf("the late rank is on %s in %d of %d runs with a late rank, %s if any host were as likely", e.Host, e.N, e.Of, pValue(e.P))
 }
 
+// minReason is the least share of a step that is given as a reason why the device idles.
+const minReason = 0.01
+
 func sayDeviceShares(e evidence.DeviceShares) string {
-	text := fmt.Sprintf("its device idles %s of the time and computes %s", fraction(e.Idle), fraction(e.Compute))
-	if e.Exposed >= 0.01 {
+	text := fmt.Sprintf("its device idles %s of the time%s and computes %s", fraction(e.Idle), sayIdleReasons(e), fraction(e.Compute))
+	if e.Exposed >= minReason {
 		text += fmt.Sprintf("; communication that nothing covers takes %s", fraction(e.Exposed))
 	}
+	if e.ExposedMemory >= minReason {
+		text += fmt.Sprintf("; copies that nothing covers take %s", fraction(e.ExposedMemory))
+	}
 	return text
+}
+
+// sayIdleReasons says for what the device waits while it idles, the longest first.
+func sayIdleReasons(e evidence.DeviceShares) string {
+	type reason struct {
+		share float64
+		text  string
+	}
+	reasons := []reason{{e.IdleHost, "waiting for the host to launch"}, {e.IdleSync, "after synchronisations"}, {e.IdleData, "while the host waits for data"},
+		{e.IdleLaunched, "with work launched but not begun"}}
+	slices.SortStableFunc(reasons, func(a, b reason) int { return cmp.Compare(b.share, a.share) })
+	var list []string
+	for _, r := range reasons {
+		if r.share >= minReason {
+			list = append(list, fraction(r.share)+" "+r.text)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
 }
 
 func sayNobodyLate(e evidence.NobodyLate) string {

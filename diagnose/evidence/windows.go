@@ -207,7 +207,12 @@ type DeviceShares struct {
 	Communication float64 `json:"communication" doc:"communicating"`
 	Exposed       float64 `json:"exposed_communication" doc:"communicating with nothing to cover it"`
 	Memory        float64 `json:"memory" doc:"copying or setting memory"`
+	ExposedMemory float64 `json:"exposed_memory" doc:"copying or setting memory with nothing to cover it"`
 	Idle          float64 `json:"idle" doc:"idle"`
+	IdleHost      float64 `json:"idle_host" doc:"idle until the host launched the next work, which it does more slowly than the device works"`
+	IdleSync      float64 `json:"idle_synchronised" doc:"idle until the host launched the next work, having waited for the device until nothing ran"`
+	IdleData      float64 `json:"idle_data" doc:"idle while the host waited for data"`
+	IdleLaunched  float64 `json:"idle_launched" doc:"idle though the next work was launched"`
 }
 
 // BetweenSteps: how long ranks spend between steps, where no stage is recorded: evaluation, checkpoints, the

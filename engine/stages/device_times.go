@@ -40,7 +40,7 @@ func deviceTimesOf(r *profile.Rank, steps []int) profile.DeviceRank {
 	for _, at := range steps {
 		s := &r.Steps[at]
 		if c := s.Time; c != nil {
-			d.Steps = append(d.Steps, profile.DeviceStep{Step: s.Index, Categories: *c})
+			d.Steps = append(d.Steps, profile.DeviceStep{Step: s.Index, Categories: *c, Idling: s.Idling})
 		}
 	}
 	return d

@@ -109,10 +109,14 @@ func (d *reader) host(e *event) {
 }
 
 // launch takes a call of the runtime or the driver, if it puts work on the
-// device.
+// device or waits for it.
 func (d *reader) launch(e *event) {
-	if shape := d.b.LaunchShape(d.b.Name(e.name)); shape != profiler.LaunchesNothing {
+	id := d.b.Name(e.name)
+	if shape := d.b.LaunchShape(id); shape != profiler.LaunchesNothing {
 		d.b.Launch(number(e.tid), correlation(e.args), e.ts, shape)
+	}
+	if d.b.Synchronises(id) {
+		d.b.Synchronised(e.ts, e.ts+e.dur)
 	}
 }
 

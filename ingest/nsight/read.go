@@ -52,14 +52,20 @@ type recording struct {
 	domains    map[domain]string
 	gpus       map[device]int64
 	processes  map[processID]*process
-	known      map[string]*meaning            // of texts of NVTX ranges
-	registered map[int64]*meaning             // of those that are in StringIds
-	undecided  []event                        // whose domain has no name yet
-	shapes     map[int64]profiler.LaunchShape // of API calls, by the string id of their names
-	warnings   []string                       // of the capture, different ones
-	skipped    int                            // rows whose times cannot be
-	open       int                            // steps and stages that had not ended
-	comm       *communication                 // nil: nothing of NCCL is kept
+	known      map[string]*meaning // of texts of NVTX ranges
+	registered map[int64]*meaning  // of those that are in StringIds
+	undecided  []event             // whose domain has no name yet
+	apiCalls   map[int64]apiCall   // by the string id of their names
+	warnings   []string            // of the capture, different ones
+	skipped    int                 // rows whose times cannot be
+	open       int                 // steps and stages that had not ended
+	comm       *communication      // nil: nothing of NCCL is kept
+}
+
+// apiCall is what a call of the runtime or driver does.
+type apiCall struct {
+	shape        profiler.LaunchShape
+	synchronises bool // it waits for the device
 }
 
 // content is what one file holds.
@@ -133,7 +139,7 @@ func readBy(f *export.File, path string, o Options, order inOrder) (c content, e
 
 func newRecording(f *export.File, path string, o Options) *recording {
 	return &recording{file: f, path: path, o: o, names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64),
-		processes: make(map[processID]*process), known: make(map[string]*meaning), registered: make(map[int64]*meaning), shapes: make(map[int64]profiler.LaunchShape)}
+		processes: make(map[processID]*process), known: make(map[string]*meaning), registered: make(map[int64]*meaning), apiCalls: make(map[int64]apiCall)}
 }
 
 // discard ends the profiles that are not finished.
@@ -388,13 +394,20 @@ func (r *recording) took(table string, w *work) error {
 }
 
 func (r *recording) call(w *work) {
-	shape, ok := r.shapes[w.name]
+	does, ok := r.apiCalls[w.name]
 	if !ok {
-		if shape = profiler.LaunchShapeOf(r.names[w.name]); r.names[w.name] == "" {
-			shape = profiler.LaunchesOne
+		name := r.names[w.name]
+		if does = (apiCall{profiler.LaunchShapeOf(name), profiler.SynchronisesBy(name)}); name == "" {
+			does.shape = profiler.LaunchesOne
 		}
-		r.shapes[w.name] = shape
+		r.apiCalls[w.name] = does
 	}
+	if does.synchronises {
+		if start, end, ok := r.axis(w.start, w.end); ok {
+			r.process(w.owner.process()).b.Synchronised(start, end)
+		}
+	}
+	shape := does.shape
 	if shape == profiler.LaunchesNothing || w.correlation <= 0 {
 		return
 	}

@@ -34,6 +34,7 @@ type Builder struct {
 	functions   []function
 	launches    launches
 	threads     map[int64]uint16 // of the host, that launched something
+	synced      []interval       // in which the host waited for the device
 	lostCalls   int
 	dispatched  calls // operators that hand collectives over
 	lostEntries int
@@ -51,6 +52,8 @@ type meaning struct {
 	call     bool // of a collective, on the host: "nccl:all_reduce"
 	dispatch bool // hands a collective over: "c10d::allreduce_"
 	launches LaunchShape
+
+	synchronises bool
 }
 
 // Limits of what a builder holds, generous for real profiles: pieces are a few
@@ -94,7 +97,7 @@ func (b *Builder) Name(name []byte) NameID {
 	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
-	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: kindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean)})
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: kindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean), synchronises: SynchronisesBy(clean)})
 	return id
 }
 

@@ -27,14 +27,19 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Steps) == 0 {
+		return nil
+	}
 	timeSteps(r.Steps, ends)
 	var ran occupied
+	idle := b.newIdling(r)
 	accounts := make([]*account, len(r.Steps))
 	err = b.works.inOrder(&b.launches, func(w *work) {
 		if w.kind == Compute && ranges.launched(w) {
 			b.communicates(w)
 		}
 		ran.add(w, r.Steps)
+		idle.add(w)
 		s := h.stepAt(w.launch)
 		if s < 0 {
 			return
@@ -51,6 +56,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 		return err
 	}
 	ran.finish(r.Steps)
+	idle.finish()
 	for _, a := range accounts {
 		if a != nil {
 			a.finish()

@@ -26,6 +26,7 @@ type DeviceRank struct {
 type DeviceStep struct {
 	Step int64
 	Categories
+	Idling IdleTimes
 }
 
 // RunName implements [trace.Recording].

@@ -81,6 +81,7 @@ type Step struct {
 	Microsteps []int64     // where the second and later ones begin on the host; nil: the step is one
 	Device     *Device     // nil: the step launched no device work
 	Time       *Categories // nil: the rank recorded no device work
+	Idling     IdleTimes   // of Time.Idle
 	Cut        bool        // first or last, and shorter or with fewer stages than the others
 	Set        bool        // the clock was set in it, or beside it: its times are not to be believed
 }
@@ -112,6 +113,24 @@ type Categories struct {
 	Memory        int64 // copies and fills
 	Idle          int64 // nothing
 	ExposedComm   int64 // communication that no compute covers
+}
+
+// IdleTimes divides the idle time of a step on the device by what the work behind it waited for, ns.
+type IdleTimes struct {
+	Data         int64 // to be launched, while the host waited for data
+	Synchronised int64 // to be launched, after the host had waited for the device until nothing ran
+	Host         int64 // to be launched: the host launches more slowly than the device works
+	Launched     int64 // to begin
+	Unknown      int64 // what launched it is not recorded
+}
+
+// Add adds the times of another step.
+func (t *IdleTimes) Add(o *IdleTimes) {
+	t.Data += o.Data
+	t.Synchronised += o.Synchronised
+	t.Host += o.Host
+	t.Launched += o.Launched
+	t.Unknown += o.Unknown
 }
 
 // Op is one operator on the device, or one collective of a host.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/points"
@@ -36,15 +37,18 @@ func (t *Waits) neighbours(places []int) *Division {
 	d.Stages = append(d.Stages, points.Stage{Name: d.Stages[places[place]].Name, Role: points.Wait})
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
 	for r := range t.Ranks {
+		done := int64(math.MinInt64) // when the last message so far was, as recorded
 		for i := 1; i < len(t.Ranks[r].Calls); i++ {
 			e := Nth(r, i)
+			before := t.At(Back(e, 1))
+			done = max(done, before+t.Call(Back(e, 1)).Held)
 			step := d.Cut.Step(e, t.At(e))
 			if step < 0 {
 				continue
 			}
-			w := t.Work(e, t.LagOf(e, 0))
+			w := min(t.Work(e, t.LagOf(e, 0)), max(0, t.At(e)-max(before, done)))
 			work[step*R+r] += w
-			spent[step*R+r] += t.At(e) - t.At(Back(e, 1)) - w
+			spent[step*R+r] += t.At(e) - before - w
 			seen[step*R+r] = true
 		}
 	}

@@ -81,3 +81,62 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// batches returns a job whose ranks work for 40 ms in a step, and then send to both neighbours of a ring and receive from
+// both in one batch, which is done when the neighbours have entered theirs; when it was is recorded of each message. One
+// rank works for 30 ms longer; −1: none does.
+func batches(seed uint64, late int) *Job {
+	const ranks, steps = 5, 50
+	rng := rand.New(rand.NewPCG(seed, 9))
+	now := make([]float64, ranks)
+	calls := make([][]comms.Call, ranks)
+	for step := range int64(steps) {
+		for r := range now {
+			now[r] += 40 + rng.NormFloat64()
+			if r == late {
+				now[r] += 30
+			}
+		}
+		done := make([]float64, ranks)
+		for r := range ranks {
+			left, right := (r+ranks-1)%ranks, (r+1)%ranks
+			done[r] = max(now[r], now[left], now[right]) + 0.1
+			for i, m := range []struct {
+				op   nccl.Op
+				peer int
+				seq  int64
+			}{{nccl.Send, right, 2 * step}, {nccl.Send, left, 2*step + 1}, {nccl.Recv, left, 2 * step}, {nccl.Recv, right, 2*step + 1}} {
+				c := comms.UnknownCall(0)
+				c.Group, c.Op, c.Name, c.Seq, c.Peer, c.Step = 0, m.op, "gloo:"+m.op.String(), m.seq+1, m.peer, step
+				c.Enter, c.HasEnter, c.State = int64((now[r]+0.01*float64(i))*ms), true, comms.Completed
+				c.Exit = int64((max(now[r], now[m.peer]) + 0.1) * ms)
+				calls[r] = append(calls[r], c)
+			}
+		}
+		copy(now, done)
+	}
+	j := &Job{}
+	for r := range calls {
+		if err := j.Add(&comms.Record{
+			Sources:   []comms.Source{{Name: "packets"}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}},
+			Groups:    []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3, 4}, Size: ranks, Enqueued: -1, Completed: -1}},
+			Calls:     calls[r],
+		}); err != nil {
+			panic(err)
+		}
+	}
+	return j
+}
+
+// TestNeighboursInBatches: what a rank is held in messages of a batch is no work of its own, whichever of them holds it.
+func TestNeighboursInBatches(t *testing.T) {
+	for seed := range uint64(5) {
+		for late := -1; late < 5; late++ {
+			r := batches(seed, late).Analyze(Options{})
+			if late < 0 && len(r.Late)+len(r.Doubted) > 0 || late >= 0 && (len(r.Late) != 1 || r.Late[0].Rank() != late || math.Abs(float64(r.Late[0].Size)/ms-30) > 3) {
+				t.Errorf("seed %d: neighbours %v, %+v, want rank %d by 30 ms", seed, r.Neighbours, r.Late, late)
+			}
+		}
+	}
+}

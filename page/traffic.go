@@ -147,7 +147,7 @@ func (s *Speed) rank() int {
 	return 1
 }
 
-// round has five digits, and is 0 where there is no number.
+// round returns a number of five digits; 0 where it is none.
 func round(x float64) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

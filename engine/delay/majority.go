@@ -90,7 +90,7 @@ func (s *series) timesOf(k, r int, out []float64) []float64 {
 	return out
 }
 
-// levelStride is how far apart the intervals are that tell a rank's level.
+// levelStride returns how many intervals apart those are that tell a rank's level.
 func (s *series) levelStride() int { return max(1, s.Intervals/levelTimes) }
 
 // levelsWithin reports whether all ranks' levels in a piece lie less than so much apart, by how many of each rank's times are beyond half of that

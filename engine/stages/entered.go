@@ -36,7 +36,7 @@ func entered(ranks []*profile.Rank, run string) *comms.Record {
 	}
 	var each []*comms.Record
 	for _, r := range byID(ranks) {
-		each = append(each, e.of(r))
+		each = append(each, e.recordOf(r))
 	}
 	c := comms.Join(each...)
 	if c.Run = run; len(c.Calls) == 0 {
@@ -91,8 +91,8 @@ type enteredCalls struct {
 	most    int                      // calls of a rank
 }
 
-// of is what a rank entered.
-func (e *enteredCalls) of(r *profile.Rank) *comms.Record {
+// recordOf returns what a rank entered.
+func (e *enteredCalls) recordOf(r *profile.Rank) *comms.Record {
 	from := &r.Entered
 	out := &comms.Record{Groups: slices.Clone(from.Groups),
 		Sources:   []comms.Source{{Name: r.Source, Path: r.Source, Kind: comms.SourceKineto}},

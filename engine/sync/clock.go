@@ -21,7 +21,7 @@ type Clock struct {
 // other.
 const rounds = 5
 
-// align aligns the clocks and learns the blocking calls.
+// Align aligns the clocks and finds which calls ranks wait for.
 func (m *Matching) Align() *Waits {
 	t := m.aligned()
 	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
@@ -64,6 +64,7 @@ func (m *Matching) aligned() *Waits {
 	return t
 }
 
+// HostOf returns the host of a rank; "" where it is not known.
 func (m *Matching) HostOf(r int) string { return cmp.Or(m.Ranks[r].Host, m.Hosts[m.Ranks[r].ID]) }
 
 // machineOf returns the host of a rank whose recorder numbered all its ranks apart, else "": containers that have
@@ -102,8 +103,7 @@ func (j *Program) numbered() map[string]bool {
 	return out
 }
 
-// divide gives every domain a clock: ranks of one have one, and a rank of domain "" has
-// its own.
+// shareClocks gives every domain a clock: ranks of one domain share it, and a rank of domain "" has its own.
 func (t *Waits) shareClocks(domain func(r int) string) {
 	t.Clocks = nil
 	known := map[string]int{}
@@ -154,8 +154,8 @@ func (t *Waits) apartWithinHosts() bool {
 	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > LeastDelay })
 }
 
-// towardsZero is the one of two differences that is nearer to 0, which is 0 where they have
-// not one sign; [math.MaxInt64] is none.
+// towardsZero returns the one of two differences that is nearer to 0, and 0 where their signs differ; [math.MaxInt64]
+// stands for none.
 func towardsZero(x, y int64) int64 {
 	switch {
 	case x == math.MaxInt64:
@@ -216,8 +216,7 @@ func (t *Waits) begin() {
 	}
 }
 
-// waiting is by how much the work of ranks varies at the places that are entered after
-// a wait; −1 at the others.
+// waiting returns by how much the work of ranks varies at each place that is entered after a wait; −1 at the others.
 func (t *Waits) waiting() []int64 {
 	t.learn()
 	out := slices.Repeat([]int64{-1}, len(t.Places))
@@ -255,9 +254,8 @@ func (t *Waits) roughly() {
 	}
 }
 
-// nearest is the value between the quantiles 0.4 and 0.6 of x that is nearest to
-// zero once at is added: if two values fit equally well, clocks are more likely to
-// agree than to differ.
+// nearest returns the value between the quantiles 0.4 and 0.6 of x that is nearest to zero once at is added: if two
+// values fit equally well, clocks are more likely to agree than to differ.
 func nearest(x []int64, at int64) int64 {
 	low, high := quantile(x, 2, 5), quantile(x, 3, 5)
 	return min(max(low, -at), high)
@@ -297,9 +295,9 @@ func (t *Waits) refine() {
 	t.center()
 }
 
-// usual is the delay that is the clock's: in the middle of all, and of two as likely
-// the one that keeps the clocks together; where they are apart anyway, the lower: a
-// rank is late at some places rather than early at the others.
+// usual returns the delay that is the clock's: in the middle of all, and of two as likely the one that keeps the
+// clocks together; where they disagree anyway, the lower: a rank is late at some places rather than early at the
+// others.
 func (t *Waits) usual(delays []int64, offset int64) int64 {
 	if !t.Agree {
 		return quantile(delays, 2, 5)

@@ -10,13 +10,12 @@ import (
 	"github.com/sfstat/sfstat/internal/ordered"
 )
 
-// division is what a job repeats, divided where its ranks wait for one another, as package delay
-// takes it. The work before a call of the program, without what the rank waited, is a piece of a
-// step: what sets of ranks wait for on the way is taken off like that. Calls that all ranks wait for
-// are its points.
+// Division is the steps of a job, divided where its ranks wait for each other, as package delay takes it. The work
+// before a call of the program, without what the rank waited, is a piece of a step: what sets of ranks wait for on
+// the way is taken off likewise. Calls that all ranks wait for are its points.
 type Division struct {
 	points.Division
-	Cut        *Cut
+	Cut        *StepCut
 	At         []int // [point] its place
 	PeersOf    []int // [rank] of those who do the same work; nil: all do
 	HostsOf    []int // [rank] −1: not known
@@ -30,9 +29,9 @@ const fewest = 4
 // be different.
 const differs = 0.05
 
-// division divides the repeating calls of a job; nil where no call is made once a step. recorded is the
-// length of a step, ns, as a recorder has it; 0: not known. Time is
-// O(calls · log calls), memory 40 bytes for each place, step and rank.
+// Division divides the repeating calls of a job; nil where no call is made once a step. recorded is the length of a
+// step as a recorder has it, ns; 0: not known. Time is O(calls · log calls), memory 40 bytes for each place, step and
+// rank.
 func (t *Waits) Division(recorded int64) *Division {
 	if d := t.neighbours(t.Repeating()); d != nil {
 		return d
@@ -58,7 +57,7 @@ func (t *Waits) Division(recorded int64) *Division {
 	return d
 }
 
-// waitedFor are the places whose calls are waited for before later ones, and by how many ranks.
+// waitedFor returns the places whose calls are waited for before later ones, and by how many ranks.
 func (t *Waits) waitedFor(places []int) map[int]int {
 	at, out := t.placesOf(places), map[int]int{}
 	for _, i := range places {
@@ -78,8 +77,8 @@ func (t *Waits) waitedFor(places []int) map[int]int {
 	return out
 }
 
-// stepEnd is the place whose calls end the steps: one that is entered once a step, waited for if there
-// is such a one. Where ranks synchronise in some steps only, these are longer than those recorded.
+// StepEnd returns the place whose calls end the steps: one that is entered once a step, waited for if there is such a
+// one. Where ranks synchronise in some steps only, these are longer than those recorded.
 func (t *Waits) StepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
 	v := t.Visits(places)
 	list := v.Steady(func(one Turns) bool { return one.Every*4 < recorded*5 })
@@ -98,8 +97,8 @@ func (t *Waits) StepEnd(places []int, waited map[int]int, recorded int64) (place
 	return best.Place, true
 }
 
-// cutting says in which step each call of each rank is.
-type Cut struct {
+// StepCut says in which step each call of each rank is.
+type StepCut struct {
 	place int
 	Ends  []int64     // [step] when half of the ranks had entered the call that ends it
 	of    [][]stepEnd // [rank] in the order of its calls
@@ -107,10 +106,10 @@ type Cut struct {
 
 type stepEnd struct{ call, step int32 }
 
-// steps cuts the calls of all ranks at those of a place, and of ranks that make none at those
-// collectives of the places that they make once a step next to its end.
-func (t *Waits) Cut(place int, places []int) *Cut {
-	c := &Cut{place: place, of: make([][]stepEnd, len(t.Ranks))}
+// Cut cuts the calls of all ranks at those of a place; of ranks that make none there, at the collectives that they
+// make once a step next to its end.
+func (t *Waits) Cut(place int, places []int) *StepCut {
+	c := &StepCut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	by := map[int32][]int64{}
 	for _, k := range t.Places[place].Cohorts {
 		g := t.Call(k[0]).Group
@@ -134,7 +133,7 @@ func (t *Waits) Cut(place int, places []int) *Cut {
 	return c
 }
 
-func (t *Waits) cutOthers(c *Cut, places []int) {
+func (t *Waits) cutOthers(c *StepCut, places []int) {
 	off := map[int]int64{} // of the calls of a place from the nearest end, median
 	for _, i := range places {
 		all := t.Places[i].Cohorts
@@ -171,9 +170,9 @@ func (t *Waits) cutOthers(c *Cut, places []int) {
 	}
 }
 
-// step of an entry is the one that its rank's next call at the end of one ends; of a rank that makes
-// none the one that ends next; −1: none does.
-func (c *Cut) Step(e Entry, at int64) int {
+// Step returns the step that the rank's next call at the end of one ends; of a rank that makes none, the step that
+// ends next; −1: there is none.
+func (c *StepCut) Step(e Entry, at int64) int {
 	if of := c.of[e.Process]; len(of) > 0 {
 		i, _ := slices.BinarySearchFunc(of, e.Call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
 		if i == len(of) {
@@ -188,10 +187,10 @@ func (c *Cut) Step(e Entry, at int64) int {
 	return i
 }
 
-// middle is when half of the members had entered.
+// Middle returns when half of the members had entered.
 func (t *Waits) Middle(c Cohort) int64 { return middleOf(c, t.At) }
 
-// middleOf is the median of what f says of entries.
+// middleOf returns the median of what f says of entries.
 func middleOf(c Cohort, f func(Entry) int64) int64 {
 	x := make([]int64, len(c))
 	for i, e := range c {
@@ -200,7 +199,7 @@ func middleOf(c Cohort, f func(Entry) int64) int64 {
 	return median(x)
 }
 
-// nearestOf is the index of the value of a sorted list that is nearest to x.
+// nearestOf returns the index of the value of a sorted list that is nearest to x.
 func nearestOf(sorted []int64, x int64) int {
 	i, _ := slices.BinarySearch(sorted, x)
 	if i == len(sorted) || i > 0 && x-sorted[i-1] < sorted[i]-x {
@@ -267,7 +266,7 @@ func (d *Division) layOut(s *Waits, places []int, waited map[int]int) {
 	}
 }
 
-// setsAt are the ranks that enter calls of a place together.
+// setsAt returns the sets of ranks that enter calls of a place together.
 func (t *Waits) setsAt(place int) [][]int {
 	of, takes := NewSets(len(t.Ranks)), make([]bool, len(t.Ranks))
 	for _, c := range t.Places[place].Cohorts {

@@ -19,12 +19,13 @@ type Point = points.Set
 // Entry is one member's: of a rank, as an index of Job.ranks, a call.
 type Entry = points.Entry
 
-// nth is a call of a rank, and back the one so many calls before an entry.
+// Nth returns a call of a rank, from 0.
 func Nth(rank, call int) Entry { return Entry{Process: int32(rank), Call: int32(call)} }
 
+// Back returns the call so many calls before an entry, of the same rank.
 func Back(e Entry, calls int32) Entry { return Entry{Process: e.Process, Call: e.Call - calls} }
 
-// matching is a job whose calls are matched across ranks.
+// Matching is a job whose calls are matched across ranks.
 type Matching struct {
 	*Program
 	Points   []Point
@@ -38,7 +39,7 @@ type Matching struct {
 	Silent   []bool          // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
 
-// match matches the calls of all ranks.
+// Match matches the calls of all ranks.
 func (j *Program) Match() *Matching {
 	slices.SortFunc(j.Ranks, func(a, b Rank) int { return cmp.Compare(a.ID, b.ID) })
 	o := points.MatchOptions{Restarts: true, Lost: make([]bool, len(j.Ranks))}
@@ -63,7 +64,7 @@ func (j *Program) Match() *Matching {
 	return m
 }
 
-// callsOf are the calls of each rank.
+// callsOf returns the calls of each rank.
 func (m *Matching) callsOf() iter.Seq[[]points.Call] {
 	shapes, numbers := make([]int64, len(m.Kinds)), make(ordered.Numbers[string])
 	for i := range m.Kinds {
@@ -89,7 +90,7 @@ func (m *Matching) callsOf() iter.Seq[[]points.Call] {
 	}
 }
 
-// whole reports whether all members of a point are known and have entered it.
+// Whole reports whether all members of a point are known and have entered it.
 func (m *Matching) Whole(p *Point) bool {
 	want := len(m.Members[p.Group])
 	if p.Message {
@@ -132,7 +133,7 @@ func (m *Matching) uncounted() {
 	}
 }
 
-// mostBehind is how many calls the entries of a record may be behind what its status counts.
+// MostBehind is how many calls the entries of a record may be behind what its status counts.
 const MostBehind = 2
 
 // join gives groups with unknown members the ranks that have entries in them, and
@@ -173,8 +174,8 @@ func (m *Matching) join() {
 // defaultGroup is how PyTorch describes the group of all ranks of a job.
 const defaultGroup = "default_pg"
 
-// gathered is the size of a group whose members nobody lists, by its all-gathers and
-// reduce-scatters; 0 where they do not show more members than have a record.
+// gathered returns the size of a group whose members nobody lists, by its all-gathers and reduce-scatters; 0 where
+// they do not show more members than have a record.
 func (m *Matching) gathered(g int32) int {
 	size, seen := int64(math.MaxInt64), map[int32]bool{}
 	for _, r := range m.Members[g] {
@@ -197,8 +198,8 @@ func (m *Matching) gathered(g int32) int {
 // without a record.
 const mostHoles = 1 << 16
 
-// unrecorded are the ranks without a record, ascending: members of groups, and those
-// whose numbers lie between recorded ones, as Gloo tells the members of one group only.
+// Unrecorded returns the ranks without a record, ascending: members of groups, and those whose numbers lie between
+// recorded ones, as Gloo tells the members of one group only.
 func (m *Matching) Unrecorded() (missing []int) {
 	for g := range m.Groups {
 		missing = append(missing, m.Absent[g]...)
@@ -215,7 +216,7 @@ func (m *Matching) Unrecorded() (missing []int) {
 	return slices.Compact(missing)
 }
 
-// ends are sender and receiver of a message, as indices of ranks.
+// ends returns sender and receiver of a message, as indices of ranks.
 func (m *Matching) ends(r int, c Call) (from, to int32) {
 	other := int32(-2)
 	members := m.Groups[c.Group].Members
@@ -234,10 +235,19 @@ func (m *Matching) ends(r int, c Call) (from, to int32) {
 	return other, int32(r)
 }
 
-func (m *Matching) Call(e Entry) *Call   { return &m.Ranks[e.Process].Calls[e.Call] }
+// Call returns what was recorded of an entry.
+func (m *Matching) Call(e Entry) *Call { return &m.Ranks[e.Process].Calls[e.Call] }
+
+// KindOf returns the kind of an entry's call.
 func (m *Matching) KindOf(e Entry) *Kind { return &m.Kinds[m.Call(e).Kind] }
+
+// SiteOf returns the kind that stands for the line of the program from which an entry is made.
 func (m *Matching) SiteOf(e Entry) int32 { return m.site[m.Call(e).Kind] }
-func (m *Matching) Enter(e Entry) int64  { return m.Call(e).Enter }
+
+// Enter returns when an entry was made, on the clock of its rank.
+func (m *Matching) Enter(e Entry) int64 { return m.Call(e).Enter }
+
+// IsMessage reports whether a call is a send or a receive.
 func (j *Program) IsMessage(c *Call) bool {
 	op := j.Kinds[c.Kind].Op
 	return op == nccl.Send || op == nccl.Recv

@@ -109,8 +109,8 @@ func (t *Waits) entersAll(place int) bool {
 
 // recordedSteps cuts the calls of all ranks where their recorder did; ranks number their last step alike. It has no
 // steps where these are not recorded, or a rank makes no call in some.
-func (t *Waits) recordedSteps(place int) *Cut {
-	c := &Cut{place: place, of: make([][]stepEnd, len(t.Ranks))}
+func (t *Waits) recordedSteps(place int) *StepCut {
+	c := &StepCut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	fewest := -1
 	for r := range t.Ranks {
 		calls, began := t.Ranks[r].Calls, false

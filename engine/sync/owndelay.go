@@ -6,10 +6,10 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// eachWork calls f with the work of every entry of a place, and what of it is its own delay: what it is above
-// the lower median of the others in its cohort. Members that come from calls of different groups have worked
-// for different times since then; what is their own is late since the last call of all of them too, and their
-// work is the middle and that.
+// EachWork calls f with the work of every entry of a place, ns, and what of it is its own delay: what it exceeds the
+// lower median of the others in its cohort by. Members that come from calls of different groups have worked for
+// different times since then; their own is late since the last call of all of them too, and their work is the middle
+// and that.
 func (t *Waits) EachWork(p *Place, f func(e Entry, work, own int64)) {
 	var b works
 	for _, c := range p.Cohorts {

@@ -10,9 +10,8 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// place is a call site of the program: the kind of call, the kind of the call before
-// it, and, if a loop makes several calls of one kind in a row, the index of the
-// call.
+// Place is a call site of the program: the kind of call, the kind of the call before it, and, if a loop makes several
+// calls of one kind in a row, the index of the call.
 type Place struct {
 	Kind, Before int32
 	phase        int32
@@ -24,8 +23,8 @@ type Place struct {
 	Carried bool
 }
 
-// cohort is a set of comparable entries: the members of one synchronisation point,
-// or the ranks that made the same step of a chain of messages.
+// Cohort is a set of comparable entries: the members of one synchronisation point, or the ranks that made the same
+// step of a chain of messages.
 type Cohort []Entry
 
 // maxPeriod is how many calls a step may have for its loop to be found.
@@ -128,9 +127,8 @@ func (m *Matching) inSteps(points []int32) bool {
 	return true
 }
 
-// period is after how many points the calls of a group repeat, by their kinds and
-// the time before each; 0 if kinds alone show as much. Calls made once at the
-// beginning of the job do not count.
+// period returns after how many points the calls of a group repeat, by their kinds and the time before each; 0 if
+// kinds alone show as much. Calls made once at the beginning of the job do not count.
 func (m *Matching) period(points []int32) int {
 	gaps, kinds := m.gaps(points)
 	n := len(gaps)
@@ -163,10 +161,9 @@ func (m *Matching) period(points []int32) int {
 	return 0
 }
 
-// gaps are the least time that any rank takes to each point, which leaves out
-// what others wait for a rank that is late now and then, and a number for its
-// kind and that of the call before, from the first point that is not of the
-// beginning.
+// gaps returns the least time that any rank takes to each point, which leaves out what others wait for a rank that is
+// late now and then, and a number for its kind and that of the call before, from the first point behind the beginning
+// of the job.
 func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 	count := map[int64]int{}
 	var times []int64
@@ -191,7 +188,7 @@ func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 	return gaps[from:], kinds[from:]
 }
 
-// spreadBy is the sum of distances from the medians of classes.
+// spreadBy returns the sum of distances from the medians of classes.
 func spreadBy(x, class []int64) int64 {
 	by := map[int64][]int64{}
 	for i, v := range x {
@@ -210,7 +207,7 @@ func spreadBy(x, class []int64) int64 {
 // median of x, the lower one of two; 0 of none. It reorders x.
 func median(x []int64) int64 { return quantile(x, 1, 2) }
 
-// quantile is the value below which a/b of x lie. It reorders x.
+// quantile returns the value below which a/b of x lie. It reorders x.
 func quantile(x []int64, a, b int) int64 {
 	if len(x) == 0 {
 		return 0
@@ -228,14 +225,13 @@ func abs(x int64) int64 {
 // isSend reports whether an entry gives and does not wait for others by nature.
 func (m *Matching) isSend(e Entry) bool { return m.KindOf(e).Op == nccl.Send }
 
-// repeats reports whether a place is part of what the job repeats, and not of
-// its beginning.
+// Repeats reports whether a place is part of what the job repeats, and not of its beginning.
 func (t *Waits) Repeats(at int) bool {
 	return len(t.Places[at].Cohorts) >= max(Enough, t.most/20)
 }
 
-// divided reports whether a place is a send or receive. Its two ends are different parts
-// of the program: the work before them counts at the collective after it, if there is one.
+// IsMessageAt reports whether a place is a send or receive. Its two ends are different parts of the program: the work
+// before them counts at the collective after it, if there is one.
 func (t *Waits) IsMessageAt(at int) bool {
 	return t.Blocks != nil && t.IsMessage(t.Call(t.Places[at].Cohorts[0][0]))
 }

@@ -27,7 +27,7 @@ type Program struct {
 	framed ordered.Numbers[string] // stacks by content
 }
 
-// rank is one process.
+// Rank is one process.
 type Rank struct {
 	ID       int
 	Host     string
@@ -41,13 +41,13 @@ type Rank struct {
 	Extent      comms.Extent
 }
 
-// status is how far a process says that it got in a group.
+// Progress is how far a process says that it got in a group.
 type Progress struct {
 	Enqueued, Completed int64
 	TimedOut            bool // it says that it waited for too long
 }
 
-// call is one entry of a rank, small, for there are many.
+// Call is one entry of a rank, small, for there are many.
 type Call struct {
 	Enter int64
 	Held  int64 // until the rank knew that it was done; 0: not known
@@ -60,9 +60,10 @@ type Call struct {
 	First bool // of its rank in a recorded step
 }
 
+// Done reports whether the call is recorded as completed.
 func (c *Call) Done() bool { return c.State == comms.Completed }
 
-// kind is what calls of one line of code have alike.
+// Kind is what calls of one line of code have alike.
 type Kind struct {
 	Name    string
 	Op      nccl.Op
@@ -72,7 +73,7 @@ type Kind struct {
 	Stage   string // of the step, where the record says so
 }
 
-// group is a process group over all its members.
+// Group is a process group over all its members.
 type Group struct {
 	Name, Desc string
 	ID         uint64
@@ -81,9 +82,8 @@ type Group struct {
 	Members    []int // global ranks, known from its configuration; nil: those that have entries
 }
 
-// add takes the calls of processes whose rank is known. A second record of one
-// rank is merged with the first: of calls in both one stays, and of a process
-// that was started again the later.
+// Add takes the calls of processes whose rank is known. A second record of one rank is merged with the first: of
+// calls in both one stays, and of a process that was started again the later.
 func (j *Program) Add(c *comms.Record) {
 	a := j.sourceOf(c)
 	for p := range c.Processes {
@@ -94,13 +94,14 @@ func (j *Program) Add(c *comms.Record) {
 	}
 }
 
+// Prepare makes the zero Program ready for calls.
 func (j *Program) Prepare() {
 	if j.ByRank == nil {
 		j.ByRank, j.named, j.known, j.framed = map[int]int{}, map[string]int{}, ordered.Numbers[string]{}, ordered.Numbers[string]{}
 	}
 }
 
-// adding is one record on its way into a job.
+// source is one record on its way into a program.
 type source struct {
 	*Program
 	c      *comms.Record
@@ -188,7 +189,7 @@ func (j *Program) number(calls []Call) {
 	}
 }
 
-// kind is the number of the kind of a call in the job.
+// kind returns the number of the kind of a call in the program.
 func (a *source) kind(c *comms.Call) int32 {
 	k := Kind{Name: cmp.Or(c.Name, c.Op.String()), Tensors: c.Tensors, Stack: -1, Size: a.c.Groups[c.Group].Size, Op: c.Op, Stage: c.Stage}
 	k.Name, _, _ = strings.Cut(k.Name, " ") // "send 1->2"
@@ -206,7 +207,7 @@ func (a *source) kind(c *comms.Call) int32 {
 	return i
 }
 
-// group is the number of a group in the job. Names are not unique: those of different members are different
+// group returns the number of a group in the program. Names are not unique: those of different members are different
 // groups. A record without entries has no description: its group is the one that has the name and the members.
 func (j *Program) group(g *comms.Group) int32 {
 	if i, ok := j.named[j.keyOf(g)]; ok {
@@ -316,12 +317,13 @@ func (j *Program) extend(r Rank) {
 	}
 }
 
-// identity is a call without what differs between two dumps of it.
+// identity returns a call without what differs between two dumps of it.
 func identity(c Call) Call {
 	c.State, c.Kind, c.First = 0, 0, false
 	return c
 }
 
+// Newest returns when a rank entered its last call, ns; 0 without one.
 func Newest(r *Rank) int64 {
 	if len(r.Calls) == 0 {
 		return 0
@@ -329,7 +331,7 @@ func Newest(r *Rank) int64 {
 	return r.Calls[len(r.Calls)-1].Enter
 }
 
-// shapeOf is sizes and types as text, to compare.
+// ShapeOf returns sizes and types as text, to compare.
 func ShapeOf(k *Kind) string {
 	if k.Tensors == nil {
 		return ""
@@ -337,8 +339,7 @@ func ShapeOf(k *Kind) string {
 	return fmt.Sprint(*k.Tensors)
 }
 
-// ratio is of how many parts the whole of an all-gather or a reduce-scatter is; 0 where
-// that is not known.
+// Ratio returns into how many parts an all-gather or a reduce-scatter divides the whole; 0 where that is not known.
 func (k *Kind) Ratio() int64 {
 	whole, part, ok := k.WholeAndPart()
 	if n := comms.Elements(part); ok && n > 0 && comms.Elements(whole)%n == 0 {
@@ -347,8 +348,9 @@ func (k *Kind) Ratio() int64 {
 	return 0
 }
 
-// divided is what a call has whole and what it has in part: an all-gather gives so many times as much as it
-// takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not known.
+// WholeAndPart returns the sizes that a call has whole and in part: an all-gather gives so many times as much as it
+// takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not
+// known.
 func (k *Kind) WholeAndPart() (whole, part [][]int64, ok bool) {
 	if k.Tensors == nil || len(k.Tensors.InSizes) == 0 || len(k.Tensors.OutSizes) == 0 || k.Uneven() {
 		return nil, nil, false
@@ -362,7 +364,7 @@ func (k *Kind) WholeAndPart() (whole, part [][]int64, ok bool) {
 	return nil, nil, false
 }
 
-// uneven reports whether members may give and take different sizes.
+// Uneven reports whether members may give and take different sizes.
 func (k *Kind) Uneven() bool {
 	return k.Op == nccl.AlltoAll || strings.HasSuffix(k.Name, "_v") || strings.Contains(k.Name, "all_to_all") || strings.Contains(k.Name, "alltoall")
 }

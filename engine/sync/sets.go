@@ -1,8 +1,9 @@
 package sync
 
-// together are sets of ranks: of each a lower one that is in its set, the first of them itself.
+// Sets are sets of ranks: of each a lower one that is in its set, the first of them itself.
 type Sets []int
 
+// NewSets returns as many sets as there are ranks.
 func NewSets(ranks int) Sets {
 	t := make(Sets, ranks)
 	for r := range t {
@@ -11,7 +12,7 @@ func NewSets(ranks int) Sets {
 	return t
 }
 
-// first of the set of a rank.
+// First returns the lowest rank of the set of a rank.
 func (t Sets) First(r int) int {
 	for t[r] != r {
 		r = t[r]
@@ -19,7 +20,7 @@ func (t Sets) First(r int) int {
 	return r
 }
 
-// join makes the sets of two ranks one.
+// Join makes the sets of two ranks one.
 func (t Sets) Join(a, b int) {
 	a, b = t.First(a), t.First(b)
 	t[max(a, b)] = min(a, b)

@@ -12,7 +12,7 @@ import (
 // steps.
 const rare = 8
 
-// repeating are the places that repeat.
+// Repeating returns the places that repeat.
 func (t *Waits) Repeating() (places []int) {
 	for i := range t.Places {
 		if t.Repeats(i) {
@@ -22,20 +22,22 @@ func (t *Waits) Repeating() (places []int) {
 	return places
 }
 
-// turns are when a place is left behind, by the group that visits it most.
+// Turns are when a place is left behind, by the group that visits it most.
 type Turns struct {
 	Place int
 	Ends  []int64
 	Every int64 // median
 }
 
-// visited are the turns of places, with the first and the last time of any of them, and how many the most frequent has.
+// Visits are the turns of places, with the first and the last time of any of them, and how many the most frequent
+// has.
 type Visits struct {
 	Of         []Turns
 	Begin, End int64
 	most       int
 }
 
+// Visits returns those of places.
 func (t *Waits) Visits(places []int) Visits {
 	v := Visits{Begin: math.MaxInt64, End: math.MinInt64}
 	for _, i := range places {
@@ -57,7 +59,8 @@ func (t *Waits) Visits(places []int) Visits {
 	return v
 }
 
-// steady are the turns of places that are visited all the time and as seldom as any of those, of which more is asked.
+// Steady returns the turns of places that are visited all the time and as seldom as any of those, where also says so
+// of them.
 func (v *Visits) Steady(also func(Turns) bool) []Turns {
 	out := slices.DeleteFunc(slices.Clone(v.Of), func(t Turns) bool {
 		return len(t.Ends)*rare <= v.most || t.Every*int64(len(t.Ends))*2 <= v.End-v.Begin || !also(t)
@@ -69,7 +72,7 @@ func (v *Visits) Steady(also func(Turns) bool) []Turns {
 	return slices.DeleteFunc(out, func(t Turns) bool { return t.Every*20 < longest*19 })
 }
 
-// period is the median time between neighbours.
+// Period returns the median time between neighbours.
 func Period(at []int64) int64 {
 	var every []int64
 	for i := 1; i < len(at); i++ {

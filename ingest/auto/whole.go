@@ -88,7 +88,8 @@ func (i Item) explains(want Wanted) bool {
 	return kind == comms.SourcePySpy || kind == comms.SourceRAS || kind == comms.SourceHangText && len(i.Comm.Groups) == 0
 }
 
-// concludes is what another tool says in an item, what a kernel reported, and in what GPUs differ; nothing in others.
+// concludes returns what another tool says in an item, what a kernel reported, and in what GPUs differ; nothing of
+// others.
 func (i Item) concludes() (all []string) {
 	if i.Telemetry == nil {
 		return nil

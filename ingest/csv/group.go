@@ -88,7 +88,7 @@ func (g *group) accepts(r *row) bool {
 // the order and in the window, its wall time.
 const rowBytes = 80
 
-// cost is about what a row takes.
+// cost returns the bytes that a row takes, about.
 func (g *group) cost() int64 { return rowBytes + 16*int64(len(g.layout.stages)+len(g.side)) }
 
 // add collects a row that the group accepts. Where rows take more than lim.Pending, they are compressed; they may not

@@ -116,7 +116,7 @@ func (d *reader) launch(e *event) {
 		d.b.Launch(number(e.tid), correlation(e.args), e.ts, shape)
 	}
 	if d.b.Synchronises(id) {
-		d.b.Synchronised(e.ts, e.ts+e.dur)
+		d.b.AddSynchronisation(e.ts, e.ts+e.dur)
 	}
 }
 

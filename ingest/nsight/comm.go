@@ -68,7 +68,8 @@ type placed struct {
 	name int64 // in StringIds
 }
 
-// keepCommunication has NCCL's share of the file kept where NCCL may have attached sizes to its ranges, or kernels alone are wanted.
+// keepCommunication keeps NCCL's share of the file where NCCL may have attached sizes to its ranges, or kernels alone
+// are wanted.
 func (r *recording) keepCommunication() error {
 	c := &communication{r: r, of: make(map[processID]*commProcess), ours: make(map[int64]named),
 		configs: make(map[comms.Config]*comms.Config), api: make(map[processID][]apiRange)}
@@ -163,7 +164,7 @@ func (c *communication) kernel(w *work, start, end int64) error {
 	return nil
 }
 
-// process is the process with this id, which is seen at a time.
+// process returns the process with this id, which is seen at a time.
 func (c *communication) process(id processID, at int64) *commProcess {
 	p := c.of[id]
 	if p == nil {

@@ -404,7 +404,7 @@ func (r *recording) call(w *work) {
 	}
 	if does.synchronises {
 		if start, end, ok := r.axis(w.start, w.end); ok {
-			r.process(w.owner.process()).b.Synchronised(start, end)
+			r.process(w.owner.process()).b.AddSynchronisation(start, end)
 		}
 	}
 	shape := does.shape

@@ -36,8 +36,8 @@ func (b *Builder) communicationRanges() communicationRanges {
 	return out
 }
 
-// at returns the range in which a piece of work was launched, nil: in none.
-func (r communicationRanges) at(w *work) *communicationRange {
+// rangeOf returns the range in which a piece of work was launched; nil: in none.
+func (r communicationRanges) rangeOf(w *work) *communicationRange {
 	if w.thread == noThread {
 		return nil
 	}
@@ -49,20 +49,20 @@ func (r communicationRanges) at(w *work) *communicationRange {
 	return &ranges[i]
 }
 
-// name notes that a kernel communicates by its name.
-func (r communicationRanges) name(w *work) {
-	if c := r.at(w); c != nil {
+// markNamed notes that a kernel communicates by its name.
+func (r communicationRanges) markNamed(w *work) {
+	if c := r.rangeOf(w); c != nil {
 		c.named = true
 	}
 }
 
-// launched reports whether a kernel communicates by the range in which it was launched.
-func (r communicationRanges) launched(w *work) bool {
-	c := r.at(w)
+// inUnnamed reports whether a kernel communicates by the range in which it was launched.
+func (r communicationRanges) inUnnamed(w *work) bool {
+	c := r.rangeOf(w)
 	return c != nil && !c.named
 }
 
-// communicates has a kernel count as communication, of the call during which it was launched.
+// communicates counts a kernel as communication, of the call during which it was launched.
 func (b *Builder) communicates(w *work) {
 	w.kind = Communication
 	if w.collective = b.deviceCollective(Work{Name: NameID(w.name), Start: w.start, End: w.end}); w.collective >= 0 {

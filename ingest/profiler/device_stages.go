@@ -18,7 +18,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 			b.collectives[w.collective].launch = w.launch
 		}
 		if w.kind == Communication {
-			ranges.name(w)
+			ranges.markNamed(w)
 		}
 		if s := h.stepAt(w.launch); s >= 0 {
 			ends[s] = max(ends[s], w.end)
@@ -35,7 +35,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	idle := b.newIdling(r)
 	accounts := make([]*account, len(r.Steps))
 	err = b.works.inOrder(&b.launches, func(w *work) {
-		if w.kind == Compute && ranges.launched(w) {
+		if w.kind == Compute && ranges.inUnnamed(w) {
 			b.communicates(w)
 		}
 		ran.add(w, r.Steps)

@@ -19,8 +19,8 @@ func SynchronisesBy(name string) bool {
 // Synchronises reports whether a call of the host with this name waits for the device.
 func (b *Builder) Synchronises(id NameID) bool { return b.means[id].synchronises }
 
-// Synchronised is time in which a thread of the host waited for the device.
-func (b *Builder) Synchronised(start, end int64) {
+// AddSynchronisation adds time, ns, in which a thread of the host waited for the device.
+func (b *Builder) AddSynchronisation(start, end int64) {
 	if len(b.synced) < maxPieces {
 		b.synced = append(b.synced, interval{start, end})
 	}

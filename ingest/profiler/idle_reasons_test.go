@@ -30,7 +30,7 @@ func TestIdleReasons(t *testing.T) {
 				f = f.on(1, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 25, 35)
 			}
 			if tt.synced != 0 {
-				f.b.Synchronised(min(10, tt.synced-5)*us, tt.synced*us)
+				f.b.AddSynchronisation(min(10, tt.synced-5)*us, tt.synced*us)
 			}
 			if tt.silent {
 				f.b.Work(Work{Name: f.b.Name([]byte("B")), Queue: 1, Start: 60 * us, End: 70 * us})
@@ -60,7 +60,7 @@ func TestIdleReasonsAddUp(t *testing.T) {
 			launch := rng.Int64N(400)
 			start := launch + rng.Int64N(60)
 			f = f.kernel([]string{"A", "Memcpy", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)"}[rng.IntN(3)], rng.Int64N(3), launch, start, start+rng.Int64N(40))
-			f.b.Synchronised(launch*us, (launch+rng.Int64N(20))*us)
+			f.b.AddSynchronisation(launch*us, (launch+rng.Int64N(20))*us)
 		}
 		for _, s := range f.finish().Steps {
 			i := s.Idling

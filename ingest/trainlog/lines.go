@@ -177,7 +177,8 @@ type meant struct {
 	weak     bool // it counts with a unit or beside others alone
 }
 
-// stageOf is that of the dialect, which is looked up once for the names of lines that follow each other.
+// stageOf returns the stage of a name in the dialect, which is looked up once for the names of lines that follow each
+// other.
 func (x *reading) stageOf(name []byte) meant {
 	if len(name) > longestKept {
 		return x.d.stageOf(name)

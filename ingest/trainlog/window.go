@@ -156,7 +156,7 @@ func (b *Builder) job() (*job, error) {
 	for _, t := range j.tracks {
 		if k := t.interleaved(); k > 1 {
 			text := fmt.Sprintf("%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
-			if of, more := b.apart(t, k); of != "" {
+			if of, more := b.mostApart(t, k); of != "" {
 				text += fmt.Sprintf(" (in most steps one of them has %.3g ms more of %s than the others)", float64(more)/1e6, of)
 			}
 			j.note(input.NoteRanksNumbered, "%s", text)
@@ -497,9 +497,9 @@ func (t *track) fold(b *Builder) {
 // matters is from which share of a step on a difference between its lines does.
 const matters = 0.05
 
-// apart returns the part of which one line of a step has most more than the middle one, in most steps, and how much, ns; "" where they are alike. In
-// whole steps, and where the others wait, all are as long.
-func (b *Builder) apart(t *track, lines int) (of string, more int64) {
+// mostApart returns the part of which one line of a step has most more than the middle one, in most steps, and how
+// much, ns; "" where they are alike. In whole steps, and where the others wait, all are as long.
+func (b *Builder) mostApart(t *track, lines int) (of string, more int64) {
 	var steps, lengths []int64
 	for from := 0; from+lines <= t.n; from += lines {
 		longest := int64(0)

@@ -47,7 +47,7 @@ func Median(x []float64) float64 {
 	return (lower + upper) / 2
 }
 
-// MedianDistance is Median of values of 0 or more.
+// MedianDistance returns the median of values of 0 or more.
 func MedianDistance(x []float64) float64 {
 	if n := len(x); n <= wide/2 || n > wide {
 		return Median(x)

@@ -30,8 +30,8 @@ func (s *strikes) extent(r *Result, lines []fitted) (steps []int64) {
 	return steps
 }
 
-// whereAt is the step and the stage that a rank is in at a time: of its recorder, or of
-// another's, or else of the job; −1: before and after all of them.
+// whereAt returns the step and the stage that a rank is in at a time: of its recorder, or of another's, or else of
+// the job; −1: before and after all of them.
 func whereAt(lines []fitted, steps []int64, rank int, at int64) (step int64, stage string) {
 	if len(lines) > 0 {
 		l := &lines[max(0, slices.IndexFunc(lines, func(l fitted) bool { return l.rank == rank }))]

@@ -18,7 +18,7 @@ type strikes struct {
 	// anchor of timelines that do not say when their steps began; nil: none
 	anchor *anchor
 	// meeting are the steps of ranks that meet in messages to their neighbours alone; nil: they do not.
-	meeting *sync.Cut
+	meeting *sync.StepCut
 }
 
 type cell struct{ place, rank int }

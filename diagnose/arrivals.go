@@ -89,8 +89,8 @@ func (j *judge) hidesMessages() bool {
 }
 
 // doubtBehindMessages names no rank if the waits in sends and receives are unknown: stage times include those
-// waits. Ranks that are late together behind them are a claim. Where ranks meet in messages alone and are no neighbours of
-// one kind, as in a pipeline, none is a peer of another whose stage times may be longer.
+// waits. Ranks that are late together behind them are a claim. Where ranks exchange messages alone, and not all alike, as
+// in a pipeline, they are no peers, and stage times name nobody.
 func (j *judge) doubtBehindMessages(claims []Finding) []Finding {
 	if j.entered != nil && messagesAlone(j.entered) {
 		return doubtByTimes(claims)
@@ -129,7 +129,7 @@ func (j *judge) addHang(claims []Finding) []Finding {
 	return slices.Concat(j.missing(j.entered), desync(j.entered), claims)
 }
 
-// messagesAlone reports whether the ranks of a job meet in sends and receives and in no collective that a
+// messagesAlone reports whether the ranks of a job synchronise by sends and receives and by no collective that a
 // step repeats: then none of them does the work of another, and nobody can be compared.
 func messagesAlone(r *arrivals.Result) bool {
 	of := func(p arrivals.Place) bool { return p.Repeats && p.Unlike }

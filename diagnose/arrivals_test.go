@@ -71,7 +71,7 @@ func TestBehindMessages(t *testing.T) {
 	}
 }
 
-// TestPipelineByTimes: where ranks meet in messages alone and do not all do the same, stage times alone name nobody; what
+// TestPipelineByTimes: where ranks exchange messages alone and do different work, stage times name nobody; what
 // entries say as well stands, and so does what no rank is named in.
 func TestPipelineByTimes(t *testing.T) {
 	byTimes := claimed(1, "backward", 0.2, evidence.Supported)

@@ -158,6 +158,7 @@ func lastCalls(n int) func(w *trace.Window) {
 func TestSlowStepsAndEntries(t *testing.T) {
 	from := func(f simulate.Fault) simulate.Fault { f.From = 30; return f }
 	now := func(f simulate.Fault) simulate.Fault { f.Every = 10; return f }
+	thirdly := func(f simulate.Fault) simulate.Fault { f.Every = 3; return f }
 	for _, c := range []struct {
 		name string
 		job  simulate.Spec
@@ -170,13 +171,13 @@ next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"from a step on, all ranks", entering(60, from(fault(simulate.BackwardComm, 80, 3))), `
 slow_everywhere, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
-stage, regression: in model.backward_cpu_wall, supported, 78 ms, 15 %, window, 30 of 60 steps; several_causes_fit
+stage, regression: in model.backward_cpu_wall, supported, 79 ms, 15 %, window, 30 of 60 steps; several_causes_fit
 open: transfer_hidden in model.backward_cpu_wall, hides 26 of 227 ms
 known: nobody of 8 late in 59 steps of 227 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a quarter is a late rank's", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.Backward, 30, 3))), `
 slow_everywhere, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
-stage, regression: in model.backward_cpu_wall, supported, 78 ms, 15 %, window, 30 of 60 steps; several_causes_fit
+stage, regression: in model.backward_cpu_wall, supported, 79 ms, 15 %, window, 30 of 60 steps; several_causes_fit
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 31 ms, 4 %, window, 29 of 60 steps; arrivals agrees true, raises false
 open: transfer_hidden in model.backward_cpu_wall, hides 26 of 230 ms
 known: nobody of 8 late in 59 steps of 230 ms
@@ -194,8 +195,13 @@ next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"every tenth step, all ranks", entering(60, now(fault(simulate.BackwardComm, 400, 3))), `
 slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
-stage, periodic: in model.backward_cpu_wall, supported, 400 ms, 16 %, periodic, 6 of 60 steps; several_causes_fit
+stage, periodic: in model.backward_cpu_wall, supported, 400 ms, 15 %, periodic, 6 of 60 steps; several_causes_fit
 known: nobody of 8 late in 59 steps of 219 ms
+next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
+		{"every third step, all ranks", entering(60, thirdly(fault(simulate.BackwardComm, 90, 3))), `
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
+stage, periodic: in model.backward_cpu_wall, supported, 88 ms, 12 %, periodic, 20 of 60 steps; several_causes_fit
+known: nobody of 8 late in 59 steps of 221 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"every tenth step, half is a late rank's", entering(60, now(fault(simulate.Backward, 400, 3)), now(fault(simulate.BackwardComm, 400, 2))), `
 straggler, on finding: all, saves steps, only supported and rank; by evidence.SlowSteps, not several_causes_fit

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,14 +13,7 @@ import (
 // TestWrongClocks: what follows, serves and runs campaigns does what it does by a clock that is right when the clock is set back
 // or forward by days, or stands still.
 func TestWrongClocks(t *testing.T) {
-	jobs := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(root, "fixtures", "ddp", "host-callback-r8-s0.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(jobs, "job.jsonl"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	jobs := folderOfJob(t)
 	spec := filepath.Join(root, "fixtures", "campaign", "small.yaml")
 	wanted := make(map[string]string) // of the first clock
 	for name, clock := range disktest.WrongClocks() {

@@ -180,8 +180,8 @@ func leftovers(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// TestServeFaults: serve goes on whatever fails, and shows all when that has passed.
-func TestServeFaults(t *testing.T) {
+// folderOfJob returns a folder with the packets of one job.
+func folderOfJob(t *testing.T) string {
 	jobs := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(root, "fixtures", "ddp", "host-callback-r8-s0.jsonl"))
 	if err != nil {
@@ -190,6 +190,12 @@ func TestServeFaults(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(jobs, "job.jsonl"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return jobs
+}
+
+// TestServeFaults: serve goes on whatever fails, and shows all when that has passed.
+func TestServeFaults(t *testing.T) {
+	jobs := folderOfJob(t)
 	for n := 1; ; n++ {
 		d := disktest.New(n, syscall.EIO)
 		address, stop := startServeOn(t, d, jobs, "--every", "10ms")

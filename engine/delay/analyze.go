@@ -160,7 +160,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 }
 
 // spentIn returns what each rank spends in each stage of steps that are divided, own work and waits, [stage · ranks + rank], ns;
-// nil where ranks meet in some steps only.
+// nil where ranks synchronise in some steps only.
 func spentIn(d *points.Division) []int64 {
 	if d.Every > 1 {
 		return nil

@@ -19,7 +19,7 @@ type Division struct {
 	At         []int // [point] its place
 	PeersOf    []int // [rank] of those who do the same work; nil: all do
 	HostsOf    []int // [rank] −1: not known
-	Neighbours bool  // ranks meet in messages to their neighbours alone, and a step is one piece
+	Neighbours bool  // ranks synchronise by messages to their neighbours alone, and a step is one piece
 }
 
 // fewest is in how many steps a call must be made for its ranks to be judged by it.

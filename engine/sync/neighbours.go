@@ -10,7 +10,7 @@ import (
 // leastNeighbours is how many ranks must exchange messages in a ring or by turns for each to be one of many alike.
 const leastNeighbours = 3
 
-// neighbours divides a job whose ranks, all alike, meet in messages to their neighbours alone, as in gossip or a ring:
+// neighbours divides a job whose ranks, all alike, synchronise by messages to their neighbours alone, as in gossip or a ring:
 // each makes as many sends and as many receives in a step as any other, which the stages of a pipeline do not. The work
 // of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
 // and these theirs, all wait for it in the end: the step is one that ends where all meet. Nil where ranks differ, or steps

@@ -87,7 +87,7 @@ type Result struct {
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
-	Neighbours bool // ranks meet in messages to their neighbours alone, and are compared by what they work in a step
+	Neighbours bool // ranks synchronise by messages to their neighbours alone, and are compared by what they work in a step
 	Apart      bool // nothing recorded connects some ranks with the others
 }
 

@@ -78,7 +78,7 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 }
 
 // workBefore returns when a rank works before an entry, as since has it: also before the messages since the collective before it.
-// Of ranks that meet in messages alone it returns all of a step.
+// Of ranks that synchronise by messages alone it returns all of a step.
 func (s *strikes) workBefore(e sync.Entry, lag int8) (spans [][2]int64) {
 	if s.meeting != nil {
 		calls := int32(len(s.Ranks[e.Process].Calls))

@@ -44,12 +44,21 @@ func ring(seed uint64, late int, chain bool) *Job {
 			}
 		}
 	}
+	return jobOf(calls)
+}
+
+// jobOf returns a job of one host and one group, of the calls of each rank.
+func jobOf(calls [][]comms.Call) *Job {
+	var members []int
+	for r := range calls {
+		members = append(members, r)
+	}
 	j := &Job{}
 	for r := range calls {
 		if err := j.Add(&comms.Record{
 			Sources:   []comms.Source{{Name: "packets"}},
 			Processes: []comms.Process{{Rank: r, Host: "n0"}},
-			Groups:    []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3, 4, 5}, Size: ranks, Enqueued: -1, Completed: -1}},
+			Groups:    []comms.Group{{Name: "0", Members: members, Size: len(members), Enqueued: -1, Completed: -1}},
 			Calls:     calls[r],
 		}); err != nil {
 			panic(err)
@@ -115,18 +124,7 @@ func batches(seed uint64, late int) *Job {
 		}
 		copy(now, done)
 	}
-	j := &Job{}
-	for r := range calls {
-		if err := j.Add(&comms.Record{
-			Sources:   []comms.Source{{Name: "packets"}},
-			Processes: []comms.Process{{Rank: r, Host: "n0"}},
-			Groups:    []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3, 4}, Size: ranks, Enqueued: -1, Completed: -1}},
-			Calls:     calls[r],
-		}); err != nil {
-			panic(err)
-		}
-	}
-	return j
+	return jobOf(calls)
 }
 
 // TestNeighboursInBatches: what a rank is held in messages of a batch is no work of its own, whichever of them holds it.

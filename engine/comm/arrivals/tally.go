@@ -17,7 +17,7 @@ type strikes struct {
 	cells map[cell]*tally
 	// anchor of timelines that do not say when their steps began; nil: none
 	anchor *anchor
-	// meeting are the steps of ranks that meet in messages to their neighbours alone; nil: they do not.
+	// meeting are the steps of ranks that synchronise by messages to their neighbours alone; nil: they do not.
 	meeting *sync.StepCut
 }
 

@@ -44,7 +44,10 @@ func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
 				return
 			}
 			all = true
-		case slices.Max(cut.Wait) == 0:
+			if !c.Clocked {
+				cut.Wait = nil
+			}
+		case slices.Max(cut.Wait) == 0 || !c.Clocked:
 			continue
 		default:
 			e.bound(cut.Wait, k)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -74,5 +75,29 @@ func TestCutSteps(t *testing.T) {
 	}
 	if stage, _ := lateIn(t, r, nil); stage != "" {
 		t.Errorf("without calls: late in %q", stage)
+	}
+}
+
+// TestEntriesTakeNothingAway: a rank that stage times show late is late with entries of calls beside them, on one host and on
+// several, whatever is known of their clocks; and entries alone show one that is late where all wait.
+func TestEntriesTakeNothingAway(t *testing.T) {
+	for _, perHost := range []int{8, 2, 1} {
+		for _, f := range []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.OptimizerHost, simulate.CallbackHost, simulate.Backward} {
+			for seed := range uint64(2) {
+				s := entering(60, fault(f, 60, 3))
+				s.Seed, s.RanksPerHost = seed+1, perHost
+				with, without := windows(t, s), windows(t, s)
+				for _, w := range without {
+					w.Arrivals = nil
+				}
+				named := func(v RunVerdict) bool {
+					return v.Status == answer.Straggler && len(v.Findings[0].lateRanks()) == 1 && v.Findings[0].lateRanks()[0] == 3
+				}
+				entered, times := verdictOn(t, with...).Runs[0], verdictOn(t, without...).Runs[0]
+				if !named(entered) || named(times) == (f == simulate.Backward) {
+					t.Errorf("%v, %d ranks a host, seed %d: %v with entries, %v without", f, perHost, seed, entered.Status, times.Status)
+				}
+			}
+		}
 	}
 }

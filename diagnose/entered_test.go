@@ -260,19 +260,20 @@ no_straggler, on no_straggler: of 5 stages, from 33 ms on, searched
 known: nobody of 8 late in 39 steps of 217 ms`},
 		{"late on one of two hosts", hosts(4, entering(40, fault(simulate.Backward, 80, 3))), `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
-rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; arrivals agrees true, raises false
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %; arrivals agrees true, raises false
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"eight hosts", hosts(1, entering(40)), `
 undecided, on open_question: clock_or_delay
 open: clock_or_delay, hides 98 of 217 ms
-known: nobody of 8 late in 39 steps of 216 ms
+known: nobody of 8 late in 39 steps of 217 ms
 next: turn_on hosts`},
 		{"late on one of eight hosts", hosts(1, entering(40, fault(simulate.Backward, 80, 3))), `
-undecided, on open_question: clock_or_delay
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node3 in model.backward_cpu_wall, strong, 79 ms, 25 %
 open: clock_or_delay, hides 162 of 292 ms
-known: nobody of 8 late in 39 steps of 292 ms
-next: turn_on hosts`},
+next: profile profiler of 3 in model.backward_cpu_wall
+next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 	} {
 		t.Run(c.name, func(t *testing.T) { says(t, judged(t, Options{}, changed(t, c.job)...), c.want) })
 	}

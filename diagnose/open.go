@@ -93,7 +93,7 @@ func (j *judge) askTransfer(_ []Finding, open []answer.Undecided) []answer.Undec
 func (j *judge) transfersAfterWaits() (out []answer.Undecided) {
 	m := j.modelled
 	for _, p := range m.Points {
-		if role := m.Stages[max(0, p.Stage-1)].Role; !j.isCut(j.stageName(p.Stage)) || role != points.Backward && role != points.Collective {
+		if role := m.Stages[max(0, p.Stage-1)].Role; m.Stages[p.Stage].Role != points.Wait || !j.isCut(j.stageName(p.Stage)) || role != points.Backward && role != points.Collective {
 			continue
 		}
 		u := answer.Undecided{Question: answer.TransferHidden, Stage: j.stageName(p.Stage), Step: m.Step, Needs: answer.SourceBaseline}

@@ -41,8 +41,11 @@ func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
 }
 
 // needed returns the least time that a step needs in a stage, ns: for a backward pass, derived from the forward pass; 0 if
-// unknown.
+// unknown, and of what calls cut off it.
 func (j *judge) needed(stage string) (ns int64) {
+	if j.isCut(stage) {
+		return 0
+	}
 	if stagename.KindOf(stage) == stagename.Backward {
 		for k, s := range j.modelled.Stages {
 			if s.Role == points.Forward {

@@ -9,13 +9,13 @@ import (
 // does so for the last time.
 type Cut struct {
 	Stage int     // of Steps; their number: in the time that none of them covers
-	Wait  []int64 // [step · Ranks + rank], ns
+	Wait  []int64 // [step · Ranks + rank], ns; nil: it is not told from what they work after it
 	Own   []int64 // likewise, together at most as long as the stage; nil: they do not all wait for each other in it
 }
 
 // CutStages divides stages where their ranks wait, as entries of calls show: what they work, and the wait, a stage of the same
 // name in which nobody works; where all wait for each other that is where they synchronise, between what they work before
-// and after it. Nothing in the length of a step changes. Cuts are by stage, ascending. O(steps · stages · ranks).
+// and after it. A wait that is not told from what follows is one stage with it, in which they synchronise. Nothing in the length of a step changes. Cuts are by stage, ascending. O(steps · stages · ranks).
 func CutStages(s *Steps, cuts []Cut) *Steps {
 	R, T := s.Ranks, s.Len()
 	var columns [][]int64 // [stage][step · R + rank]
@@ -56,8 +56,13 @@ func CutStages(s *Steps, cuts []Cut) *Steps {
 			}
 			add(stage, c.Own)
 			out.Known = append(out.Known, Point{Stage: len(out.Stages), Evidence: Shown, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()})
+			after := less(column, c.Own)
+			if c.Wait == nil {
+				add(stage, after)
+				continue
+			}
 			add(wait, c.Wait)
-			add(stage, less(less(column, c.Own), c.Wait))
+			add(stage, less(after, c.Wait))
 		}
 	}
 	out.Durations = make([]int64, 0, T*len(columns)*R)

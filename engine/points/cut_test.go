@@ -104,6 +104,13 @@ func TestCutWaits(t *testing.T) {
 	if want := []int64{10, 15, 0, 5, 30, 40, 2, 0, 10, 21, 1, 0, 31, 41, 0, 3}; !slices.Equal(got.Durations, want) {
 		t.Errorf("durations %v, want %v", got.Durations, want)
 	}
+	untold := CutStages(s, []Cut{{Stage: 1, Own: []int64{25, 30, 20, 41}}})
+	if want := []Stage{s.Stages[0], s.Stages[1], s.Stages[1]}; !slices.Equal(untold.Stages, want) || len(untold.Known) != 1 || untold.Known[0].Stage != 2 {
+		t.Errorf("a wait that is not told from work: stages %+v, known %+v", untold.Stages, untold.Known)
+	}
+	if want := []int64{10, 20, 25, 30, 5, 10, 11, 21, 20, 41, 11, 0}; !slices.Equal(untold.Durations, want) {
+		t.Errorf("durations %v, want %v", untold.Durations, want)
+	}
 	if !slices.Equal(got.Wall, s.Wall) || !slices.Equal(got.Rest(0), []int64{3, 6}) || !slices.Equal(got.Rest(1), []int64{5, 3}) {
 		t.Errorf("wall %v, rest %v and %v", got.Wall, got.Rest(0), got.Rest(1))
 	}

@@ -16,6 +16,9 @@ type Cuts struct {
 	Points []bool  // [stage] all ranks wait for each other in it, in most steps
 	Own    []int64 // [step][stage][rank], ns; −1: they do not wait for each other, or it is not known
 	Wait   []int64 // [step][stage][rank], ns; the last stage is the time that no other covers
+	// Clocked: the clocks are known well enough to tell waits from work. Else Own ends where ranks wait for the first time,
+	// which each knows by its own clock.
+	Clocked bool
 }
 
 const (
@@ -24,6 +27,8 @@ const (
 	// fewOfSteps is the part of the steps in which ranks may wait in other stages. Where they do in more of them, steps differ
 	// in who waits where.
 	fewOfSteps = 0.02
+	// mostOff is the part of a step that clocks may be off for waits to be told from work by them.
+	mostOff = 0.02
 )
 
 // block is when a rank begins to wait, and how long it does.
@@ -45,7 +50,8 @@ func (s *strikes) cuts(d *sync.Division) *Cuts {
 		lines[r] = f
 	}
 	R, S := len(lines), len(lines[0].stages)
-	out := &Cuts{Stages: lines[0].stages, Steps: lines[0].steps, Points: make([]bool, S)}
+	off := s.halfWidth()
+	out := &Cuts{Clocked: off >= 0 && float64(off) <= mostOff*float64(sync.Period(lines[0].begin)), Stages: lines[0].stages, Steps: lines[0].steps, Points: make([]bool, S)}
 	for r := range s.Ranks {
 		out.Ranks = append(out.Ranks, s.Ranks[r].ID)
 	}
@@ -61,10 +67,19 @@ func (s *strikes) cuts(d *sync.Division) *Cuts {
 			if !ok {
 				continue
 			}
-			k := f.stageAt(t, b)
+			at := b.from // by its own clock
+			if out.Clocked {
+				at += b.wait / 2
+			}
+			k := f.stageAt(t, at)
 			wait := &out.Wait[(step*(S+1)+k)*R+r]
 			if b.all && k < S {
-				out.Own[(step*S+k)*R+r] = max(0, b.from-f.from[t*S+k]-*wait)
+				own := &out.Own[(step*S+k)*R+r]
+				if since := max(0, b.from-f.from[t*S+k]); out.Clocked {
+					*own = max(0, since-*wait)
+				} else if *own < 0 {
+					*own = since
+				}
 			}
 			*wait += b.wait
 		}
@@ -97,9 +112,9 @@ func (c *Cuts) place() bool {
 	return slices.Contains(c.Points, true)
 }
 
-// stageAt returns the stage in which a rank waits, of a step; their number: it does in none.
-func (f *fitted) stageAt(t int, b block) int {
-	S, at := len(f.stages), b.from+b.wait/2
+// stageAt returns the stage of a step that a time is in; their number: it is in none.
+func (f *fitted) stageAt(t int, at int64) int {
+	S := len(f.stages)
 	for k := range S {
 		if from := f.from[t*S+k]; at >= from && at <= from+f.durations[t*S+k] {
 			return k

@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -38,6 +39,17 @@ func TestCuts(t *testing.T) {
 		if least := slices.Min(wait[:1]); least < 38*ms || wait[1] != 0 {
 			t.Errorf("step %d: ranks wait %v in backward, want 39 to 41 ms for rank 1", step, wait)
 		}
+	}
+	if !c.Clocked {
+		t.Error("the ranks of one host have one clock")
+	}
+	apart := losing([4]float64{0, 0, 40, 0}, true) // on a host each: a delay in every step may as well be a clock
+	for r := range apart.Ranks {
+		apart.Ranks[r].Host = fmt.Sprint("n", r)
+		apart.Arrivals[r].Processes[0].Host = apart.Ranks[r].Host
+	}
+	if d := cutsOf(apart); d == nil || d.Clocked || !slices.Equal(d.Own, c.Own) {
+		t.Errorf("on a host each: %+v, want what each works by its own clock", d)
 	}
 	for name, change := range map[string]func(w *trace.Window){
 		"no times":    func(w *trace.Window) { w.Epochs = nil },

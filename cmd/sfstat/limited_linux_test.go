@@ -23,7 +23,7 @@ func limitedTo(kB string, args ...string) *exec.Cmd {
 func TestMemoryLimit(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("step,rank,data_ms\n")
-	for range 40 {
+	for range 120 {
 		for range 25_000 {
 			text.WriteString("0,0,1.234567\n") // refused, but at its end
 		}

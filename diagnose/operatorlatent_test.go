@@ -8,8 +8,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/draws"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -160,7 +160,7 @@ func TestOperatorAccounts(t *testing.T) {
 	if a := v.Operators.Accounts[1]; a.Leader.Rank == nil || *a.Leader.Rank != 6 || a.Stages[a.Leader.Stage].Name != "backward-compute" || !slices.Contains(a.Labels, labels.SyncWaitDependent) {
 		t.Errorf("%+v, %v", a.Leader, a.Labels)
 	}
-	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
+	windows, err := operators.Windows(j.v.Trace, j.v.Grid)
 	if err != nil {
 		t.Fatal(err)
 	}

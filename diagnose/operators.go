@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/microbatch"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -123,7 +122,7 @@ func examine(t *operator.Trace) (*opJudge, error) {
 // options.
 func (j *opJudge) account(o frontier.Options) {
 	o.SyncAfter, o.Reference = "", nil // of windows
-	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
+	windows, err := operators.Windows(j.v.Trace, j.v.Grid)
 	for _, w := range windows {
 		var a *frontier.Analysis
 		if a, err = frontier.Analyze(w, o); err != nil {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/clock"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/live"
@@ -63,7 +64,7 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 	g, err := item.Ops.Grid()
 	if err == nil {
 		aligned, _ := clock.AlignOperators(item.Ops, g)
-		windows, err = stages.OperatorWindows(aligned, g)
+		windows, err = operators.Windows(aligned, g)
 	}
 	if err != nil {
 		return ofScheduled(item, err)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -101,7 +100,7 @@ func TestEnginesAgree(t *testing.T) {
 // replicas share a window.
 func TestWindowsOfPipelineStages(t *testing.T) {
 	v := slow(t, nil)
-	windows, err := stages.OperatorWindows(v.Trace, v.Grid)
+	windows, err := Windows(v.Trace, v.Grid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +140,7 @@ func TestWindowsOfPipelineStages(t *testing.T) {
 // started is wait before it.
 func TestWindowsWithoutWaits(t *testing.T) {
 	v := slow(t, nil)
-	windows, err := stages.OperatorWindows(v.Trace, v.Grid)
+	windows, err := Windows(v.Trace, v.Grid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/kineto"
 	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace/input"

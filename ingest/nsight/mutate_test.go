@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/ingest/stages"
 )
 
 // seedExport is a small export with everything in it, as bytes.

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/ingest/stages"
 )
 
 // texts are the strings that fuzzed rows refer to.

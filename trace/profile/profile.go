@@ -1,7 +1,7 @@
 // Package profile is the profile of a rank, whatever profiler recorded it: its
 // steps and their stages on the host, the account of its device, its collectives
 // and its operators. Readers of profiles make it (ingest/profiler) and
-// engine/stages makes windows and operator traces of it.
+// ingest/stages makes windows and operator traces of it.
 //
 // Positions refer to other slices of the same [Rank]. All times are nanoseconds
 // on the rank's own clock.

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

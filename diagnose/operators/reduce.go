@@ -1,4 +1,4 @@
-package stages
+package operators
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// OperatorWindows reduces an operator trace to stage windows, one for each pipeline
+// Windows reduces an operator trace to stage windows, one for each pipeline
 // stage: its ranks are the replicas, which do the same work and are peers. The
 // stages of a window are the operators of the main queue in the order of the
 // program, each after the time in which the queue stood still before it. An
@@ -29,11 +29,11 @@ import (
 // Recorded steps are often samples of a run. A window numbers them on from the
 // first, and says so in a note; since all ranks begin and end a step together
 // by this account, nothing of one step is carried into the next. O(n).
-func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, error) {
+func Windows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, error) {
 	var out []*trace.Window
 	waits, _ := t.Waits()
 	for stage := range int32(g.Stages) {
-		w, err := operatorWindow(t, g, stage, waits)
+		w, err := stageWindow(t, g, stage, waits)
 		if err != nil {
 			return nil, fmt.Errorf("pipeline stage %d: %w", stage, err)
 		}
@@ -42,9 +42,9 @@ func OperatorWindows(t *operator.Trace, g *operator.Grid) ([]*trace.Window, erro
 	return out, nil
 }
 
-// operatorWindow returns the reduction of one pipeline stage, given by row how long
+// stageWindow returns the reduction of one pipeline stage, given by row how long
 // others were waited for.
-func operatorWindow(t *operator.Trace, g *operator.Grid, stage int32, waits []int64) (*trace.Window, error) {
+func stageWindow(t *operator.Trace, g *operator.Grid, stage int32, waits []int64) (*trace.Window, error) {
 	w := &trace.Window{Run: t.Run, Index: int64(stage), FirstStep: t.Steps[g.Steps[0]], WorldSize: max(t.Layout.World, t.Ranks[len(t.Ranks)-1].ID+1),
 		Notes: slices.Concat(t.Notes, g.Notes)}
 	if last := t.Steps[g.Steps[len(g.Steps)-1]]; last-w.FirstStep != int64(len(g.Steps)-1) {

@@ -1,6 +1,6 @@
-// Package stages makes of the profiles of a run what the other engines read:
-// windows of stages with device times and what hosts entered ([Divide]), and operator
-// traces ([OpTrace]). Before that, [Jobs] sorts profiles into jobs: which rank each
+// Package stages divides the profiles of a run into stages. It returns windows of
+// stages with device times and when hosts entered collectives ([Divide]), and
+// operator traces ([OpTrace]). Before that, [Jobs] sorts profiles into jobs: which rank each
 // one is, which recordings are of one rank, which numbers of steps are alike.
 //
 // Exposed communication of a stage on the device is divided further where the

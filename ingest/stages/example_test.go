@@ -3,7 +3,7 @@ package stages_test
 import (
 	"fmt"
 
-	"github.com/sfstat/sfstat/engine/stages"
+	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 

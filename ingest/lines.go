@@ -27,6 +27,8 @@ type Lines struct {
 	start int64 // of the line that was returned last, bytes from the beginning
 	end   int64 // … of what comes behind it
 	err   error // what ended the input, due after buf
+
+	terminal bool // what steers one is left out of lines
 }
 
 // NewLines reads lines from r; file stands in errors. Lines longer than
@@ -160,6 +162,9 @@ func (l *Lines) take(long, line []byte) ([]byte, bool) {
 	l.end += int64(len(line))
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
+	}
+	if l.terminal {
+		line = plain(line)
 	}
 	return line, true
 }

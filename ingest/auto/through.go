@@ -39,7 +39,7 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 	if named {
 		least = 1
 	}
-	for lines := trainlog.NewLines(from, src.Name(), r.o.Limits); ; {
+	for lines := ingest.NewTerminalLines(from, src.Name(), r.o.Limits); ; {
 		line, _, err := lines.NextCut()
 		if err != nil {
 			break
@@ -70,7 +70,7 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 func (r *Reader) scarce(src *ingest.Source) bool {
 	head, _ := src.Peek(sniffed)
 	steps := r.o.Dialects.Recogniser()
-	for line := range bytes.Lines(head) {
+	for line := range ingest.TerminalLines(head) {
 		steps.Line(line, 1)
 	}
 	return steps.Steps > 0 && steps.Steps < severalSteps

@@ -97,7 +97,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 	}
 	l, words := Log{}, ingest.Words{}
 	any, _ := words.Set(marks...)
-	lines := ingest.NewLines(src, name, lim, nil)
+	lines := ingest.NewTerminalLines(src, name, lim)
 	for {
 		line, _, err := lines.NextCut()
 		if err == io.EOF {

@@ -35,7 +35,7 @@ const notTold = -1
 
 // screen reads the screen of nvidia-smi, of several the last.
 func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, error) {
-	lines := ingest.NewLines(src, name, lim, nil)
+	lines := ingest.NewTerminalLines(src, name, lim)
 	var all []used
 	var lost []string
 	gpu := -1

@@ -493,7 +493,7 @@ func (s *Scanner) most() (most int) {
 
 // Read takes the lines of a log.
 func (s *Scanner) Read(src io.Reader, name string, lim ingest.Limits) error {
-	lines := ingest.NewLines(src, name, lim, nil)
+	lines := ingest.NewTerminalLines(src, name, lim)
 	for {
 		line, _, err := lines.NextCut()
 		if err == io.EOF {

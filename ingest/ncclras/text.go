@@ -43,7 +43,7 @@ func RecogniseText(text []byte) bool {
 
 // ReadText reads a report in words.
 func ReadText(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) {
-	lines := ingest.NewLines(src, name, lim, nil)
+	lines := ingest.NewTerminalLines(src, name, lim)
 	t := words{sizes: map[string]int{}}
 	for {
 		line, _, err := lines.NextCut()

@@ -112,7 +112,7 @@ func (d *devices) add(group, host string) {
 }
 
 func (r *reader) text(src *ingest.Source, lim ingest.Limits) error {
-	lines := ingest.NewLines(src, r.name, lim, nil)
+	lines := ingest.NewTerminalLines(src, r.name, lim)
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

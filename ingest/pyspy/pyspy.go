@@ -51,7 +51,6 @@ var (
 	localLine   = regexp.MustCompile(`^ {8,}(?:(local_rank)|(?:global_|world_)?rank): (\d{1,6})$`)
 	threadLine  = regexp.MustCompile(`^Thread (\S+) \([a-z+]+\)(?:: "(.*)")?$`)
 	frameLine   = regexp.MustCompile(`^    (\S.*) \(([^()]*?)(?::(\d+))?\)$`)
-	colour      = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
 // Recognise reports whether text, the beginning of a file, is a dump.
@@ -62,13 +61,12 @@ func Recognise(text []byte) bool {
 	if !bytes.Contains(text, []byte("Python ")) || !bytes.Contains(text, []byte("Process ")) {
 		return false // as nearly all files
 	}
-	text = colour.ReplaceAll(text, nil)
-	for line := range bytes.Lines(text) {
-		if processLine.Match(line) {
-			return bytes.Contains(text, []byte("\nPython v"))
-		}
+	process, python := false, false
+	for line := range ingest.TerminalLines(text) {
+		python = python || process && bytes.HasPrefix(line, []byte("Python v"))
+		process = process || processLine.Match(line)
 	}
-	return false
+	return process && python
 }
 
 // Read reads a dump. The rank and the local rank of a process are −1 where it does not tell them.
@@ -85,7 +83,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*comms.Record, error) 
 	case head[0] == '[':
 		err = d.json(src, lim)
 	default:
-		err = d.text(ingest.NewLines(src, name, lim, nil))
+		err = d.text(ingest.NewTerminalLines(src, name, lim))
 	}
 	if err != nil {
 		return nil, err
@@ -202,7 +200,7 @@ func (d *dump) text(lines *ingest.Lines) error {
 		if err != nil {
 			return err
 		}
-		line := strings.TrimRight(string(colour.ReplaceAll(raw, nil)), " \t")
+		line := strings.TrimRight(string(raw), " \t")
 		if m := processLine.FindStringSubmatch(line); m != nil {
 			pid, err := strconv.ParseInt(m[1], 10, 64)
 			if err != nil || len(d.processes) == mostProcesses {

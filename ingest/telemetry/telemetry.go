@@ -81,7 +81,7 @@ func Read(src io.Reader, name string, f Format, o Options) (*health.Record, erro
 // lines hands over line by line. One that take refuses is counted as one that cannot be
 // read.
 func (f *file) lines(take func(line []byte) bool) error {
-	lines := ingest.NewLines(f.src, f.name, f.o.Limits, nil)
+	lines := ingest.NewTerminalLines(f.src, f.name, f.o.Limits)
 	for {
 		line, _, err := lines.NextCut()
 		switch {

@@ -2,9 +2,7 @@ package trainlog
 
 import (
 	"bytes"
-	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -12,40 +10,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// uncoloured returns a line without the colours of terminals.
-func uncoloured(line []byte) []byte {
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		return colour.ReplaceAll(line, nil)
-	}
-	return line
-}
-
 // longest is how long a time may be, ns: 200 days.
 const longest = 1 << 54
-
-// NewLines reads the lines of a log, and what progress bars write over each other as lines.
-func NewLines(src io.Reader, name string, lim ingest.Limits) *ingest.Lines {
-	return ingest.NewLines(&carriage{r: src}, name, lim, nil)
-}
-
-// carriage reads carriage returns, which progress bars write instead of ends of lines, as ends of lines.
-type carriage struct{ r io.Reader }
-
-func (c *carriage) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	for rest := p[:n]; ; {
-		i := bytes.IndexByte(rest, '\r')
-		if i < 0 {
-			return n, err
-		}
-		if i+1 < len(rest) && rest[i+1] != '\n' {
-			rest[i] = '\n'
-		}
-		rest = rest[i+1:]
-	}
-}
 
 // lineReader reads the lines of one log.
 type lineReader struct {
@@ -291,7 +257,7 @@ func decimal(number []byte) (x float64, ok bool) {
 // line takes a line.
 func (l *lineReader) line(line []byte) error {
 	whole := line
-	line = uncoloured(line[:min(len(line), mostOfLine)])
+	line = line[:min(len(line), mostOfLine)]
 	has := l.dialects.words.In(line)
 	for i := range l.b.Also {
 		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.Any(&l.dialects.listened[i]))

@@ -50,7 +50,7 @@ func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.bef
 // Recognise reports whether text, the beginning of a file, is a log with times of steps.
 func Recognise(text []byte) bool {
 	r := (*Dialects)(nil).Recogniser()
-	for line := range bytes.Lines(text) {
+	for line := range ingest.TerminalLines(text) {
 		if r.Line(line, 0); r.Steps > 0 {
 			return true
 		}
@@ -61,9 +61,9 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// Line looks at the line of a number.
+// Line looks at the line of a number, of a log that is read as [ingest.NewTerminalLines] does.
 func (r *Recogniser) Line(line []byte, number int64) {
-	line = uncoloured(line[:min(len(line), mostOfLine)])
+	line = line[:min(len(line), mostOfLine)]
 	has := r.dialects.words.In(line)
 	switch {
 	case has.All(&r.dialects.timers) && timersHead.Match(line), has.All(&r.dialects.table):

@@ -127,7 +127,7 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 	}
 	before := b.rows + len(b.spreads)
 	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.dialects}
-	lines := NewLines(src, name, b.Limits)
+	lines := ingest.NewTerminalLines(src, name, b.Limits)
 	for {
 		line, _, err := lines.NextCut()
 		if err == io.EOF {

@@ -53,6 +53,7 @@ type Dialects struct {
 	// many words to tell them apart.
 	rank, epoch, validation ingest.Has
 	listened                []ingest.Has // words of each listener
+	heard                   []string     // all of these
 }
 
 // dialect is one of them, ready to read lines.
@@ -122,7 +123,7 @@ func (d *Dialects) index(name string, also ...Listener) error {
 		return input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "more words (has, any, not) than can be told apart: give fewer dialects"))
 	}
 	for _, l := range also {
-		d.listened = append(d.listened, set(l.Words...))
+		d.listened, d.heard = append(d.listened, set(l.Words...)), append(d.heard, l.Words...)
 	}
 	if full { // lines may have words that are not searched for
 		d.listened = nil

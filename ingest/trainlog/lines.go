@@ -24,6 +24,7 @@ type lineReader struct {
 	block      block // of timers, that is open
 	profiled   profiled
 	x          reading
+	forms      *forms // nil: lines are not told by their forms
 }
 
 // mostOfLine is how much of a line is read.
@@ -256,6 +257,30 @@ func decimal(number []byte) (x float64, ok bool) {
 
 // line takes a line.
 func (l *lineReader) line(line []byte) error {
+	if l.forms == nil || len(line) > mostFormed || l.block.open || l.profiled.open {
+		return l.anyLine(line)
+	}
+	if one := l.forms.find(line); one != nil {
+		rank, ok := 0, false
+		if one.says {
+			if rank, ok = l.forms.read(line, one, &l.x); !ok {
+				return l.anyLine(line)
+			}
+		}
+		for i := range l.b.Also {
+			l.b.Also[i].Line(line, l.at, false)
+		}
+		if !one.says {
+			return nil
+		}
+		return l.keep(rank)
+	}
+	l.forms.learn(l, line)
+	return l.anyLine(line)
+}
+
+// anyLine takes a line of a form that is not known.
+func (l *lineReader) anyLine(line []byte) error {
 	whole := line
 	line = line[:min(len(line), mostOfLine)]
 	has := l.dialects.words.In(line)

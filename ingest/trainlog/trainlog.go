@@ -127,6 +127,9 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 	}
 	before := b.rows + len(b.spreads)
 	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.dialects}
+	if b.formed() {
+		l.forms = newForms()
+	}
 	lines := ingest.NewTerminalLines(src, name, b.Limits)
 	for {
 		line, _, err := lines.NextCut()

@@ -162,3 +162,77 @@ func ExampleFind() {
 	}
 	// Output: before day 7 (7 to 7): 220 to 231 ms
 }
+
+// TestPermuted holds the bound of a statistic's chance against permutations, which must not reach it more often.
+func TestPermuted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const n, draws = 400, 4000
+	ranks := meanRanks(series(rng, steps(n, 0)...))
+	var tops []float64
+	for range draws {
+		rng.Shuffle(n, func(i, j int) { ranks[i], ranks[j] = ranks[j], ranks[i] })
+		tops = append(tops, oneChange.of(ranks), oneStretch.of(ranks))
+	}
+	slices.Sort(tops)
+	for i, top := range tops {
+		if reached := float64(len(tops)-i) / float64(len(tops)); reached > permuted(top, n) {
+			t.Fatalf("%v is reached by %v of the permutations, bounded by %v", top, reached, permuted(top, n))
+		}
+	}
+	// A shift that all values show is beyond all draws, one that few show is not.
+	clear, faint := meanRanks(steps(n, 0, 1)), meanRanks(append(steps(n, 0), series(rng, 0, 0, 9, 9, 9)...))
+	if p := permuted(oneChange.of(clear), 2*n); p*permutations >= never {
+		t.Errorf("a clear change may be reached with chance %v", p)
+	}
+	if p := permuted(oneChange.of(faint), n+5); p*permutations < never {
+		t.Errorf("a faint change may be reached with chance %v", p)
+	}
+}
+
+// TestUndrawn finds the chance of what no draw can reach as draws do.
+func TestUndrawn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	values := series(rng, steps(200, 0, 3)...)
+	s := &search{values: values, o: Options{Level: 0.05, Tests: 1}}
+	ranks := meanRanks(values)
+	shuffled := slices.Clone(ranks)
+	drawn := s.exceeding(oneChange.of(ranks), 1/oneChange.part, func() float64 {
+		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		return oneChange.of(shuffled)
+	})
+	if got := s.chance(0, len(values), oneChange); got != drawn {
+		t.Errorf("chance %v, by draws %v", got, drawn)
+	}
+}
+
+// TestBlockSums adds as many ranks each as leave no more blocks than are permuted.
+func TestBlockSums(t *testing.T) {
+	few := make([]float64, mostPermuted)
+	if got := blockSums(few); &got[0] != &few[0] {
+		t.Error("ranks that are few are added")
+	}
+	many := make([]float64, 2*mostPermuted+3)
+	for i := range many {
+		many[i] = float64(i)
+	}
+	got := blockSums(many)
+	if len(got) != (2*mostPermuted+3)/3 || got[1]-got[0] != 9 || math.Abs(got[0]+got[len(got)-1]) > 1e-6 {
+		t.Errorf("%d sums, from %v, %v to %v", len(got), got[0], got[1], got[len(got)-1])
+	}
+}
+
+// TestManyValues finds small changes of many values, and none where there is none.
+func TestManyValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	n := mostPermuted
+	if got, err := Find(series(rng, steps(2*n, 0)...), Options{Level: 0.01, Points: true}); err != nil || len(got) > 0 {
+		t.Errorf("%+v, %v where nothing changes", got, err)
+	}
+	got, err := Find(series(rng, append(steps(n, 0), steps(2*n, 0.06)...)...), Options{Level: 0.01, Points: true})
+	if err != nil || len(got) != 1 || got[0].At < n/2 || got[0].At > 3*n/2 || got[0].P > 0.01 {
+		t.Fatalf("%+v, %v, expected a change near %d", got, err, n)
+	}
+	if got[0].Low != got[0].At || got[0].High != got[0].At {
+		t.Errorf("%+v has an interval that was not asked for", got[0])
+	}
+}

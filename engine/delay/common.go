@@ -569,7 +569,7 @@ func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
 	}
 	block := int(math.Ceil(tau))
 	means := blockMedians(c.x, block)
-	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: len(s.rows)})
+	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: len(s.rows), Points: true})
 	if err != nil || len(found) == 0 {
 		return nil
 	}

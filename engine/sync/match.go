@@ -36,6 +36,7 @@ type Matching struct {
 	site     []int32         // [kind] the kind that stands for its line of the program: sizes that change from step to step are one call's
 	Varies   []bool          // [kind] it stands for calls of several sizes
 	machines map[string]bool // hosts whose ranks have one clock, whatever their entries; nil: nobody asked
+	recorded [][2]int32      // [rank] its calls from the first in a recorded step up to the last in one, [from, to); zero: no steps are recorded
 	Silent   []bool          // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
 
@@ -55,6 +56,7 @@ func (j *Program) Match() *Matching {
 	m.Points, m.ByOrder = points.Match(m.callsOf(), o)
 	for r := range j.Ranks {
 		m.Of[r] = make([]int32, len(j.Ranks[r].Calls))
+		m.recorded = append(m.recorded, inRecorded(j.Ranks[r].Calls))
 	}
 	for i := range m.Points {
 		for _, e := range m.Points[i].Entries {
@@ -62,6 +64,20 @@ func (j *Program) Match() *Matching {
 		}
 	}
 	return m
+}
+
+// inRecorded returns the calls of a rank from the first in a recorded step up to the last in one, [from, to).
+func inRecorded(calls []Call) (in [2]int32) {
+	for i := range calls {
+		if calls[i].Nth == 0 {
+			continue
+		}
+		if in[1] == 0 {
+			in[0] = int32(i)
+		}
+		in[1] = int32(i + 1)
+	}
+	return in
 }
 
 // callsOf returns the calls of each rank.

@@ -87,12 +87,53 @@ func (m *Matching) places() []Place {
 func (m *Matching) siteBefore(e Entry) int32 { return m.SiteOf(Back(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
-// alone do not show, the points within the period, or within the recorded step.
+// alone do not show, the points within the recorded step, or within the period. Groups that make calls of one kind, as
+// the replicas of a mesh do, are numbered by steps together: their calls are of one place.
 func (m *Matching) phases() []int32 {
 	out := make([]int32, len(m.Points))
+	by, periods, asks := m.wholePoints(), make([]int, len(m.Groups)), make([]bool, len(m.Groups)) // asks is of the first of each set
+	for g, points := range by {
+		periods[g] = m.period(points)
+	}
+	alike := m.alikeGroups(by)
+	for g := range by {
+		asks[alike.First(g)] = asks[alike.First(g)] || periods[g] > 1 || m.Groups[g].OnHost
+	}
+	for g, points := range by {
+		byStep := asks[alike.First(g)] && m.inSteps(points)
+		for i, p := range points {
+			switch {
+			case byStep:
+				out[p] = m.Call(m.Points[p].Entries[0]).Nth
+			case periods[g] > 1:
+				out[p] = int32(i % periods[g])
+			}
+		}
+	}
+	return out
+}
+
+// alikeGroups returns the sets of groups that make calls of one kind, of points by group.
+func (m *Matching) alikeGroups(by [][]int32) Sets {
+	alike, first := NewSets(len(by)), map[int32]int{}
+	for g, points := range by {
+		for _, p := range points {
+			kind := m.SiteOf(m.Points[p].Entries[0])
+			if _, ok := first[kind]; !ok {
+				first[kind] = g
+			}
+			alike.Join(first[kind], g)
+		}
+	}
+	return alike
+}
+
+// wholePoints returns, for each group, the points of collectives that all its members entered, in their order, without
+// those before the first recorded step and behind the last.
+func (m *Matching) wholePoints() [][]int32 {
 	by := make([][]int32, len(m.Groups))
 	for i := range m.Points {
-		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 {
+		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 && m.amidSteps(p.Entries[0]) {
 			by[p.Group] = append(by[p.Group], int32(i))
 		}
 	}
@@ -101,30 +142,41 @@ func (m *Matching) phases() []int32 {
 			x, y := &m.Points[a], &m.Points[b]
 			return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.Part, y.Part))
 		})
-		if m.inSteps(points) {
-			for _, p := range points {
-				out[p] = m.Call(m.Points[p].Entries[0]).Nth
-			}
-		} else if period := m.period(points); period > 1 {
-			for i, p := range points {
-				out[p] = int32(i % period)
-			}
-		}
 	}
-	return out
+	return by
 }
 
-// inSteps reports whether each of the points is known to be the same call of its
-// step on all members, and steps have few.
+// mostOutside is the part of the calls of a group that may be in no recorded step, or in one that has more or fewer than
+// the others, for steps to number them.
+const mostOutside = 0.1
+
+// amidSteps reports whether an entry was made between the first and the last step that a recorder has of its rank; where it has
+// none, all are.
+func (m *Matching) amidSteps(e Entry) bool {
+	in := m.recorded[e.Process]
+	return in == [2]int32{} || e.Call >= in[0] && e.Call < in[1]
+}
+
+// inSteps reports whether nearly all of the points are known to be the same call of a recorded step on all members, and
+// steps have as many of them, and few.
 func (m *Matching) inSteps(points []int32) bool {
+	count := make([]int, maxPeriod+1) // of calls by their number in a step; 0: in none
 	for _, p := range points {
 		entries := m.Points[p].Entries
 		nth := m.Call(entries[0]).Nth
-		if nth == 0 || nth > maxPeriod || slices.ContainsFunc(entries, func(e Entry) bool { return m.Call(e).Nth != nth }) {
+		if nth > maxPeriod {
 			return false
 		}
+		if slices.ContainsFunc(entries, func(e Entry) bool { return m.Call(e).Nth != nth }) {
+			nth = 0
+		}
+		count[nth]++
 	}
-	return true
+	odd := count[0]
+	for _, n := range count[1:] {
+		odd += min(n, count[1]-n)
+	}
+	return float64(odd) <= mostOutside*float64(len(points))
 }
 
 // period returns after how many points the calls of a group repeat, by their kinds and the time before each; 0 if
@@ -225,9 +277,19 @@ func abs(x int64) int64 {
 // isSend reports whether an entry gives and does not wait for others by nature.
 func (m *Matching) isSend(e Entry) bool { return m.KindOf(e).Op == nccl.Send }
 
-// Repeats reports whether a place is part of what the job repeats, and not of its beginning.
+// Repeats reports whether a place is part of what the job repeats, and not of its beginning or end: of what is called
+// before the first recorded step, or behind the last.
 func (t *Waits) Repeats(at int) bool {
-	return len(t.Places[at].Cohorts) >= max(Enough, t.most/20)
+	n, least := len(t.Places[at].Cohorts), max(Enough, t.most/20)
+	if n < least {
+		return false
+	}
+	for _, c := range t.Places[at].Cohorts {
+		if !t.amidSteps(c[0]) {
+			n--
+		}
+	}
+	return n >= least
 }
 
 // IsMessageAt reports whether a place is a send or receive. Its two ends are different parts of the program: the work

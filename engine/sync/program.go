@@ -153,7 +153,7 @@ func (a *source) process(p int) Rank {
 		if c.Exit > c.Enter {
 			made.Held = c.Exit - c.Enter
 		}
-		if c.Step >= 0 && a.c.Groups[c.Group].OnHost {
+		if c.Step >= 0 {
 			at := inStep{made.Group, c.Step}
 			nth[at]++
 			made.Nth = nth[at]

@@ -1,0 +1,129 @@
+package arrivals
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// stepped is a job on one host whose recorder knows steps: those of its calls that it has.
+type stepped struct {
+	now   []float64 // of each rank, ms
+	calls [][]comms.Call
+	seq   map[[2]int]int64
+}
+
+func newStepped(ranks int) *stepped {
+	return &stepped{now: make([]float64, ranks), calls: make([][]comms.Call, ranks), seq: map[[2]int]int64{}}
+}
+
+// enter lets the members of a group enter a call and wait for the last of them; a step below 0 was not recorded.
+func (s *stepped) enter(group int, members []int, elements, step int64) {
+	last := 0.0
+	for _, r := range members {
+		x := comms.UnknownCall(0)
+		s.seq[[2]int{group, r}]++
+		x.Group, x.Name, x.Op, x.Seq, x.Step = group, "gloo:all_reduce", nccl.AllReduce, s.seq[[2]int{group, r}], step
+		if step >= 0 {
+			x.Stage = "backward"
+		}
+		x.Enter, x.HasEnter, x.Tensors = int64(s.now[r]*ms), true, &comms.Tensors{InSizes: [][]int64{{elements}}}
+		s.calls[r] = append(s.calls[r], x)
+		last = max(last, s.now[r])
+	}
+	for _, r := range members {
+		s.now[r] = last
+	}
+}
+
+func (s *stepped) job(groups [][]int) *Job {
+	j := &Job{}
+	for r := range s.calls {
+		c := &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}}, Processes: []comms.Process{{Rank: r, Host: "n0"}}, Calls: s.calls[r]}
+		for g, members := range groups {
+			c.Groups = append(c.Groups, comms.Group{Name: fmt.Sprint(g), Size: len(members), Members: members, Enqueued: -1, Completed: -1})
+		}
+		if err := j.Add(c); err != nil {
+			panic(err)
+		}
+	}
+	return j
+}
+
+// TestStepsNumberCalls: gathers of one size among the ranks of a shard, of which one is late in every third step before
+// the second: the calls are those of a step, not of three.
+func TestStepsNumberCalls(t *testing.T) {
+	groups := [][]int{{0, 1}, {2, 3}, {0, 2}, {1, 3}}
+	rng, s := rand.New(rand.NewPCG(1, 9)), newStepped(4)
+	for step := range int64(60) {
+		for k := range 6 {
+			for r := range s.now {
+				s.now[r] += []float64{9, 14, 11, 21, 17, 25}[k] + 0.3*rng.NormFloat64()
+			}
+			if k == 1 && step%3 == 2 {
+				s.now[2] += 120
+			}
+			s.enter(0, groups[0], 100, step)
+			s.enter(1, groups[1], 100, step)
+		}
+		s.enter(2, groups[2], 200, step)
+		s.enter(3, groups[3], 200, step)
+	}
+	r := s.job(groups).Analyze(Options{})
+	if len(r.Late) != 1 || r.Late[0].Rank() != 2 {
+		t.Fatalf("late %+v, want rank 2", r.Late)
+	}
+	l := r.Late[0]
+	if l.Steps.Pattern != claim.Periodic || l.Steps.Period != 3 || l.Size < 110*ms || l.Size > 130*ms {
+		t.Errorf("%d ms in %+v, want 120 ms in every third step", l.Size/ms, l.Steps)
+	}
+}
+
+// TestCallsOutsideSteps: what is called before the first recorded step, and behind the last, is no part of what a step
+// repeats, and hides nothing of it.
+func TestCallsOutsideSteps(t *testing.T) {
+	all := []int{0, 1}
+	job := func(delay float64) *Result {
+		rng, s := rand.New(rand.NewPCG(2, 9)), newStepped(2)
+		for step := range int64(72) {
+			for r := range s.now {
+				s.now[r] += 80 + rng.NormFloat64()
+			}
+			s.now[1] += delay
+			recorded := step
+			if step < 6 || step >= 66 {
+				recorded = -1
+			}
+			for k := range 8 { // those who average their weights in every sixth step
+				if step%6 == 5 {
+					s.now[0], s.now[1] = s.now[0]+0.2*rng.Float64(), s.now[1]+0.2*rng.Float64()
+					s.enter(0, all, int64(100+k%2), recorded)
+				}
+			}
+		}
+		return s.job([][]int{all}).Analyze(Options{})
+	}
+	if r := job(30); len(r.Late) != 1 || r.Late[0].Rank() != 1 || r.Late[0].Size < 170*ms {
+		t.Errorf("late %+v, want rank 1 by 180 ms between averages", r.Late)
+	}
+	r := job(0)
+	if len(r.Late) > 0 {
+		t.Errorf("nobody is late: %+v", r.Late)
+	}
+	repeat := 0
+	for _, p := range r.Places {
+		if !p.Repeats {
+			continue
+		}
+		if repeat++; p.Stage != "backward" || p.Limit == 0 {
+			t.Errorf("a place of %d points in %q, limit %d", p.Points, p.Stage, p.Limit)
+		}
+	}
+	if repeat != 8 {
+		t.Errorf("%d places repeat, want the eight of an average", repeat)
+	}
+}

@@ -1,0 +1,41 @@
+package sync
+
+import "testing"
+
+// TestStepsNumber: the calls of a group are numbered by the steps that a recorder has where a tenth of them at most is in none,
+// or in a step that has more of them, or is another call on another rank.
+func TestStepsNumber(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls [2][]int32 // of each of two ranks, the numbers in a step
+		want  bool
+	}{
+		"four a step":         {calls: [2][]int32{repeated(5, 1, 2, 3, 4), repeated(5, 1, 2, 3, 4)}, want: true},
+		"two of 20 outside":   {calls: [2][]int32{append(repeated(9, 1, 2), 0, 0), append(repeated(9, 1, 2), 0, 0)}, want: true},
+		"three of 21 outside": {calls: [2][]int32{append(repeated(9, 1, 2), 0, 0, 0), append(repeated(9, 1, 2), 0, 0, 0)}, want: false},
+		"one of ten has more": {calls: [2][]int32{append(repeated(9, 1, 2), 1, 2, 3), append(repeated(9, 1, 2), 1, 2, 3)}, want: true},
+		"a third has more":    {calls: [2][]int32{append(repeated(6, 1, 2), repeated(3, 1, 2, 3)...), append(repeated(6, 1, 2), repeated(3, 1, 2, 3)...)}, want: false},
+		"ranks disagree":      {calls: [2][]int32{repeated(5, 1, 2), repeated(5, 2, 1)}, want: false},
+		"a step of 65":        {calls: [2][]int32{{65, 65}, {65, 65}}, want: false},
+	} {
+		m := &Matching{Program: &Program{Ranks: make([]Rank, 2)}}
+		var points []int32
+		for i := range c.calls[0] {
+			for r := range c.calls {
+				m.Ranks[r].Calls = append(m.Ranks[r].Calls, Call{Nth: c.calls[r][i]})
+			}
+			points = append(points, int32(i))
+			m.Points = append(m.Points, Point{Entries: []Entry{Nth(0, i), Nth(1, i)}})
+		}
+		if got := m.inSteps(points); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// repeated returns so many times the same numbers.
+func repeated(times int, numbers ...int32) (out []int32) {
+	for range times {
+		out = append(out, numbers...)
+	}
+	return out
+}

@@ -78,7 +78,7 @@ type Piece struct {
 	Stage int
 	Point int  // that it leads to; 0 where ranks run freely
 	Tail  bool // recorded in the step before that of the point
-	// Ranks are those whose work it is a part of; nil: all. The others have the median of these.
+	// Ranks are those whose work it is a part of; nil: all. The others have the median of these, and do not arrive later by it.
 	Ranks []int
 }
 
@@ -265,10 +265,11 @@ func (d *Division) arrive(point int) {
 	out := d.Arrivals[point]
 	var work [][]int64
 	for i, p := range d.Pieces {
-		if p.Point == point {
+		if p.Point == point && p.Ranks == nil {
 			work = append(work, d.Work[i])
 		}
 	}
+	defer d.arriveSome(point)
 	if len(work) == 0 {
 		clear(out)
 		return
@@ -279,6 +280,21 @@ func (d *Division) arrive(point int) {
 		copy(sum, work[0][from:])
 		for _, w := range work[1:] {
 			add(sum, w[from:from+len(sum)])
+		}
+	}
+}
+
+// arriveSome adds the pieces that are work of some ranks: that of others is none of theirs.
+func (d *Division) arriveSome(point int) {
+	out := d.Arrivals[point]
+	for i, p := range d.Pieces {
+		if p.Point != point {
+			continue
+		}
+		for _, r := range p.Ranks {
+			for n := r; n < len(out); n += d.Ranks {
+				out[n] += d.Work[i][n]
+			}
 		}
 	}
 }

@@ -173,3 +173,20 @@ func TestInside(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestArriveOfSome: the work of some ranks, which all others are given the median of, makes these alone arrive later: two
+// calls that other ranks make at the same time are no time one after the other.
+func TestArriveOfSome(t *testing.T) {
+	d := &Division{Ranks: 4, Intervals: 2, Points: []Point{{}}, Pieces: []Piece{{}, {Ranks: []int{0, 2}}, {Ranks: []int{1, 3}}},
+		Work: [][]int64{{1, 1, 1, 1, 2, 2, 2, 2}, {100, 110, 120, 110, 100, 100, 100, 100}, {205, 200, 205, 210, 200, 200, 200, 200}}}
+	d.Arrive()
+	if want := []int64{101, 201, 121, 211, 102, 202, 102, 202}; !slices.Equal(d.Arrivals[0], want) {
+		t.Errorf("arrivals %v, want %v", d.Arrivals[0], want)
+	}
+	d.Pieces = d.Pieces[1:]
+	d.Work = d.Work[1:]
+	d.Arrive()
+	if want := []int64{100, 200, 120, 210, 100, 200, 100, 200}; !slices.Equal(d.Arrivals[0], want) {
+		t.Errorf("without work of all: arrivals %v, want %v", d.Arrivals[0], want)
+	}
+}

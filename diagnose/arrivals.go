@@ -403,8 +403,12 @@ func (j *judge) untold() bool {
 }
 
 func (j *judge) losesUntold(p *arrivals.Place) bool {
-	return p.Repeats && (p.Perhaps || p.Limit == 0 && !p.Unlike && float64(p.Skew) >= j.minGain*float64(max(1, j.entered.Step)))
+	loses := p.Limit == 0 && !p.Unlike && !j.countsLater(p) && float64(p.Skew) >= j.minGain*float64(max(1, j.entered.Step))
+	return p.Repeats && (p.Perhaps || loses)
 }
+
+// countsLater reports whether the work before a place counts at a collective after it: that before a message does.
+func (j *judge) countsLater(p *arrivals.Place) bool { return p.Kind.Message() && j.entered.Messages }
 
 // locate fills where a rank runs, which windows know.
 func (j *judge) locate(f *Finding) {

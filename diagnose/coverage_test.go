@@ -134,6 +134,9 @@ func TestCoverageWithoutCalls(t *testing.T) {
 	}
 	message := func(p *arrivals.Place) { p.Kind, p.Limit = nccl.Recv, 0 }
 	messages, neighbours, apart, silent, missing := with(message), with(message), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {})
+	inStage := with(func(p *arrivals.Place) { message(p); p.Stage = "forward" })
+	lateMessage := with(func(p *arrivals.Place) { message(p); p.Stage, p.Skew = "forward", 90e6 }) // of a chain
+	inStage.Messages, lateMessage.Messages = true, true
 	messages.Messages, neighbours.Neighbours, apart.Apart, silent.Silent, missing.Missing = true, true, true, []string{"0"}, []int{7}
 	for name, c := range map[string]struct {
 		r    arrivals.Result
@@ -145,6 +148,8 @@ func TestCoverageWithoutCalls(t *testing.T) {
 		"one is perhaps entered late":    {with(func(p *arrivals.Place) { p.Perhaps = true }), false},
 		"one is of the beginning":        {with(func(p *arrivals.Place) { p.Limit, p.Repeats = 0, false }), true},
 		"a rare one is in the stage":     {with(func(p *arrivals.Place) { p.Stage, p.Limit, p.Repeats = "forward", 0, false }), false},
+		"a message is in the stage":      {inStage, true},
+		"a late message is in the stage": {lateMessage, true},
 		"ends of a pipeline":             {with(func(p *arrivals.Place) { p.Unlike = true }), false},
 		"a message":                      {with(message), false},
 		"a message that is awaited":      {messages, true},

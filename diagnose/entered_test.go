@@ -542,7 +542,7 @@ known: nobody of 4 late in 39 steps of 132 ms
 next: sample_stack py_spy of 2 in data
 next: check_loader loader_metrics of 2 in data`},
 		{"messages, nobody is late", chain(4, -1, true, false).left(), `
-undecided, on open_question: synchronisation_unknown
+no_straggler, on no_straggler: of 1 stages, from 3 ms on, searched
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 66 ms`},
 		{"messages, late", chain(4, 1, true, false).left(), `

@@ -43,7 +43,7 @@ func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Unde
 		switch in := slices.Contains(seen, u.Stage); {
 		case u.Question == answer.SyncPointUnknown && len(seen) > 0:
 			continue
-		case u.HidesRank() && !missing && j.noneEntered(u.Stage):
+		case u.HidesRank() && !missing && !in && j.noneEntered(u.Stage):
 			continue
 		case !u.HidesRank() || !in:
 		case missing && !u.Unlikely:
@@ -191,8 +191,10 @@ func (j *judge) entriesSeeAll() bool {
 	return found
 }
 
-// noneEntered reports whether entries show who is late in a stage in which none of them is.
-func (j *judge) noneEntered(stage string) bool { return j.entriesSeeAll() && !j.entersIn(stage) }
+// noneEntered reports whether entries show who is late in a stage in which none of them is, or those of messages alone.
+func (j *judge) noneEntered(stage string) bool {
+	return j.entriesSeeAll() && !slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Stage == stage && !j.countsLater(&p) })
+}
 
 // stagesSeen returns the stages in which entries show who is late: a repeating call is entered in them, and no time is
 // lost there at another that shows nothing.

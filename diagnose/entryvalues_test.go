@@ -499,3 +499,64 @@ func TestInheritedFromNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// TestLateByRole: of ranks that each may have work of their own, as in a pipeline, one that takes longer in all steps may do so by
+// design, and a baseline would tell; one that does in some steps, or ever longer, does not.
+func TestLateByRole(t *testing.T) {
+	for name, c := range map[string]struct {
+		roles   bool
+		pattern claim.Pattern
+		grows   bool
+		saves   float64
+		doubted bool
+		asks    bool
+	}{
+		"peers":            {false, claim.Constant, false, 0.2, false, false},
+		"all steps":        {true, claim.Constant, false, 0.2, true, true},
+		"all steps, small": {true, claim.Constant, false, 0.05, true, false},
+		"growing":          {true, claim.Constant, true, 0.2, false, false},
+		"every third":      {true, claim.Periodic, false, 0.2, false, false},
+		"a span":           {true, claim.Span, false, 0.2, false, false},
+	} {
+		r := arrivals.Result{Step: 100e6, End: 5e9, Roles: c.roles, Neighbours: true, Places: []arrivals.Place{{Op: "send", Kind: nccl.Send, Repeats: true, Limit: 10e6}}}
+		j := withEntries(stepsOf(), r)
+		late := claim.Claim{Kind: claim.Rank, Ranks: []int{1}, Certainty: claim.Strong, Size: 40e6, Length: 100e6, Saves: claim.Exact(c.saves), Steps: claim.Struck{Count: 50, Of: 50, Pattern: c.pattern},
+			Change: claim.Change{Grows: c.grows}, Entered: &claim.Entered{Recorded: [2]int64{-1, -1}}}
+		claims := j.enteredLate(&r, []claim.Claim{late})
+		want := evidence.Strong
+		if c.doubted {
+			want = evidence.Ambiguous
+		}
+		if claims[0].Confidence != want {
+			t.Errorf("%s: %v, want %v", name, claims[0].Confidence, want)
+		}
+		asks := slices.ContainsFunc(j.askRoles(claims, nil), func(u answer.Undecided) bool {
+			return u.Question == answer.RolesMixed && u.Needs == answer.SourceBaseline
+		})
+		if asks != c.asks {
+			t.Errorf("%s: asks for a baseline: %v, want %v", name, asks, c.asks)
+		}
+	}
+}
+
+// TestRolesUnseen: where their work in a step shows no delay, ranks of a pipeline cannot be compared.
+func TestRolesUnseen(t *testing.T) {
+	for limit, asks := range map[int64]bool{0: true, 10e6: false} {
+		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Roles: true, Neighbours: true, Places: []arrivals.Place{{Kind: nccl.Send, Repeats: true, Limit: limit}}})
+		if got := len(j.askRoles(nil, nil)) > 0; got != asks {
+			t.Errorf("least delay %d: asks for a baseline: %v, want %v", limit, got, asks)
+		}
+	}
+}
+
+// TestRolesByTimes: where each rank may have work of its own, stage times by themselves name nobody.
+func TestRolesByTimes(t *testing.T) {
+	for _, roles := range []bool{false, true} {
+		j := withEntries(stepsOf(), arrivals.Result{Roles: roles, Neighbours: true})
+		rank := 1
+		got := j.doubtBehindMessages([]Finding{{modelled: true, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank}, Confidence: evidence.Strong}})[0].Confidence
+		if want := map[bool]evidence.Confidence{false: evidence.Strong, true: evidence.Insufficient}[roles]; got != want {
+			t.Errorf("roles %v: %v, want %v", roles, got, want)
+		}
+	}
+}

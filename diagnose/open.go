@@ -114,15 +114,21 @@ func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecide
 	return open
 }
 
-// askRoles asks for a baseline where ranks synchronise by messages alone: each has work of its own, so that no rank
-// is a peer of another.
+// askRoles asks for a baseline where ranks synchronise by messages alone and each may have work of its own: where they
+// cannot be compared, or do not show a delay wherever it is, and where one takes longer in all steps.
 func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
 	r := j.entered
-	if r == nil || !messagesAlone(r) || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
+	if r == nil || !messagesAlone(r) && !(r.Roles && !j.entriesSeeAll()) && !slices.ContainsFunc(claims, j.mayBeByRole) || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
 		return open
 	}
 	open = drop(open, func(u *answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
 	return append(open, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
+}
+
+// mayBeByRole reports whether a claim is of a rank of a pipeline that may take longer by design, by enough to act on.
+func (j *judge) mayBeByRole(f Finding) bool {
+	_, may := evidence.FindIf(f.Evidence, func(l evidence.Lack) bool { return l.Reason == evidence.MayBeByDesign })
+	return j.entered.Roles && may && !f.BelowMinGain
 }
 
 // askInherited asks for the ranks without a record where a rank that is late by stage times waited for another one.

@@ -20,6 +20,7 @@ type Division struct {
 	PeersOf    []int // [rank] of those who do the same work; nil: all do
 	HostsOf    []int // [rank] −1: not known
 	Neighbours bool  // ranks synchronise by messages to their neighbours alone, and a step is one piece
+	Roles      bool  // of these, each rank may have work of its own, as the stages of a pipeline have
 }
 
 // fewest is in how many steps a call must be made for its ranks to be judged by it.

@@ -7,23 +7,23 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 )
 
-// leastNeighbours is how many ranks must exchange messages in a ring or by turns for each to be one of many alike.
-const leastNeighbours = 3
+// leastAlike is how many ranks must exchange messages in a ring or by turns for each to be one of many alike.
+const leastAlike = 3
 
-// neighbours divides a job whose ranks, all alike, synchronise by messages to their neighbours alone, as in gossip or a ring:
-// each makes as many sends and as many receives in a step as any other, which the stages of a pipeline do not. The work
-// of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
-// and these theirs, all wait for it in the end: the step is one that ends where all meet. Nil where ranks differ, or steps
-// are not recorded; places are those that repeat.
+// neighbours divides a job whose ranks synchronise by messages to their neighbours alone, as in gossip, a ring or a pipeline.
+// The work of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
+// and these theirs, all wait for it in the end: the step is one that ends where all meet. Ranks are alike where each makes
+// as many sends and as many receives in a step as any other, which the stages of a pipeline do not, and two of any job may.
+// Nil where no call is entered by all, or steps are not recorded; places are those that repeat.
 func (t *Waits) neighbours(places []int) *Division {
-	if t.Blocks == nil || len(t.Ranks) < leastNeighbours || slices.ContainsFunc(places, func(i int) bool { return !t.IsMessageAt(i) }) || !t.exchangeAlike() {
+	if t.Blocks == nil || len(t.Ranks) < 2 || slices.ContainsFunc(places, func(i int) bool { return !t.IsMessageAt(i) }) {
 		return nil
 	}
 	place := slices.IndexFunc(places, func(i int) bool { return t.entersAll(i) })
 	if place < 0 {
 		return nil
 	}
-	d := &Division{Neighbours: true, Cut: t.recordedSteps(places[place])}
+	d := &Division{Neighbours: true, Roles: len(t.Ranks) < leastAlike || !t.exchangeAlike(), Cut: t.recordedSteps(places[place])}
 	T, R := len(d.Cut.Ends), len(t.Ranks)
 	if T < fewest {
 		return nil
@@ -35,20 +35,21 @@ func (t *Waits) neighbours(places []int) *Division {
 	d.Pieces = []points.Piece{{Stage: places[place]}}
 	d.Points = []points.Point{{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}
 	d.Stages = append(d.Stages, points.Stage{Name: d.Stages[places[place]].Name, Role: points.Wait})
+	t.learnTransfers()
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
 	for r := range t.Ranks {
-		done := int64(math.MinInt64) // when the last message so far was, as recorded
-		for i := 1; i < len(t.Ranks[r].Calls); i++ {
+		own := t.Own
+		if !d.Roles {
+			own = t.ownInBatches
+		}
+		for i, w := range own(r) {
 			e := Nth(r, i)
-			before := t.At(Back(e, 1))
-			done = max(done, before+t.Call(Back(e, 1)).Held)
 			step := d.Cut.Step(e, t.At(e))
-			if step < 0 {
+			if i == 0 || step < 0 {
 				continue
 			}
-			w := min(t.Work(e, t.LagOf(e, 0)), max(0, t.At(e)-max(before, done)))
 			work[step*R+r] += w
-			spent[step*R+r] += t.At(e) - before - w
+			spent[step*R+r] += t.At(e) - t.At(Back(e, 1)) - w
 			seen[step*R+r] = true
 		}
 	}
@@ -58,11 +59,27 @@ func (t *Waits) neighbours(places []int) *Division {
 		d.Head, d.Tail = append(d.Head, step), append(d.Tail, -1)
 	}
 	d.Arrive()
+	for step := 1; step < T && d.Roles; step++ { // what is not the last one's work is messages, and waits for them one after the other
+		d.After[0][step] = max(0, d.Cut.Ends[step]-d.Cut.Ends[step-1]-slices.Max(d.Arrivals[0][step*R:(step+1)*R]))
+	}
 	for r := range R {
 		host := slices.Index(t.hostNames(), t.HostOf(r))
 		d.HostsOf = append(d.HostsOf, host)
 	}
 	return d
+}
+
+// ownInBatches returns the work of a rank before each of its calls where all wait for the messages of a step as soon as they
+// have entered them: none of it is before the last of these was done, as recorded, ns; 0 before the first.
+func (t *Waits) ownInBatches(rank int) []int64 {
+	out, done := make([]int64, len(t.Ranks[rank].Calls)), int64(math.MinInt64)
+	for i := 1; i < len(out); i++ {
+		e := Nth(rank, i)
+		before := t.At(Back(e, 1))
+		done = max(done, before+t.Call(Back(e, 1)).Held)
+		out[i] = min(t.Work(e, t.LagOf(e, 0)), max(0, t.At(e)-max(before, done)))
+	}
+	return out
 }
 
 // hostNames returns the hosts of the ranks, each once; "" for those that are not known is none.

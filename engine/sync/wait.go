@@ -15,10 +15,12 @@ type Waits struct {
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
 	Blocks []bool
-	held   map[way]bool        // whose senders wait for the receiver
-	roots  map[rooted]rootWait // how members of rooted operations wait that do not wait for all
-	most   int                 // cohorts of the place that has most
-	waits  [][]int8            // as lags has it, where members of points come to them from different calls; else nil
+	held   map[way]bool // whose senders wait for the receiver
+	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
+	transfers map[way]int64
+	roots     map[rooted]rootWait // how members of rooted operations wait that do not wait for all
+	most      int                 // cohorts of the place that has most
+	waits     [][]int8            // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // Enough is the number of cohorts that a place needs to be looked at.

@@ -88,6 +88,7 @@ type Result struct {
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
 	Neighbours bool // ranks synchronise by messages to their neighbours alone, and are compared by what they work in a step
+	Roles      bool // of these, each rank may have work of its own, as the stages of a pipeline have
 	Apart      bool // nothing recorded connects some ranks with the others
 }
 
@@ -198,6 +199,7 @@ func (j *Job) Analyze(o Options) *Result {
 		s.late(r, o, lines, steps)
 	}
 	r.Neighbours = s.meeting != nil
+	r.Roles = r.Division != nil && r.Division.Roles
 	for i := range r.Places {
 		r.Places[i].Unlike = r.Places[i].Unlike && !r.Neighbours
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // mostSets bounds how many sets of ranks are judged apart, each of which costs what all together do.
@@ -120,6 +121,9 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			to = &r.Doubted
 		}
 		f.Saves.Scale(whole)
+		if d.Roles {
+			s.replay(d, f)
+		}
 		struck := s.struck(d, f)
 		for _, rank := range f.Ranks {
 			*to = append(*to, s.lateRank(d, f, rank, struck))
@@ -144,6 +148,34 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 		}
 	}
+}
+
+// replay prices a claim about one rank of a pipeline: what it is late by also fills time in which it waited for others.
+// What the rank works in a step longer than the median of the others is taken off its longest work.
+func (s *strikes) replay(d *sync.Division, f *claim.Claim) {
+	if len(f.Ranks) != 1 || f.Saves.Alone <= 0 {
+		return
+	}
+	r, steps := f.Ranks[0], map[int][]int32{}
+	own, shorter := s.Own(r), map[sync.Entry]int64{}
+	for i := range own {
+		if step := d.Cut.Step(sync.Nth(r, i), s.At(sync.Nth(r, i))); step >= 0 && f.Steps.Has(step) {
+			steps[step] = append(steps[step], int32(i))
+		}
+	}
+	for step, calls := range steps {
+		row := slices.Clone(d.Work[0][step*d.Ranks : (step+1)*d.Ranks])
+		left := d.Work[0][step*d.Ranks+r] - robust.Lower(slices.Delete(row, r, r+1))
+		slices.SortFunc(calls, func(a, b int32) int { return cmp.Compare(own[b], own[a]) })
+		for _, i := range calls {
+			part := max(0, min(left, own[i]))
+			shorter[sync.Nth(r, int(i))] = part
+			left -= part
+		}
+	}
+	recorded, without := s.Replay(func(e sync.Entry) int64 { return shorter[e] })
+	first := d.Cut.Ends[0]
+	f.Saves.Scale(float64(recorded-without) / float64(max(1, recorded-first)) / f.Saves.Alone)
 }
 
 // halfWidth returns how far the clocks may be off at most, ns; −1: entries do not bound them.

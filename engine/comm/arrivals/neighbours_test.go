@@ -138,3 +138,93 @@ func TestNeighboursInBatches(t *testing.T) {
 		}
 	}
 }
+
+// passing returns a job of two ranks that pass three batches there and back in a step: the first works 6 ms for each and
+// sends it, and 10 ms for each that comes back; the second works 16 ms for each. Sends are asked for at the end of a
+// step. In steps that strike one rank works so much longer, in ms, before its first message.
+func passing(seed uint64, late int, longer func(step int) float64) *Job {
+	const steps, batches = 60, 3
+	rng := rand.New(rand.NewPCG(seed, 10))
+	var now [2]float64
+	calls, seq := make([][]comms.Call, 2), [2]int64{}
+	enter := func(r int, op nccl.Op, step int) *comms.Call {
+		c := comms.UnknownCall(0)
+		from := r
+		if op == nccl.Recv {
+			from = 1 - r
+		}
+		c.Group, c.Op, c.Name, c.Peer, c.Step = 0, op, "gloo:"+op.String(), 1-r, int64(step)
+		if op == nccl.Send {
+			seq[from]++
+		}
+		c.Seq = seq[from]
+		c.Enter, c.HasEnter, c.State = int64(now[r]*ms), true, comms.Completed
+		calls[r] = append(calls[r], c)
+		return &calls[r][len(calls[r])-1]
+	}
+	for step := range steps {
+		first := [2]int{len(calls[0]), len(calls[1])}
+		if late >= 0 {
+			now[late] += longer(step)
+		}
+		var sent [2][batches]float64
+		for b := range batches {
+			now[0] += 6 + 0.1*rng.NormFloat64()
+			enter(0, nccl.Send, step)
+			sent[0][b] = now[0]
+		}
+		last := seq[0]
+		for b := range batches {
+			c := enter(1, nccl.Recv, step)
+			c.Seq = last - batches + 1 + int64(b)
+			now[1] = max(now[1], sent[0][b]) + 0.1
+			c.Exit = int64(now[1] * ms)
+			now[1] += 16 + 0.1*rng.NormFloat64()
+			enter(1, nccl.Send, step)
+			sent[1][b] = now[1]
+		}
+		last = seq[1]
+		for b := range batches {
+			c := enter(0, nccl.Recv, step)
+			c.Seq = last - batches + 1 + int64(b)
+			now[0] = max(now[0], sent[1][b]) + 0.1
+			c.Exit = int64(now[0] * ms)
+			now[0] += 10 + 0.1*rng.NormFloat64()
+		}
+		for r := range calls {
+			for i := first[r]; i < len(calls[r]); i++ {
+				if c := &calls[r][i]; c.Op == nccl.Send {
+					c.Exit = int64(now[r] * ms)
+				}
+			}
+		}
+	}
+	return jobOf(calls)
+}
+
+// TestPassing: of ranks that pass batches to each other the one that works longer is late by that, and saves what a replay
+// of the messages does: its first wait is shorter by as much as it takes longer. Each may have work of its own.
+func TestPassing(t *testing.T) {
+	for name, longer := range map[string]func(step int) float64{
+		"every step":  func(int) float64 { return 40 },
+		"every third": func(step int) float64 { return 60 * float64((step%3)/2) },
+	} {
+		for seed := range uint64(3) {
+			healthy := passing(seed, -1, longer).Analyze(Options{})
+			if !healthy.Neighbours || !healthy.Roles || len(healthy.Late)+len(healthy.Doubted) > 0 {
+				t.Errorf("%s, seed %d: compared %v, with roles %v, late %+v", name, seed, healthy.Neighbours, healthy.Roles, healthy.Late)
+			}
+			for late := range 2 {
+				r := passing(seed, late, longer).Analyze(Options{})
+				if len(r.Late) != 1 || r.Late[0].Rank() != late || !r.Roles {
+					t.Errorf("%s, seed %d: %+v, want rank %d", name, seed, r.Late, late)
+					continue
+				}
+				size, saves := max(longer(0), longer(2)), 1-float64(healthy.End-healthy.Begin)/float64(r.End-r.Begin)
+				if l := r.Late[0]; math.Abs(float64(l.Size)/ms-size) > 3 || math.Abs(l.Saves.Alone-saves) > 0.03 {
+					t.Errorf("%s, seed %d, rank %d: %d ms, saves %.3f, want %.0f ms, %.3f", name, seed, late, l.Size/ms, l.Saves.Alone, size, saves)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package sync
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Where ranks wait for each other in messages alone, a rank enters a call after its own work since the call before, and
+// since all messages are done that it has waited for by then. A message is done for a receiver, and for a sender that is
+// held, when both of its ends have entered and it is transferred; for other senders at once.
+
+// Own returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first.
+func (t *Waits) Own(rank int) []int64 {
+	out := make([]int64, len(t.Ranks[rank].Calls))
+	var open []Entry // messages that are not waited for yet
+	for i := range out {
+		e := Nth(rank, i)
+		if i > 0 {
+			from := t.At(Back(e, 1))
+			open = slices.DeleteFunc(open, func(m Entry) bool {
+				done := t.doneAt(m, t.At)
+				waited := done <= t.At(e)
+				if waited {
+					from = max(from, done)
+				}
+				return waited
+			})
+			out[i] = t.At(e) - from
+		}
+		if t.IsMessage(t.Call(e)) {
+			open = append(open, e)
+		}
+	}
+	return out
+}
+
+// Replay returns when the last rank enters its last call, as recorded and with the work before some entries shorter, ns;
+// shorter returns by how much. Time is O(calls · log calls).
+func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
+	var order []Entry
+	own, now, open := make([][]int64, len(t.Ranks)), make([][]int64, len(t.Ranks)), make([][]Entry, len(t.Ranks))
+	for r := range t.Ranks {
+		own[r], now[r] = t.Own(r), slices.Clone(t.times[r]) // now is when calls are entered, as replayed
+		for i := range own[r] {
+			order = append(order, Nth(r, i))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b Entry) int { return cmp.Compare(t.At(a), t.At(b)) })
+	at := func(e Entry) int64 { return now[e.Process][e.Call] }
+	recorded, replayed = math.MinInt64, math.MinInt64
+	for _, e := range order {
+		r := e.Process
+		if e.Call > 0 {
+			from := at(Back(e, 1))
+			open[r] = slices.DeleteFunc(open[r], func(m Entry) bool {
+				waited := t.doneAt(m, t.At) <= t.At(e)
+				if waited {
+					from = max(from, t.doneAt(m, at))
+				}
+				return waited
+			})
+			now[r][e.Call] = from + max(0, own[r][e.Call]-shorter(e))
+		}
+		if t.IsMessage(t.Call(e)) {
+			open[r] = append(open[r], e)
+		}
+		recorded, replayed = max(recorded, t.At(e)), max(replayed, at(e))
+	}
+	return recorded, replayed
+}
+
+// doneAt returns when a message is done for one end, by when ends enter it.
+func (t *Waits) doneAt(m Entry, at func(Entry) int64) int64 {
+	if t.isSend(m) && !t.held[t.wayOf(m)] {
+		return at(m)
+	}
+	last := at(m)
+	for _, e := range t.Points[t.Of[m.Process][m.Call]].Entries {
+		last = max(last, at(e))
+	}
+	return last + min(t.tookAfter(m), t.transfers[t.wayOf(m)])
+}
+
+// tookAfter returns how long after both of its ends had entered a message was done for one, by its record, ns; 0: not known.
+// Where it asks later than it has to, that is its own work.
+func (t *Waits) tookAfter(m Entry) int64 {
+	if t.Call(m).Held == 0 {
+		return 0
+	}
+	last := t.At(m)
+	for _, e := range t.Points[t.Of[m.Process][m.Call]].Entries {
+		last = max(last, t.At(e))
+	}
+	return max(0, t.At(m)+t.Call(m).Held-last)
+}
+
+// learnTransfers finds how long the messages of each way take at most: a quarter of them are asked for no later than
+// they are done.
+func (t *Waits) learnTransfers() {
+	took := map[way][]int64{}
+	for r := range t.Ranks {
+		for i := range t.Ranks[r].Calls {
+			if m := Nth(r, i); t.IsReceive(m) {
+				took[t.wayOf(m)] = append(took[t.wayOf(m)], t.tookAfter(m))
+			}
+		}
+	}
+	t.transfers = map[way]int64{}
+	for w, x := range took {
+		t.transfers[w] = quantile(x, 1, 4)
+	}
+}

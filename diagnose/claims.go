@@ -62,7 +62,7 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 		out.Stage = main
 	}
 	out.BelowMinGain = f.Saves.Most() < j.minGain
-	out.Cost = costOf(f, m.Whole, at.numbers[max(0, f.Steps.First)], at.numbers[max(0, f.Steps.Last)])
+	out.Cost = costOf(f, m.Whole, at.steps.number(max(0, f.Steps.First)), at.steps.number(max(0, f.Steps.Last)))
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
 	out.P, out.Incidents = f.P, f.Steps.Incidents
 	j.modelEvidence(f, &out, at)
@@ -165,7 +165,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	}
 	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count / max(1, f.Every), Every: f.Every, Excess: f.Size, P: f.P, Ends: f.Ends}
 	if f.Grows {
-		last.Line = &evidence.Line{Steps: [2]int64{at.numbers[f.Steps.First], at.numbers[f.Steps.Last]}, From: f.Before, To: f.From}
+		last.Line = &evidence.Line{Steps: [2]int64{at.steps.number(f.Steps.First), at.steps.number(f.Steps.Last)}, From: f.Before, To: f.From}
 	}
 	if len(f.Ranks) > 1 {
 		last.Ranks = at.ids(f.Ranks)
@@ -200,15 +200,15 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 // changed says what a stage takes from the step on at which it changes, and before.
 func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
 	first := f.Steps.First
-	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
-		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before, Grows: f.Grows}
+	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.steps.number(first), at.steps.last()},
+		BaseSteps: [2]int64{at.steps.number(0), at.steps.number(max(0, first-1))}, Time: f.From, BaseTime: f.Before, Grows: f.Grows}
 }
 
 // placedFinding returns a finding with the windows that show it.
 func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
 	last := -1
 	see := func(t int) {
-		k := at.window[t] - j.forgotten()
+		k := at.steps.window(t) - j.forgotten()
 		if k < 0 || k == last {
 			return
 		}

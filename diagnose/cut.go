@@ -74,7 +74,7 @@ func (e enteredSteps) waits(of int) []int64 {
 	R, S := len(e.at.ranks), len(e.c.Stages)+1
 	out := make([]int64, e.run.Len()*R)
 	for t := range e.run.Len() {
-		if i, ok := slices.BinarySearch(e.c.Steps, e.at.numbers[t]); ok {
+		if i, ok := slices.BinarySearch(e.c.Steps, e.at.steps.number(t)); ok {
 			copy(out[t*R:], e.c.Wait[(i*S+of)*R:(i*S+of+1)*R])
 		}
 	}
@@ -88,7 +88,7 @@ func (e enteredSteps) own(of, stage int, wait []int64) []int64 {
 	R, S, known := len(e.at.ranks), len(e.c.Stages), 0
 	out, before, after := slices.Repeat([]int64{-1}, e.run.Len()*R), make([][]int64, R), make([][]int64, R)
 	for t := range e.run.Len() {
-		i, ok := slices.BinarySearch(e.c.Steps, e.at.numbers[t])
+		i, ok := slices.BinarySearch(e.c.Steps, e.at.steps.number(t))
 		if !ok {
 			continue
 		}

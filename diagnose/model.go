@@ -59,14 +59,13 @@ func (j *judge) explainedByDevice(f *Finding, found []*Finding) bool {
 
 // place of steps: their numbers, and the window that each is in.
 type placed struct {
-	ranks   []int
-	hosts   []string
-	host    []int // of each rank, in hosts; −1: not known
-	numbers []int64
-	window  []int // number of the window in its run
-	splits  []trace.Split
-	walled  bool // how long the steps took was recorded
-	mixed   bool // the ranks have roles that do different work
+	ranks  []int
+	hosts  []string
+	host   []int // of each rank, in hosts; −1: not known
+	steps  numbered
+	splits []trace.Split
+	walled bool // how long the steps took was recorded
+	mixed  bool // the ranks have roles that do different work
 }
 
 func (j *judge) roleGroup(rank int) string {
@@ -202,7 +201,7 @@ func (j *judge) recordingErrors() (out []answer.Problem) {
 	}
 	at := j.placed
 	for _, e := range j.modelled.Errors {
-		n := at.numbers[max(0, e.Step)]
+		n := at.steps.number(max(0, e.Step))
 		out = append(out, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: j.modelled.Stages[e.Stage].Name, Size: e.Size})
 	}
 	return out

@@ -75,21 +75,21 @@ const fewestApart = 4
 // changeAcrossGap returns how the steps behind the largest gap in their numbers differ from those before it, where all of them do:
 // what was logged at two times of a run is too little for a search.
 func (j *judge) changeAcrossGap(m *delay.Result) (out evidence.Change, ok bool) {
-	numbers, took := j.placed.numbers, m.Alone.Took
-	if len(took) != len(numbers) || len(took) < 2*fewestApart || m.Alone.StartUp > 0 {
+	steps, took := &j.placed.steps, m.Alone.Took
+	if len(took) != steps.n || len(took) < 2*fewestApart || m.Alone.StartUp > 0 {
 		return out, false
 	}
 	at, most := 0, int64(0)
-	for i := 1; i < len(numbers); i++ {
-		if d := numbers[i] - numbers[i-1]; d > most {
+	for i := 1; i < steps.n; i++ {
+		if d := steps.number(i) - steps.number(i-1); d > most {
 			at, most = i, d
 		}
 	}
-	if at < fewestApart || len(took)-at < fewestApart || most == numbers[1]-numbers[0] || slices.Max(took[:at]) >= slices.Min(took[at:]) {
+	if at < fewestApart || len(took)-at < fewestApart || most == steps.number(1)-steps.number(0) || slices.Max(took[:at]) >= slices.Min(took[at:]) {
 		return out, false
 	}
 	before, after := robust.Median(slices.Clone(took[:at])), robust.Median(slices.Clone(took[at:]))
-	return evidence.Change{Stage: stagename.Whole, Steps: [2]int64{numbers[at], numbers[len(numbers)-1]}, Before: int64(before), After: int64(after),
+	return evidence.Change{Stage: stagename.Whole, Steps: [2]int64{steps.number(at), steps.last()}, Before: int64(before), After: int64(after),
 		N: len(took) - at, Of: len(took), Excess: int64(after - before)}, after-before >= leastTold*before
 }
 
@@ -98,18 +98,18 @@ func (j *judge) changeOf(m *delay.Result, c *claim.Claim) (out evidence.Change, 
 	if c.Cause != claim.Regression && c.Cause != claim.SlowSteps || len(c.Parts) == 0 || c.Certainty < claim.Supported {
 		return out, false
 	}
-	numbers := j.placed.numbers
+	steps := &j.placed.steps
 	name, _ := stagename.Split(m.Stages[c.Parts[0].Stage].Name)
-	first, last := max(0, c.Steps.First), min(len(numbers)-1, max(0, c.Steps.Last))
-	out = evidence.Change{Stage: name, Steps: [2]int64{numbers[first], numbers[last]}, N: c.Steps.Count, Of: c.Steps.Of, Excess: c.Size, Share: c.Saves.Alone}
+	first, last := max(0, c.Steps.First), min(steps.n-1, max(0, c.Steps.Last))
+	out = evidence.Change{Stage: name, Steps: [2]int64{steps.number(first), steps.number(last)}, N: c.Steps.Count, Of: c.Steps.Of, Excess: c.Size, Share: c.Saves.Alone}
 	switch {
 	case c.Cause == claim.Regression:
 		out.Before, out.After, out.Grows = c.Before, c.From, c.Grows
 		if out.Before == 0 && out.After == 0 {
 			out.Before, out.After = m.Typical[c.Parts[0].Stage], m.Typical[c.Parts[0].Stage]+c.Size
 		}
-	case c.Steps.Period > 0 && first+c.Steps.Period < len(numbers):
-		out.Every = int(numbers[first+c.Steps.Period] - numbers[first])
+	case c.Steps.Period > 0 && first+c.Steps.Period < steps.n:
+		out.Every = int(steps.number(first+c.Steps.Period) - steps.number(first))
 	}
 	return out, true
 }

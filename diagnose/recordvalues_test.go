@@ -40,7 +40,7 @@ func TestLaidOut(t *testing.T) {
 	}
 	// In the order of their index: steps 20 to 21, 22, and, after a gap, 30 of two ranks of four.
 	run, at := stretch{[]recordedWindow{window(5, 2, 30, 1, 7000, 3, 9), window(3, 0, 20, 2, 1000, 3, 5, 7, 9), window(4, 1, 22, 1, 4000, 3, 5, 7, 9)}}.laidOut(new(points.Memory))
-	if !slices.Equal(at.ranks, []int{3, 5, 7, 9}) || !slices.Equal(at.numbers, []int64{20, 21, 22, 30}) || !slices.Equal(at.window, []int{3, 3, 4, 5}) || !slices.Equal(run.Breaks, []int{3}) || !at.walled || at.mixed {
+	if !slices.Equal(at.ranks, []int{3, 5, 7, 9}) || !alikeSteps(&at.steps, []int64{20, 21, 22, 30}, []int{3, 3, 4, 5}) || !slices.Equal(run.Breaks, []int{3}) || !at.walled || at.mixed {
 		t.Errorf("%+v, breaks %v", at, run.Breaks)
 	}
 	if !slices.Equal(at.hosts, []string{"b", "a"}) || !slices.Equal(at.host, []int{0, 1, 0, -1}) || !slices.Equal(run.Hosts, at.host) || at.hostOf(1) != "a" || at.hostOf(3) != "" || !slices.Equal(at.ids([]int{2, 0}), []int{3, 7}) {
@@ -82,17 +82,17 @@ func TestUnion(t *testing.T) {
 			}
 		}
 		s.look(l, stretch{[]recordedWindow{w}}, &steps{memory: make(memory, 1)}, nil)
-		l.placed = placed{ranks: ids, hosts: hosts, host: host, numbers: numbers, window: slices.Repeat([]int{first}, len(numbers)), walled: walled, splits: []trace.Split{{}}}
+		l.placed = placed{ranks: ids, hosts: hosts, host: host, steps: numberedAs(numbers, slices.Repeat([]int{first}, len(numbers))), walled: walled, splits: []trace.Split{{}}}
 		return l
 	}
 	list := []*looked{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10, 11), of(1, true, []int{2, 4}, []string{"b"}, []int{-1, 0}, 12)}
 	all := union(list)
-	want := placed{ranks: []int{1, 2, 4}, hosts: []string{"a", "b"}, host: []int{0, -1, 1}, numbers: []int64{10, 11, 12}, window: []int{0, 0, 1}, walled: true}
-	if diff := gocmp.Diff(want, all, gocmp.AllowUnexported(placed{})); diff != "" {
+	want := placed{ranks: []int{1, 2, 4}, hosts: []string{"a", "b"}, host: []int{0, -1, 1}, steps: numberedAs([]int64{10, 11, 12}, []int{0, 0, 1}), walled: true}
+	if diff := gocmp.Diff(want, all, gocmp.AllowUnexported(placed{}, numbered{}, numberedRun{})); diff != "" {
 		t.Error(diff)
 	}
 	same := []*looked{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10), of(1, false, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 11)}
-	if all := union(same); all.walled || len(all.splits) != 1 || !slices.Equal(all.numbers, []int64{10, 11}) {
+	if all := union(same); all.walled || len(all.splits) != 1 || !alikeSteps(&all.steps, []int64{10, 11}, []int{0, 1}) {
 		t.Errorf("of the same ranks: %+v", all)
 	}
 	if one := union(list[:1]); one.walled != true || !slices.Equal(one.ranks, []int{1, 4}) {

@@ -357,14 +357,9 @@ func union(list []*looked) placed {
 	if !slices.Equal(all.ranks, at.ranks) {
 		all.splits = nil // which are of positions
 	}
-	n := 0
-	for _, l := range list {
-		n += len(l.placed.numbers)
-	}
-	all.numbers, all.window = make([]int64, 0, n), make([]int, 0, n)
 	for i, l := range list {
 		all.walled = all.walled && l.placed.walled
-		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
+		all.steps.join(&l.placed.steps)
 		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {
 			continue
 		}
@@ -412,10 +407,9 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	}
 	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
 	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled, memory)}
-	at.numbers, at.window = make([]int64, 0, steps), make([]int, 0, steps)
 	var before int64 // last step of the window before
 	for i, w := range windows {
-		n := len(at.numbers)
+		n := at.steps.n
 		if i > 0 && w.first != before+w.every {
 			out.Breaks = append(out.Breaks, n)
 		}
@@ -423,9 +417,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 		if len(w.ranks) < len(members) {
 			out.Missing = w.mark(out.Missing, n, steps, members)
 		}
-		for t := range w.steps {
-			at.numbers, at.window = append(at.numbers, w.first+int64(t)*w.every), append(at.window, w.at)
-		}
+		at.steps.add(w.steps, numberedRun{window: w.at, first: w.first, every: w.every})
 		before = w.first + int64(w.steps-1)*w.every
 	}
 	out.Hosts, at.hosts = hostsOf(members)

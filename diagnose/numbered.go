@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+)
+
+// numbered is the numbers of the steps of a run, and the windows that they are in, by their positions. It grows with the windows, not
+// with the steps.
+type numbered struct {
+	n    int
+	runs []numberedRun
+}
+
+// numberedRun is steps of a window whose numbers differ by as much, from a position on.
+type numberedRun struct {
+	at, window   int
+	first, every int64
+}
+
+// add appends steps of a window.
+func (s *numbered) add(steps int, r numberedRun) {
+	if steps > 0 {
+		r.at = s.n
+		s.runs, s.n = append(s.runs, r), s.n+steps
+	}
+}
+
+// join appends the steps that follow.
+func (s *numbered) join(next *numbered) {
+	for _, r := range next.runs {
+		r.at += s.n
+		s.runs = append(s.runs, r)
+	}
+	s.n += next.n
+}
+
+// of returns the steps that have the one at a position.
+func (s *numbered) of(i int) *numberedRun {
+	if i < 0 || i >= s.n {
+		panic("a step outside of the run")
+	}
+	at, found := slices.BinarySearchFunc(s.runs, i, func(r numberedRun, i int) int { return cmp.Compare(r.at, i) })
+	if !found {
+		at--
+	}
+	return &s.runs[at]
+}
+
+// number returns the number of the step at a position.
+func (s *numbered) number(i int) int64 {
+	r := s.of(i)
+	return r.first + int64(i-r.at)*r.every
+}
+
+// last returns the number of the last step.
+func (s *numbered) last() int64 { return s.number(s.n - 1) }
+
+// window returns the number, in the run, of the window of the step at a position.
+func (s *numbered) window(i int) int { return s.of(i).window }

@@ -18,7 +18,7 @@ import (
 
 // steps are the recorded steps of a run. How a file is cut into windows changes nothing: they are
 // looked at in stretches of as many steps each, and of those that are complete only what they came
-// down to is kept ([delay.Stretch]), so that memory is bounded but for some 200 bytes a step.
+// down to is kept ([delay.Stretch]), which takes some 100 bytes a step of the last 2²⁰, and a byte of each before.
 type steps struct {
 	named    string
 	recent   int     // steps that are kept about; 0: all
@@ -36,6 +36,7 @@ type series struct {
 	open    []recordedWindow // of the last stretch
 	steps   int              // in open
 	looked  []*looked
+	summed  int            // how many of them have a summary of what all ranks have in common
 	busy    parallel.Group // looks at the last of them
 	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
 	within  []points.Within
@@ -78,6 +79,9 @@ const (
 	// some hundreds.
 	stretchDurations = 1 << 20
 	leastStretch     = 512
+	// mostTogether is in how many steps what all ranks have in common is looked for together. Of a longer run it is looked for in parts as
+	// long, with the changes over all of them.
+	mostTogether = 1 << 20
 )
 
 // record keeps the times of a window, which the caller may change unless it is lent.
@@ -135,13 +139,14 @@ func (s *steps) add(w recordedWindow) {
 func (s *series) complete(in *steps) {
 	if in.beside == nil {
 		s.busy.Wait()
+		s.summarise(in)
 	}
 	if in.recent > 0 {
-		s.looked = nil
+		s.looked, s.summed = nil, 0
 		for _, other := range in.series {
 			if other != s {
 				other.busy.Wait()
-				other.looked, other.open, other.steps, other.total = nil, nil, 0, 0
+				other.looked, other.summed, other.open, other.steps, other.total = nil, 0, nil, 0, 0
 			}
 		}
 	}
@@ -176,6 +181,19 @@ func (s *series) complete(in *steps) {
 		defer in.beside.leave()
 		s.look(l, of, in, first)
 	})
+}
+
+// summarise makes one summary of the stretches without one, if more steps than are looked at together follow.
+func (s *series) summarise(in *steps) {
+	n, list := s.steps, []*delay.Stretch(nil)
+	for _, l := range s.looked[s.summed:] {
+		n += l.placed.steps.n
+		list = append(list, l.stretch)
+	}
+	if n > mostTogether && in.recent == 0 {
+		delay.Summarise(list, in.o)
+		s.summed = len(s.looked)
+	}
 }
 
 // firstKept returns the number of the first window of which steps are kept.

@@ -38,6 +38,7 @@ type Stretch struct {
 	late    []claim.Claim // of ranks, and turns
 	perhaps []claim.Claim // of a rank, not for certain
 	trend   *trend
+	summary *summary // of the trends from this stretch on, which have nothing but their length; nil: it has its trend, or is in the summary of one before
 	last    *LastArrivals
 	limits  []Limit
 	lost    Lost    // ns
@@ -190,9 +191,8 @@ func Join(list []*Stretch, o Options) *Result {
 	o = o.orDefault()
 	first := list[0]
 	out := &Result{Stages: first.stages, Points: first.points, Within: first.apart, StartUp: first.startUp, Limits: first.limits}
-	t := &trend{}
 	var late, perhaps []claim.Claim
-	joint := 0.0
+	joint, whole := 0.0, 0.0
 	last := &LastArrivals{}
 	for i, s := range list {
 		last.join(s.last)
@@ -200,9 +200,9 @@ func Join(list []*Stretch, o Options) *Result {
 			e.Step += out.Steps
 			out.Errors = append(out.Errors, e)
 		}
-		late = joined(late, s.late, out.Steps, t.whole, s.trend.whole)
-		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
-		joint += s.joint
+		late = joined(late, s.late, out.Steps, whole, s.trend.whole)
+		perhaps = joined(perhaps, s.perhaps, out.Steps, whole, s.trend.whole)
+		joint, whole = joint+s.joint, whole+s.trend.whole
 		out.Lost.join(&s.lost)
 		switch {
 		case i == 0:
@@ -213,37 +213,43 @@ func Join(list []*Stretch, o Options) *Result {
 		for k := range out.Spent {
 			out.Spent[k] += s.spent[k] * int64(min(i, 1))
 		}
-		if i == 0 {
-			t = s.trend.clone(list)
-		} else {
-			t.join(s.trend, out.Steps)
-		}
-		if o.Once {
-			s.trend = nil
-		}
 		out.Steps += s.steps
 	}
-	if len(list) > 1 {
-		t.step = median(t.took)
-	}
+	common := out.shared(list, o)
 	out.Lost.perStep(out.Steps / first.every)
 	out.Latest, out.Skew = last.Most(), last.Skew()
-	out.Typical = t.typical(len(out.Stages))
-	if first.alone {
-		out.Alone = t.alone(first, len(out.Stages))
-	}
 	out.Every, out.Unit = first.every, first.unit
-	out.Whole, out.Step, out.Joint = int64(t.whole)*int64(first.every), int64(t.step), joint/max(1, t.whole)
+	out.Whole, out.Joint = int64(whole)*int64(first.every), joint/max(1, whole)
 	out.Claims = ofRun(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
 		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(t.common(o), first.unit), first.every)...)
+	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.unit), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)
 	}
 	return out
+}
+
+// shared returns what all ranks have in common in stretches, and takes how long steps are, and the stages in them.
+func (r *Result) shared(list []*Stretch, o Options) []claim.Claim {
+	first, stages := list[0], len(r.Stages)
+	if summarised(list) {
+		p := summariesOf(list, o)
+		t := p.trend()
+		r.Step, r.Typical = int64(t.step), t.typical(stages)
+		if first.alone {
+			r.Alone = p.alone()
+		}
+		return p.common(t, o)
+	}
+	t := joinedTrend(list, o)
+	r.Step, r.Typical = int64(t.step), t.typical(stages)
+	if first.alone {
+		r.Alone = t.alone(first, stages)
+	}
+	return t.common(o)
 }
 
 // joined adds the findings of a stretch to those of the stretches before it. Savings are weighed by

@@ -56,6 +56,8 @@ type trend struct {
 	took  []float64 // [interval] length as recorded
 	step  float64   // median length
 	whole float64   // length of the run
+	// partly is of a part of a longer run: slow steps that cost half as much there may cost enough in all of it.
+	partly bool
 }
 
 func (s *series) trend() *trend {
@@ -247,9 +249,12 @@ func (t *trend) alone(first *Stretch, stages int) *Alone {
 }
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
-func (s *trend) common(o Options) (out []claim.Claim) {
+func (s *trend) common(o Options) []claim.Claim { return s.eachRow(o, s.commonOf) }
+
+// eachRow returns what is found in each row, and merges what is of the same steps.
+func (s *trend) eachRow(o Options, find func(row int, o Options) []claim.Claim) (out []claim.Claim) {
 	of := make([][]claim.Claim, len(s.rows))
-	parallel.Do(len(s.rows), 0, func(i int) { of[i] = s.commonOf(i, o) })
+	parallel.Do(len(s.rows), 0, func(i int) { of[i] = find(i, o) })
 	for _, list := range of {
 		for _, f := range list {
 			out = merged(out, f)
@@ -351,10 +356,11 @@ func abs(x int) int { return max(x, -x) }
 // seen in the compute before, is no slow step.
 func (s *trend) slow(c shared, o Options) (claim.Claim, []bool, bool) {
 	big, by, cost := s.exceptions(c.x)
-	if cost == 0 {
-		return claim.Claim{}, nil, false
+	least := leastCommon * s.whole
+	if s.partly {
+		least /= 2
 	}
-	if cost < leastCommon*s.whole {
+	if cost == 0 || cost < least {
 		return claim.Claim{}, nil, false
 	}
 	if kept, period := regular(big); period > 0 {

@@ -80,7 +80,7 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 	if u.joined { // what comes behind the windows asks for their accounts
 		j.bounds, j.o.Beside = ofJoined, nil
 	}
-	r, err := auto.Open(paths, auto.Options{Disk: j.disk, Want: auto.ForVerdict, Found: true, Threads: j.reads})
+	r, err := auto.Open(paths, auto.Options{Disk: j.disk, Joined: true, Found: true, Threads: j.reads})
 	if ingest.Shortage(err) {
 		return err
 	}
@@ -88,7 +88,7 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 		return j.refuse(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
-	for item, err := range r.Items() {
+	for read, err := range r.Jobs() {
 		if ingest.Shortage(err) {
 			return err
 		}
@@ -102,9 +102,9 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at := findings.Where{Folder: folderOf(u.files[0].Path), File: base(item, u)}
-		for _, recorded := range item.Recordings() {
-			if err := j.add(recorded, at, j.of.name(item.Path)); err != nil {
+		at := findings.Where{Folder: folderOf(u.files[0].Path), File: base(read.Path, u)}
+		for _, recorded := range read.Recordings() {
+			if err := j.add(recorded, at, j.of.name(read.Path)); err != nil {
 				return err
 			}
 		}
@@ -116,14 +116,14 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 func (j *judge) refuse(r findings.Refused) error { return j.found(entry{Refused: &r}) }
 
 // base is the name of the file that all of a run is of, if it is one.
-func base(item auto.Item, u unit) string {
+func base(path string, u unit) string {
 	switch {
 	case len(u.files) == 1:
 		return filepath.Base(u.files[0].Path)
 	case u.joined:
 		return ""
-	case item.Path != "":
-		return filepath.Base(item.Path)
+	case path != "":
+		return filepath.Base(path)
 	}
 	return ""
 }

@@ -21,7 +21,7 @@ import (
 // diagnosed is the rows of the verdict that sfstat diagnose gives on a folder.
 func diagnosed(t *testing.T, dir string) (rows []string) {
 	t.Helper()
-	r, err := auto.Open([]string{dir}, auto.Options{Want: auto.ForVerdict})
+	r, err := auto.Open([]string{dir}, auto.Options{Joined: true})
 	must(t, err)
 	defer r.Close()
 	s := diagnose.New(diagnose.Options{})

@@ -118,7 +118,7 @@ func verdict(b *testing.B, path string) (reading, computing time.Duration) {
 		}
 		reading += time.Since(begin)
 		begin = time.Now()
-		if err := s.Add(item.Window); err != nil {
+		if err := s.Add(item.Windows[0]); err != nil {
 			b.Fatal(err)
 		}
 		computing += time.Since(begin)

@@ -499,16 +499,16 @@ func TestRules(t *testing.T) {
 // TestOrderOfRecordings: a verdict is the same in whatever order the recordings of a run were read.
 func TestOrderOfRecordings(t *testing.T) {
 	for _, path := range []string{"../fixtures/kineto/ddp4", "../fixtures/flightrecorder/late"} {
-		r, err := auto.Open([]string{path}, auto.Options{Want: auto.ForVerdict})
+		r, err := auto.Open([]string{path}, auto.Options{Joined: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var all []trace.Recording
-		for item, err := range r.Items() {
+		for j, err := range r.Jobs() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, item.Recordings()...)
+			all = append(all, j.Recordings()...)
 		}
 		if len(all) < 2 {
 			t.Fatalf("%s is %d recordings: nothing to order", path, len(all))

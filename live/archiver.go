@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/archive/partitions"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // Archiver keeps an archive up to date with what it follows. Make one with [NewArchiver].
@@ -207,7 +207,7 @@ func (f *Archiver) wholly(u *archivedUnit, now *follow.Unit, which Which, add fu
 
 // readWindows hands on the windows of a unit, or of all that is there.
 func (f *Archiver) readWindows(u *follow.Unit, each func(*trace.Window) error) error {
-	_, err := f.o.Read(u, func(item auto.Item, r trace.Recording) error {
+	_, err := f.o.Read(u, func(_ recorded.Job, r trace.Recording) error {
 		if w, ok := r.(*trace.Window); ok {
 			return each(w)
 		}

@@ -34,10 +34,10 @@ func three(t *testing.T, b func(*trace.Window)) Options {
 		if err != nil {
 			return Inputs{}, err
 		}
-		if item.Window.Run == "b" {
-			b(item.Window)
+		if item.Windows[0].Run == "b" {
+			b(item.Windows[0])
 		}
-		return Inputs{Read: r.Inputs()}, each(item, item.Window)
+		return Inputs{Read: r.Inputs()}, each(item, item.Windows[0])
 	}}
 }
 

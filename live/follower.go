@@ -11,12 +11,12 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // Follower judges runs. Make one with [New].
@@ -209,8 +209,8 @@ func (f *Follower) due(now *follow.Unit) bool {
 func (f *Follower) readWhole(u *judgedUnit, now *follow.Unit) Change {
 	u.session, u.begins, u.read, u.seen = nil, nil, now, now
 	s := f.judging(now)
-	in, err := f.o.Read(now, func(item auto.Item, r trace.Recording) error {
-		f.see(item)
+	in, err := f.o.Read(now, func(j recorded.Job, r trace.Recording) error {
+		f.see(j)
 		return s.Add(r)
 	})
 	if err != nil {
@@ -241,9 +241,9 @@ func (u *judgedUnit) refuse(now *follow.Unit, err error) Change {
 	return Change{Key: now.Key, Err: err}
 }
 
-func (f *Follower) see(item auto.Item) {
+func (f *Follower) see(j recorded.Job) {
 	if f.o.See != nil {
-		f.o.See(item)
+		f.o.See(j)
 	}
 }
 
@@ -286,8 +286,8 @@ func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recordin
 		return nil, errors.New("its files are being read")
 	}
 	s := diagnose.New(f.o.Diagnosis)
-	in, err := f.again(u, func(item auto.Item, r trace.Recording) error {
-		if item.Telemetry == nil && r.RunName() != run {
+	in, err := f.again(u, func(j recorded.Job, r trace.Recording) error {
+		if j.Readings == nil && r.RunName() != run {
 			return ctx.Err()
 		}
 		if err := s.Add(r); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // Options are what is followed, and how it is read.
@@ -29,18 +30,18 @@ type Options struct {
 	Select trace.Selection // what is read of packets that are appended
 	Strict bool            // an input with a line that cannot be read is refused as a whole
 	// Read hands on each recording of a unit, of all that is there if that is nil, with the
-	// item that has it.
+	// job that has it.
 	Read func(u *follow.Unit, each Each) (Inputs, error)
 	// Diagnosis is how runs are judged.
 	Diagnosis diagnose.Options
 	// Light leaves out what no finding rests on, where a unit has stage times alone.
 	Light bool
 	// See looks at what is read for a verdict; nil: nobody does.
-	See func(auto.Item)
+	See func(recorded.Job)
 }
 
-// Each takes a recording, and the item that has it.
-type Each func(item auto.Item, r trace.Recording) error
+// Each takes a recording, and the job that has it.
+type Each func(j recorded.Job, r trace.Recording) error
 
 // Inputs are what was read, and what of it was refused.
 type Inputs struct {

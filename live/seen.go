@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // Seen is what is kept of runs while they are read for a verdict, by name. Make it with Seen{}.
@@ -22,19 +22,19 @@ type Sight struct {
 	last *[2]int64 // window and first step that came last
 }
 
-// See looks at an item, as Options.See does. A run that is read again begins anew.
-func (s Seen) See(item auto.Item) {
-	if item.Telemetry != nil {
+// See looks at a job, as Options.See does. A run that is read again begins anew.
+func (s Seen) See(j recorded.Job) {
+	if j.Readings != nil {
 		return
 	}
-	run := item.Recordings()[0].RunName()
+	run := j.Run()
 	x := s[run]
 	if x == nil {
 		x = &Sight{}
 		s[run] = x
 	}
 	var at time.Time
-	if w := item.Window; w != nil {
+	for _, w := range j.Windows {
 		if len(w.Epochs) > 0 {
 			if began := slices.Max(w.Epochs); began > 0 {
 				at = time.Unix(0, began)
@@ -42,8 +42,8 @@ func (s Seen) See(item auto.Item) {
 		}
 		x.add(w)
 	}
-	if at.IsZero() && item.Path != "" {
-		if info, err := os.Stat(item.Path); err == nil {
+	if at.IsZero() && j.Path != "" {
+		if info, err := os.Stat(j.Path); err == nil {
 			at = info.ModTime()
 		}
 	}

@@ -5,25 +5,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // steps is a window of steps that last as long as given on each of three ranks, but that one
 // rank stops its clock.
-func steps(index, first int64, ns ...int64) auto.Item {
+func steps(index, first int64, ns ...int64) recorded.Job {
 	w := &trace.Window{Run: "job", Index: index, FirstStep: first, Ranks: make([]trace.Rank, 3), Schema: trace.Schema{Stages: []string{"a", "b"}}}
 	for _, x := range ns {
 		w.Durations = append(w.Durations, x/4, x/4, 0, x-x/4, x-x/4, 0)
 	}
-	return auto.Item{Window: w}
+	return oneWindow(w)
 }
 
 // TestSeen: a line goes on with the windows of a run, and begins anew where they are read again.
 func TestSeen(t *testing.T) {
 	s := Seen{}
 	for _, c := range []struct {
-		item auto.Item
+		item recorded.Job
 		want []float64
 	}{
 		{steps(0, 0, 10, 20), []float64{10, 20}},
@@ -37,7 +37,7 @@ func TestSeen(t *testing.T) {
 		}
 	}
 	item := steps(1, 1, 60)
-	item.Window.Epochs = []int64{5e9, 7e9, 6e9}
+	item.Windows[0].Epochs = []int64{5e9, 7e9, 6e9}
 	if s.See(item); !s["job"].When.Equal(time.Unix(7, 0)) {
 		t.Errorf("%v, want when the last rank began", s["job"].When)
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 const (
@@ -78,7 +78,7 @@ func (f *Follower) takeAppended(s *session, now *follow.Unit) error {
 	err := f.o.windows(s.tail.Read, now, func(w *trace.Window) error {
 		s.read[w.Run] = lastStep(w)
 		s.since += len(w.Ranks)
-		f.see(auto.Item{Window: w})
+		f.see(oneWindow(w))
 		return s.of.Add(w)
 	})
 	if s.since >= betweenMarks {
@@ -86,6 +86,9 @@ func (f *Follower) takeAppended(s *session, now *follow.Unit) error {
 	}
 	return err
 }
+
+// oneWindow returns the piece of a job that is one window.
+func oneWindow(w *trace.Window) recorded.Job { return recorded.Job{Windows: []*trace.Window{w}} }
 
 func lastStep(w *trace.Window) int64 { return w.StepAt(w.Steps() - 1) }
 
@@ -127,15 +130,15 @@ func (u *judgedUnit) precedes(m *bookmark) bool {
 
 // again reads what the verdict on a unit is on.
 func (f *Follower) again(u *judgedUnit, each Each) (Inputs, error) {
-	recent := func(item auto.Item, r trace.Recording) error {
-		if w := item.Window; w != nil && lastStep(w) < u.begins[w.Run].step {
+	recent := func(j recorded.Job, r trace.Recording) error {
+		if w, is := r.(*trace.Window); is && lastStep(w) < u.begins[w.Run].step {
 			return nil
 		}
-		return each(item, r)
+		return each(j, r)
 	}
 	if s := u.session; u.begins != nil && s != nil && len(s.marks) > 0 && u.precedes(&s.marks[0]) {
 		tail := s.marks[0].tail.Clone()
-		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(auto.Item{Window: w}, w) })
+		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(oneWindow(w), w) })
 		return Inputs{}, err
 	}
 	return f.o.Read(u.read, recent)

@@ -280,7 +280,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, b := diagnose.New(diagnose.Options{}), New(frontier.Options{})
-	if err := errors.Join(s.Add(item.Ops), b.Add(item.Ops)); err != nil {
+	if err := errors.Join(s.Add(item.Operators), b.Add(item.Operators)); err != nil {
 		t.Fatal(err)
 	}
 	r := first(t, b, s.Verdict())
@@ -297,8 +297,8 @@ func TestOperators(t *testing.T) {
 			spans += len(l.Spans)
 		}
 	}
-	if spans != item.Ops.Len() {
-		t.Errorf("%d spans of %d operators", spans, item.Ops.Len())
+	if spans != item.Operators.Len() {
+		t.Errorf("%d spans of %d operators", spans, item.Operators.Len())
 	}
 }
 

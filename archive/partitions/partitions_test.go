@@ -69,7 +69,7 @@ func read(t *testing.T, dir string) (windows []*trace.Window) {
 	if list, _ := filepath.Glob(filepath.Join(dir, "day=*", "run=*", "*.parquet")); len(list) == 0 {
 		return nil
 	}
-	r, err := auto.Open([]string{dir}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
+	r, err := auto.Open([]string{dir}, auto.Options{Kinds: auto.Windows, Strict: ingest.FirstError})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func read(t *testing.T, dir string) (windows []*trace.Window) {
 		if err != nil {
 			break
 		}
-		windows = append(windows, item.Window)
+		windows = append(windows, item.Windows...)
 	}
 	if p := r.Problems(); len(p) > 0 {
 		t.Fatal(p[0].Err)

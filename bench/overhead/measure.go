@@ -136,10 +136,10 @@ func analyse(archive string) (best time.Duration, err error) {
 			return 0, err
 		}
 		session := diagnose.New(diagnose.Options{})
-		for item, err := range in.Items() {
+		for j, err := range in.Jobs() {
 			if err == nil {
 				windows++
-				err = session.Add(item.Window)
+				err = session.Add(j.Windows[0])
 			}
 			if err != nil {
 				return 0, errors.Join(err, in.Close())

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // rankPattern is the flag of that name, nil without it.
@@ -58,8 +59,8 @@ func enter(jobs *[]*enteredRun, r trace.Recording) error {
 // jobs reads those of a command that is about entries alone.
 func (p *program) jobs(c *cli.Context) ([]*enteredRun, live.Inputs, error) {
 	var jobs []*enteredRun
-	in, err := p.readInputs(c, auto.WindowsAndEntries, func(item auto.Item) error {
-		for _, r := range item.Recordings() {
+	in, err := p.readInputs(c, reading{kinds: auto.Windows | auto.Entries}, func(j recorded.Job) error {
+		for _, r := range j.Recordings() {
 			if err := enter(&jobs, r); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 	"github.com/sfstat/sfstat/trace/sums"
 )
 
@@ -29,14 +30,16 @@ func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {
 	}
 	var sample frontier.Sample
 	series, flat := map[string]*frontier.Series{}, map[string]*sums.Rule{}
-	what := reading{names: []string{path}, want: auto.WindowsOnly, strict: true, unselected: true}
-	_, err := p.readFrom(c, what, func(item auto.Item) error {
-		one := []*trace.Window{item.Window}
-		if flat[item.Window.Run] == nil {
-			flat[item.Window.Run] = new(sums.Rule)
-		}
-		flat[item.Window.Run].Apply(one)
-		return input.At(input.Pos{File: path}, addHealthy(&sample, series, one[0]))
+	what := reading{names: []string{path}, kinds: auto.Windows, strict: true, unselected: true}
+	_, err := p.readFrom(c, what, func(j recorded.Job) error {
+		return eachOf(j.Windows, func(w *trace.Window) error {
+			one := []*trace.Window{w}
+			if flat[w.Run] == nil {
+				flat[w.Run] = new(sums.Rule)
+			}
+			flat[w.Run].Apply(one)
+			return input.At(input.Pos{File: path}, addHealthy(&sample, series, one[0]))
+		})
 	})
 	if err != nil {
 		return nil, badInput(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) campaignSources(c *cli.Context) error {
@@ -72,8 +73,8 @@ func findTwins(names []string) []string {
 // left out would count as a difference.
 func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error) {
 	s := crosscheck.Source{Name: path}
-	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, strict: true, timeline: stages.OnHost}, func(item auto.Item) error {
-		s.Windows = append(s.Windows, item.Window)
+	in, err := p.readFrom(c, reading{names: []string{path}, kinds: auto.Windows, strict: true, timeline: stages.OnHost}, func(j recorded.Job) error {
+		s.Windows = append(s.Windows, j.Windows...)
 		return nil
 	})
 	if err != nil {

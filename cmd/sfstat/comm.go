@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) comm(c *cli.Context) error {
@@ -41,9 +42,9 @@ func (p *program) comm(c *cli.Context) error {
 		return err
 	}
 	var found *comms.Record
-	what := reading{names: names, want: auto.Communication, runs: choose.Runs, unselected: true}
-	in, err := p.readFrom(c, what, func(item auto.Item) error {
-		found = item.Comm
+	what := reading{names: names, kinds: auto.Calls, runs: choose.Runs, unselected: true}
+	in, err := p.readFrom(c, what, func(j recorded.Job) error {
+		found = j.Calls
 		return nil
 	})
 	if none := (*auto.NoRunError)(nil); errors.As(err, &none) {

@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) compare(c *cli.Context) error {
@@ -123,13 +124,13 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, live.Inpu
 	}
 	set := runs.New(frontier.Options{Cut: cut})
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
-	in, err := p.readFrom(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
-		for _, r := range item.Recordings() {
+	in, err := p.readFrom(c, reading{names: names, joined: true}, func(j recorded.Job) error {
+		for _, r := range j.Recordings() {
 			if _, single := r.(*operator.Trace); single {
-				return reduce(item, add)
+				return reduce(j, add)
 			}
 			if err := set.Add(r); err != nil {
-				return ofRecording(r, item, err)
+				return ofRecording(r, j, err)
 			}
 		}
 		return nil

@@ -8,6 +8,8 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) convert(c *cli.Context) error {
@@ -38,16 +40,17 @@ func (p *program) convert(c *cli.Context) error {
 	}
 	return p.fill(c, t, func(s *sink) (string, error) {
 		windows, traces := 0, 0
-		_, err := p.readInputs(c, t.writableItems(), func(item auto.Item) error {
-			if item.Ops != nil {
-				traces++
-				return s.WriteTrace(item.Ops)
-			}
-			if d := item.Device; d != nil {
+		_, err := p.readInputs(c, t.writable(), func(j recorded.Job) error {
+			if d := j.Devices; d != nil {
 				s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat diagnose -v needs its traces", d.Run))
 			}
-			windows++
-			return s.Write(item.Window)
+			windows += len(j.Windows)
+			err := eachOf(j.Windows, s.Write)
+			if err == nil && j.Operators != nil {
+				traces++
+				err = s.WriteTrace(j.Operators)
+			}
+			return err
 		})
 		return countWritten(windows, traces), err
 	})
@@ -58,9 +61,9 @@ func (p *program) convertTimeline(c *cli.Context, out string) error {
 	windows := 0
 	err := p.writeTo(out, func(w io.Writer) error {
 		t := timeline.New(w)
-		_, err := p.readInputs(c, auto.WindowsOnly, func(item auto.Item) error {
-			windows++
-			return ofWindow(item.Window, t.Write(item.Window))
+		_, err := p.readInputs(c, reading{kinds: auto.Windows}, func(j recorded.Job) error {
+			windows += len(j.Windows)
+			return eachOf(j.Windows, func(w *trace.Window) error { return ofWindow(w, t.Write(w)) })
 		})
 		if err != nil {
 			return err

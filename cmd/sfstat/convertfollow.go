@@ -65,7 +65,7 @@ type archiving struct {
 }
 
 func (p *program) newArchiving(c *cli.Context, to *partitions.Archive) (*archiving, error) {
-	o, err := p.liveInputs(c, auto.WindowsOnly)
+	o, err := p.liveInputs(c, reading{kinds: auto.Windows})
 	return &archiving{p: p, c: c, out: strings.TrimSuffix(c.String("output"), "/") + "/", files: live.NewArchiver(o, to)}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) diagnose(c *cli.Context) error {
@@ -24,12 +25,7 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	drawn := newPicture(c, o.Frontier)
-	j, err := p.judge(c, o, func(item auto.Item) error {
-		if item.Window == nil {
-			return nil
-		}
-		return drawn.see(item.Window)
-	})
+	j, err := p.judge(c, o, func(j recorded.Job) error { return eachOf(j.Windows, drawn.see) })
 	if errors.Is(err, auto.ErrStandstill) && c.String("format") == "text" {
 		return p.hang(c)
 	}
@@ -57,13 +53,13 @@ func (p *program) diagnose(c *cli.Context) error {
 }
 
 // judge reads all inputs of a command into one verdict; see looks at them, too.
-func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) error) (*live.Judgement, error) {
+func (p *program) judge(c *cli.Context, o diagnose.Options, see func(recorded.Job) error) (*live.Judgement, error) {
 	s := diagnose.New(o)
-	in, err := p.readInputs(c, auto.ForVerdict, func(item auto.Item) error {
-		if err := recordings(item, s.Add); err != nil {
+	in, err := p.readInputs(c, reading{joined: true}, func(j recorded.Job) error {
+		if err := recordings(j, s.Add); err != nil {
 			return err
 		}
-		return see(item)
+		return see(j)
 	})
 	if err != nil {
 		return nil, err

@@ -15,10 +15,10 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // inWatch calls f with the flags of sfstat watch over paths.
@@ -78,7 +78,7 @@ func TestFollowing(t *testing.T) {
 			return err
 		}
 		read := 0
-		o.See = func(auto.Item) { read++ }
+		o.See = func(recorded.Job) { read++ }
 		f := live.New(o)
 		var last *diagnose.Verdict
 		for from, n := 0, 0; from < len(lines); from += n {
@@ -90,7 +90,7 @@ func TestFollowing(t *testing.T) {
 				return err
 			}
 		}
-		whole, err := p.judge(c, o.Diagnosis, func(auto.Item) error { return nil })
+		whole, err := p.judge(c, o.Diagnosis, func(recorded.Job) error { return nil })
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func TestFollowingBadLine(t *testing.T) {
 			if _, err := f.Look(c.Context, func(x live.Change) error { last = x; return x.Err }); err != nil {
 				return err
 			}
-			whole, err := p.judge(c, o.Diagnosis, func(auto.Item) error { return nil })
+			whole, err := p.judge(c, o.Diagnosis, func(recorded.Job) error { return nil })
 			if err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func TestFollowingSlowly(t *testing.T) {
 		}
 		var read []int
 		n := 0
-		o.See = func(auto.Item) { n++ }
+		o.See = func(recorded.Job) { n++ }
 		f := live.New(o)
 		for windows := range 5 {
 			n = 0

@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/ingest/trainlog"
@@ -23,6 +24,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // eachWindow hands every window of the inputs to each, and those that operator traces come
@@ -30,24 +32,24 @@ import (
 // the file beside its operators; only without them do these come down to some.
 func (p *program) eachWindow(c *cli.Context, each func(*trace.Window) error) (live.Inputs, error) {
 	seen := make(map[string]bool) // runs with windows
-	var kept []auto.Item
-	in, err := p.readInputs(c, auto.Everything, func(item auto.Item) error {
+	var kept []recorded.Job
+	in, err := p.readInputs(c, reading{kinds: auto.Windows | auto.Operators}, func(j recorded.Job) error {
 		switch {
-		case item.Ops == nil:
-			seen[item.Window.Run] = true
-			return each(item.Window)
-		case item.Launched != nil:
-			kept = append(kept, item)
+		case j.Operators == nil:
+			seen[j.Run()] = true
+			return eachOf(j.Windows, each)
+		case j.Launched != nil:
+			kept = append(kept, j)
 			return nil
 		}
-		return reduce(item, each)
+		return reduce(j, each)
 	})
-	for _, item := range kept {
-		if err != nil || seen[item.Ops.Run] {
+	for _, j := range kept {
+		if err != nil || seen[j.Operators.Run] {
 			continue
 		}
 		var refused *unusable
-		if err = reduce(item, each); errors.As(err, &refused) && len(seen) > 0 && !c.Bool("strict") {
+		if err = reduce(j, each); errors.As(err, &refused) && len(seen) > 0 && !c.Bool("strict") {
 			in.Problems = append(in.Problems, refused.Problem)
 			err = p.tell(c, live.Inputs{Problems: []report.Problem{refused.Problem}}, 1)
 		} else if refused != nil {
@@ -59,16 +61,21 @@ func (p *program) eachWindow(c *cli.Context, each func(*trace.Window) error) (li
 
 // reduce hands the windows that an operator trace comes down to, on aligned clocks, to
 // each.
-func reduce(item auto.Item, each func(*trace.Window) error) error {
+func reduce(j recorded.Job, each func(*trace.Window) error) error {
 	var windows []*trace.Window
-	g, err := item.Ops.Grid()
+	g, err := j.Operators.Grid()
 	if err == nil {
-		aligned, _ := clock.AlignOperators(item.Ops, g)
+		aligned, _ := clock.AlignOperators(j.Operators, g)
 		windows, err = operators.Windows(aligned, g)
 	}
 	if err != nil {
-		return ofScheduled(item, err)
+		return ofScheduled(j, err)
 	}
+	return eachOf(windows, each)
+}
+
+// eachOf hands windows to each, until one fails.
+func eachOf(windows []*trace.Window, each func(*trace.Window) error) error {
 	for _, w := range windows {
 		if err := each(w); err != nil {
 			return err
@@ -77,23 +84,25 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 	return nil
 }
 
-// readInputs hands what is wanted of the inputs to each, in input order. Inputs that are
+// readInputs hands the jobs in the inputs of a command to each, in input order. Inputs that are
 // refused beside good ones are listed; when nothing could be read, or under --strict,
 // that is the error.
-func (p *program) readInputs(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (live.Inputs, error) {
-	names, err := paths(c)
-	if err != nil {
+func (p *program) readInputs(c *cli.Context, what reading, each func(recorded.Job) error) (live.Inputs, error) {
+	var err error
+	if what.names, err = paths(c); err != nil {
 		return live.Inputs{}, err
 	}
-	return p.readFrom(c, reading{names: names, want: want}, each)
+	return p.readFrom(c, what, each)
 }
 
 // reading is what to read, and how much of it must be good.
 type reading struct {
 	names  []string
-	want   auto.Wanted
-	strict bool     // an input that is refused has those beside it refused too
-	runs   []string // as auto.Options.Runs
+	kinds  auto.Kinds      // of recordings; 0: all
+	detail profiler.Detail // of the operators of profiler traces
+	joined bool            // as auto.Options.Joined
+	strict bool            // an input that is refused has those beside it refused too
+	runs   []string        // as auto.Options.Runs
 	// unselected: the flags that say which part of the inputs counts are not about it.
 	unselected bool
 	timeline   stages.Timeline // of profiler traces
@@ -113,7 +122,7 @@ func (r *reading) open(o auto.Options) (*auto.Reader, error) {
 
 // options are what the flags of a command say of how it is read.
 func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
-	o = auto.Options{Want: r.want, Timeline: r.timeline, Runs: r.runs}
+	o = auto.Options{Kinds: r.kinds, Detail: r.detail, Joined: r.joined, Timeline: r.timeline, Runs: r.runs}
 	if r.strict {
 		o.Strict = ingest.FirstError
 	}
@@ -157,7 +166,7 @@ func timeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (live.Inputs, error) {
+func (p *program) readFrom(c *cli.Context, what reading, each func(recorded.Job) error) (live.Inputs, error) {
 	what.strict = what.strict || c.Bool("strict")
 	choose := &chooser{runs: make(map[string]bool)}
 	if !what.unselected {
@@ -186,7 +195,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if err := p.outputs.refuse(c.String("output")); err != nil {
 		return live.Inputs{}, err
 	}
-	n, bad, err := what.items(r, choose, each)
+	n, bad, err := what.jobs(r, choose, each)
 	for _, problem := range r.Problems() {
 		p.note(problem.Err)
 	}
@@ -209,26 +218,26 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	return in, err
 }
 
-// items hands what is chosen of all items to each. It counts those that were used, and
+// jobs hands what is chosen of all jobs to each. It counts those that were used, and
 // lists those that cannot be.
-func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item) error) (n int, bad []report.Problem, err error) {
-	for item, err := range from.Items() {
+func (r *reading) jobs(from *auto.Reader, choose *chooser, each func(recorded.Job) error) (n int, bad []report.Problem, err error) {
+	for read, err := range from.Jobs() {
 		if err != nil {
 			return n, bad, badInput(err)
 		}
-		item, ok := choose.choose(item)
+		j, ok := choose.choose(read)
 		if !ok {
 			continue
 		}
 		var refused *unusable
-		switch err := each(item); {
+		switch err := each(j); {
 		case errors.As(err, &refused) && !r.strict:
 			bad = append(bad, refused.Problem)
 		case errors.As(err, &refused):
 			return n, bad, badInput(err)
 		case err != nil:
 			return n, bad, err
-		case item.Telemetry == nil:
+		case j.Readings == nil:
 			n++
 		}
 	}
@@ -254,15 +263,15 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 
 // tell says on standard error which inputs were refused, a line for each, and
 // fails when that leaves nothing. Text on a terminal lists them itself.
-func (p *program) tell(c *cli.Context, in live.Inputs, items int) error {
-	if items == 0 && len(in.Problems) == 1 {
+func (p *program) tell(c *cli.Context, in live.Inputs, used int) error {
+	if used == 0 && len(in.Problems) == 1 {
 		return badInput(in.Problems[0].Err)
 	}
 	_, onTerminal := terminal(p.destination(c))
-	if items == 0 || !onTerminal || c.String("format") != report.Text.String() {
+	if used == 0 || !onTerminal || c.String("format") != report.Text.String() {
 		p.sayRefused(c, in.Problems)
 	}
-	if items == 0 {
+	if used == 0 {
 		return badInput(errors.New("nothing in any input"))
 	}
 	return nil
@@ -313,35 +322,35 @@ func ofWindow(w *trace.Window, err error) error {
 	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
 }
 
-// recordings hands the recordings of an item to each, and says which an error is about.
-func recordings(item auto.Item, each func(trace.Recording) error) error {
-	for _, r := range item.Recordings() {
+// recordings hands the recordings of a job to each, and says which an error is about.
+func recordings(j recorded.Job, each func(trace.Recording) error) error {
+	for _, r := range j.Recordings() {
 		if err := each(r); err != nil {
-			return ofRecording(r, item, err)
+			return ofRecording(r, j, err)
 		}
 	}
 	return nil
 }
 
 // ofRecording says which recording an error is about.
-func ofRecording(r trace.Recording, item auto.Item, err error) error {
+func ofRecording(r trace.Recording, j recorded.Job, err error) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return ofWindow(r, err)
 	case *operator.Trace:
-		return ofScheduled(item, err)
+		return ofScheduled(j, err)
 	}
-	return badInput(input.At(input.Pos{File: item.Path}, err))
+	return badInput(input.At(input.Pos{File: j.Path}, err))
 }
 
 // ofScheduled is ofOperators for what needs the schedule of a pipeline. A trace
 // of kernels has none, which is no fault of it: what lies beside it, the windows
 // of the same recording perhaps, is read.
-func ofScheduled(item auto.Item, err error) error {
-	if err != nil && !item.Ops.Scheduled() {
-		return &unusable{report.Problem{Path: item.Path, Err: input.At(input.Pos{File: item.Path}, err)}}
+func ofScheduled(j recorded.Job, err error) error {
+	if err != nil && !j.Operators.Scheduled() {
+		return &unusable{report.Problem{Path: j.Path, Err: input.At(input.Pos{File: j.Path}, err)}}
 	}
-	return ofOperators(item.Ops, err)
+	return ofOperators(j.Operators, err)
 }
 
 // ofOperators says which operator trace an error is about.

@@ -10,10 +10,12 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // inspection is the JSON form of the command.
@@ -44,10 +46,13 @@ type inspectedProblem struct {
 	Error string `json:"error"`
 }
 
+// described are the kinds of recordings that have a line.
+const described = auto.Windows | auto.Operators | auto.Devices | auto.Entries | auto.Calls
+
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []inventory.Entered{}}, entered: map[string]string{}}
-	in, err := p.readInputs(c, auto.Described, found.add)
+	in, err := p.readInputs(c, reading{kinds: described, detail: profiler.Overview}, found.add)
 	if err != nil {
 		return err
 	}
@@ -67,15 +72,16 @@ func (p *program) inspect(c *cli.Context) error {
 	})
 }
 
-func (i *inspection) add(item auto.Item) error {
-	switch {
-	case item.Ops != nil:
-		i.AddTrace(item.Path, item.Ops)
-	case item.Window != nil:
-		i.Add(item.Window)
-	case item.Comm != nil:
-		if e := i.AddEntered(item.Comm); e != nil {
-			i.entered[item.Path] = enteredWords(e)
+func (i *inspection) add(j recorded.Job) error {
+	for _, w := range j.Windows {
+		i.Add(w)
+	}
+	if j.Operators != nil {
+		i.AddTrace(j.Path, j.Operators)
+	}
+	if j.Calls != nil && len(j.Windows) == 0 {
+		if e := i.AddEntered(j.Calls); e != nil {
+			i.entered[j.Path] = enteredWords(e)
 		}
 	}
 	return nil

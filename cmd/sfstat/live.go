@@ -5,16 +5,16 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // liveInputs reads the flags that decide what is followed, and how it is read.
-func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, err error) {
+func (p *program) liveInputs(c *cli.Context, what reading) (o live.Options, err error) {
 	if o.Paths, err = paths(c); err != nil {
 		return o, err
 	}
@@ -26,8 +26,9 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	o.Select, o.Strict = choose.Selection, c.Bool("strict")
 	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
 		p.outputs.forget()
-		return p.readFrom(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
-			return recordings(item, func(r trace.Recording) error { return each(item, r) })
+		what.names, what.unit = o.Paths, u
+		return p.readFrom(c, what, func(j recorded.Job) error {
+			return recordings(j, func(r trace.Recording) error { return each(j, r) })
 		})
 	}
 	return o, nil
@@ -38,7 +39,7 @@ func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
 	if slices.Contains(c.Args, ingest.Stdin) {
 		return live.Options{}, badUsage("follows files and folders, not standard input")
 	}
-	o, err := p.liveInputs(c, auto.ForVerdict)
+	o, err := p.liveInputs(c, reading{joined: true})
 	if err != nil {
 		return o, err
 	}

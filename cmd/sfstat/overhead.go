@@ -13,6 +13,8 @@ import (
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) overhead(c *cli.Context) error {
@@ -130,8 +132,8 @@ func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead
 // who is matched with whom, so that one is enough to refuse all.
 func (p *program) runs(c *cli.Context, from []string) (*overhead.Runs, error) {
 	var runs overhead.Runs
-	_, err := p.readFrom(c, reading{names: from, want: auto.WindowsOnly, strict: true}, func(item auto.Item) error {
-		return ofWindow(item.Window, runs.Add(item.Window))
+	_, err := p.readFrom(c, reading{names: from, kinds: auto.Windows, strict: true}, func(j recorded.Job) error {
+		return eachOf(j.Windows, func(w *trace.Window) error { return ofWindow(w, runs.Add(w)) })
 	})
 	return &runs, err
 }

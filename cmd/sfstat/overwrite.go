@@ -122,7 +122,7 @@ func keepRecording(path string) error {
 
 // recording is what the file of a recording holds, "" for any other file.
 func recording(path string) string {
-	r, err := auto.Open([]string{path}, auto.Options{Want: auto.EveryForm})
+	r, err := auto.Open([]string{path}, auto.Options{Kinds: auto.Windows | auto.Operators | auto.Devices})
 	if err != nil {
 		return ""
 	}

@@ -5,11 +5,11 @@ import (
 	"io"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/web"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 func (p *program) report(c *cli.Context) error {
@@ -22,7 +22,7 @@ func (p *program) report(c *cli.Context) error {
 	}
 	pages := page.New(o.Frontier)
 	pages.Limits = o.Benchmarks
-	j, err := p.judge(c, o, func(item auto.Item) error { return recordings(item, pages.Add) })
+	j, err := p.judge(c, o, func(j recorded.Job) error { return recordings(j, pages.Add) })
 	if err != nil {
 		return err
 	}

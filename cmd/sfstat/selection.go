@@ -8,26 +8,24 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
-	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // chooser hands on what of the inputs is selected.
 type chooser struct {
 	trace.Selection
-	runs map[string]bool // of all items
-	left int             // items of which nothing is selected
-	// Items whose communication is left out: it is of a whole run.
+	runs map[string]bool // of all jobs
+	left int             // jobs of which nothing is selected
+	// Jobs whose communication is left out: it is of a whole run.
 	silenced int
-	held     trace.StepRange // steps of all items
-	ranks    map[int]bool    // of all items
-	// What came with the first window of a run, which was left out.
-	behind map[string]auto.Item
+	held     trace.StepRange // steps of all jobs
+	ranks    map[int]bool    // of all jobs
 }
 
 // newChooser reads selectionFlags, as far as the command has them.
 func newChooser(c *cli.Context) (*chooser, error) {
-	s := &chooser{runs: make(map[string]bool), behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
+	s := &chooser{runs: make(map[string]bool), ranks: make(map[int]bool)}
 	own := func(name string) string {
 		if f := c.Command.Flag(name); f == nil || f.In != forInput {
 			return ""
@@ -95,73 +93,50 @@ func bounds(text string) (first, last int64, err error) {
 	return first, last, nil
 }
 
-// choose returns what of an item is selected; ok is false where that is nothing.
-func (s *chooser) choose(item auto.Item) (_ auto.Item, ok bool) {
-	if item.Telemetry != nil { // of no run
-		return item, true
+// choose returns what of a job is selected; ok is false where that is nothing.
+func (s *chooser) choose(j recorded.Job) (_ recorded.Job, ok bool) {
+	if j.Readings != nil { // of no run
+		return j, true
 	}
-	run := item.Recordings()[0].RunName()
+	run := j.Run()
 	s.runs[run] = true
 	if s.All() {
-		return item, true
+		return j, true
 	}
-	s.hold(item)
-	was := item
-	if item.Comm != nil && !s.Comm(item.Comm) {
-		item.Comm = nil
-		if s.Run(run) {
-			s.silenced++
-		}
+	s.hold(&j)
+	if j.Calls != nil && s.Run(run) && !s.Comm(j.Calls) {
+		s.silenced++
 	}
-	item.Device, item.Launched = item.Device.Select(&s.Selection), item.Launched.Select(&s.Selection)
-	if item.Profiled != nil {
-		item.Profiled = s.Window(item.Profiled)
-	}
-	switch {
-	case item.Window != nil:
-		if item.Window = s.Window(item.Window); item.Window == nil {
-			if was.Launched != nil || was.Device != nil {
-				s.behind[run] = item
-			}
-			break
-		}
-		if b, found := s.behind[run]; found {
-			item.Device, item.Launched = b.Device, b.Launched
-			delete(s.behind, run)
-		}
-		return item, true
-	case item.Ops != nil:
-		if item.Ops = item.Ops.Select(&s.Selection); item.Ops != nil {
-			return item, true
-		}
-	case len(item.Recordings()) > 0:
-		return item, true
+	if j = j.Select(&s.Selection); !j.Empty() {
+		return j, true
 	}
 	s.left++
-	return auto.Item{}, false
+	return j, false
 }
 
-// hold notes the steps of an item.
-func (s *chooser) hold(item auto.Item) {
+// hold notes the steps and ranks of a job.
+func (s *chooser) hold(j *recorded.Job) {
 	note := func(first, last int64) {
 		if s.held == (trace.StepRange{}) {
 			s.held = trace.StepRange{First: first, Last: last}
 		}
 		s.held = trace.StepRange{First: min(s.held.First, first), Last: max(s.held.Last, last)}
 	}
+	for _, w := range j.Windows {
+		for _, r := range w.Ranks {
+			s.ranks[r.ID] = true
+		}
+		note(w.FirstStep, w.StepAt(w.Steps()-1))
+	}
 	switch {
-	case item.Window != nil:
-		for _, r := range item.Window.Ranks {
+	case len(j.Windows) > 0:
+	case j.Operators != nil:
+		for _, r := range j.Operators.Ranks {
 			s.ranks[r.ID] = true
 		}
-		note(item.Window.FirstStep, item.Window.StepAt(item.Window.Steps()-1))
-	case item.Ops != nil:
-		for _, r := range item.Ops.Ranks {
-			s.ranks[r.ID] = true
-		}
-		note(item.Ops.Steps[0], item.Ops.Steps[len(item.Ops.Steps)-1])
-	case item.Device != nil:
-		for _, r := range item.Device.Ranks {
+		note(j.Operators.Steps[0], j.Operators.Steps[len(j.Operators.Steps)-1])
+	case j.Devices != nil:
+		for _, r := range j.Devices.Ranks {
 			s.ranks[r.Rank.ID] = true
 			for _, step := range r.Steps {
 				note(step.Step, step.Step)

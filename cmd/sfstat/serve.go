@@ -20,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/report/metrics"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // What a connection may take. A page of a large folder takes its time.
@@ -303,11 +304,8 @@ func (s *serving) all() (*live.Judgement, error) {
 	}
 	s.p.outputs.forget()
 	n = 0
-	return s.p.judge(s.c, s.o.Diagnosis, func(item auto.Item) error {
-		if item.Window != nil {
-			n++
-		}
-		if n > mostTogether {
+	return s.p.judge(s.c, s.o.Diagnosis, func(j recorded.Job) error {
+		if n += len(j.Windows); n > mostTogether {
 			return serve.ErrTooMany
 		}
 		return nil

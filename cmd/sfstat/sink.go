@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -80,13 +81,13 @@ func newTarget(path, to string) (target, error) {
 // binary reports whether a person cannot read what is written.
 func (t *target) binary() bool { return t.container == parquet || t.pack != "" }
 
-// writableItems returns what can be written. A profiler trace holds windows and operators,
+// writable returns what is read to be written. A profiler trace holds windows and operators,
 // and only a folder has room for both; packets have none for operators.
-func (t *target) writableItems() auto.Wanted {
+func (t *target) writable() reading {
 	if t.folder && t.container != packets {
-		return auto.EveryForm
+		return reading{kinds: auto.Windows | auto.Operators | auto.Devices, detail: profiler.EachOperator}
 	}
-	return auto.Everything
+	return reading{kinds: auto.Windows | auto.Operators}
 }
 
 // sink writes windows and operator traces to a target. Files get their names

@@ -9,11 +9,13 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // traces hands a view of every operator trace of the inputs to each, in input
@@ -21,35 +23,37 @@ import (
 // follow each other together. What no view can be made of is refused like an
 // input that cannot be read.
 func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (live.Inputs, error) {
-	recorded := make(map[string]bool) // runs with operators, or false: with windows alone
+	withOps := make(map[string]bool) // runs with operators, or false: with windows alone
 	var windows []*trace.Window
 	var entered []*enteredRun
-	in, err := p.readInputs(c, auto.OperatorsFirst, func(item auto.Item) error {
+	what := reading{kinds: auto.Windows | auto.Operators | auto.Entries, detail: profiler.EachOperator}
+	in, err := p.readInputs(c, what, func(j recorded.Job) error {
+		if run := j.Run(); len(j.Windows) > 0 && !withOps[run] {
+			withOps[run] = false
+			windows = append(windows, j.Windows...)
+		}
 		switch {
-		case item.Window != nil:
-			if _, seen := recorded[item.Window.Run]; !seen {
-				recorded[item.Window.Run] = false
-			}
-			windows = append(windows, item.Window)
+		case j.Operators != nil:
+		case j.Calls != nil && len(j.Windows) == 0:
+			return enter(&entered, j.Calls)
+		default:
 			return nil
-		case item.Ops == nil && item.Comm != nil:
-			return enter(&entered, item.Comm)
 		}
-		recorded[item.Ops.Run] = true
-		v, err := see(item.Ops)
+		withOps[j.Operators.Run] = true
+		v, err := see(j.Operators)
 		if err != nil {
-			return &unusable{report.Problem{Path: item.Path, Err: input.At(input.Pos{File: item.Path}, err)}}
+			return &unusable{report.Problem{Path: j.Path, Err: input.At(input.Pos{File: j.Path}, err)}}
 		}
-		return each(report.Traced{View: v, Launched: item.Launched})
+		return each(report.Traced{View: v, Launched: j.Launched})
 	})
-	windows = slices.DeleteFunc(windows, func(w *trace.Window) bool { return recorded[w.Run] })
+	windows = slices.DeleteFunc(windows, func(w *trace.Window) bool { return withOps[w.Run] })
 	for _, w := range operators.Contiguous(windows) {
 		if err == nil {
 			err = eachOfWindow(w, see, each)
 		}
 	}
 	for _, j := range entered {
-		if _, other := recorded[j.run]; err == nil && !other {
+		if _, other := withOps[j.run]; err == nil && !other {
 			err = eachOfEntries(j, see, each)
 		}
 	}

@@ -124,18 +124,18 @@ type recordedAs struct {
 
 // look reads all of a run.
 func look(path string) (out recordedAs, err error) {
-	in, err := auto.Open([]string{path}, auto.Options{})
+	in, err := auto.Open([]string{path}, auto.Options{Kinds: auto.Windows | auto.Operators})
 	if err != nil {
 		return out, err
 	}
 	defer in.Close()
 	ns, steps := int64(0), 0
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			return out, err
 		}
-		out.entries = out.entries || item.Comm != nil || item.Ops != nil || item.Profiled != nil
-		if w := item.Window; w != nil {
+		out.entries = out.entries || j.Calls != nil || j.Operators != nil || len(j.Profiled) > 0
+		for _, w := range j.Windows {
 			out.entries, out.windows = out.entries || len(w.Arrivals) > 0, append(out.windows, w)
 			if w.Wall != nil {
 				ns, steps = ns+length(w), steps+w.Steps()

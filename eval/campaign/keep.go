@@ -5,34 +5,42 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // KeepWindows gives the windows of a run to keep, in order. They lie at path, as an
 // archive or as packets, of one file or of several in a folder. What readers refuse is
 // an error: a run that lacks something is no run of a campaign.
 func KeepWindows(ctx context.Context, path string, keep func(*trace.Window) error) error {
-	return KeepRecordings(ctx, path, auto.WindowsOnly, func(r trace.Recording) error { return keep(r.(*trace.Window)) })
+	return keepJobs(ctx, path, auto.Options{Kinds: auto.Windows}, func(j recorded.Job) error {
+		for _, w := range j.Windows {
+			if err := keep(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// KeepRecordings gives to keep what lies at path and is wanted, in order. What readers refuse is an error.
-func KeepRecordings(ctx context.Context, path string, want auto.Wanted, keep func(trace.Recording) error) error {
-	in, err := auto.Open([]string{path}, auto.Options{Want: want, Strict: ingest.FirstError})
+// keepJobs gives to keep the jobs that lie at path, in order. What readers refuse is an error.
+func keepJobs(ctx context.Context, path string, o auto.Options, keep func(recorded.Job) error) error {
+	o.Strict = ingest.FirstError
+	in, err := auto.Open([]string{path}, o)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err == nil {
 			err = ctx.Err()
 		}
+		if err == nil {
+			err = keep(j)
+		}
 		if err != nil {
 			return err
-		}
-		for _, r := range item.Recordings() {
-			if err := keep(r); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -40,9 +48,16 @@ func KeepRecordings(ctx context.Context, path string, want auto.Wanted, keep fun
 
 // Keep gives what the archive of a run holds to keep, in order.
 func (f *Folder) Keep(ctx context.Context, t *Task, keep func(trace.Recording) error) error {
-	want := auto.WindowsOnly
+	o := auto.Options{Kinds: auto.Windows}
 	if t.Trace != nil {
-		want = auto.OperatorsFirst
+		o = auto.Options{Kinds: auto.Operators, Detail: profiler.EachOperator}
 	}
-	return KeepRecordings(ctx, f.Archive(t), want, keep)
+	return keepJobs(ctx, f.Archive(t), o, func(j recorded.Job) error {
+		for _, r := range j.Recordings() {
+			if err := keep(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // spoken is what a verdict claims of a recording, without its words.
@@ -67,18 +67,18 @@ func ask(paths []string) *spoken {
 
 // judge reads all inputs into one verdict and notes which ranks they are of.
 func (s *spoken) judge(paths []string) (*diagnose.Verdict, error) {
-	in, err := auto.Open(paths, auto.Options{Want: auto.ForVerdict})
+	in, err := auto.Open(paths, auto.Options{Joined: true})
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	session := diagnose.New(diagnose.Options{})
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			return nil, err
 		}
-		s.see(item)
-		for _, r := range item.Recordings() {
+		s.see(&j)
+		for _, r := range j.Recordings() {
 			err := session.Add(r)
 			if t, is := r.(*operator.Trace); err != nil && !(is && !t.Scheduled()) {
 				return nil, err
@@ -92,28 +92,25 @@ func (s *spoken) judge(paths []string) (*diagnose.Verdict, error) {
 	return v, nil
 }
 
-// see notes the ranks of an item, and their hosts.
-func (s *spoken) see(item auto.Item) {
+// see notes the ranks of a job, and their hosts.
+func (s *spoken) see(j *recorded.Job) {
 	note := func(rank int, host string) {
 		if rank >= 0 {
 			s.hosts[rank] = cmp.Or(host, s.hosts[rank])
 		}
 	}
-	for _, w := range []*trace.Window{item.Window, item.Profiled} {
-		if w == nil {
-			continue
-		}
+	for _, w := range slices.Concat(j.Windows, j.Profiled) {
 		for _, r := range w.Ranks {
 			note(r.ID, r.Host)
 		}
 	}
-	if item.Ops != nil {
-		for _, r := range item.Ops.Ranks {
+	if j.Operators != nil {
+		for _, r := range j.Operators.Ranks {
 			note(r.ID, r.Host)
 		}
 	}
-	if item.Comm != nil {
-		for _, p := range item.Comm.Processes {
+	if j.Calls != nil {
+		for _, p := range j.Calls.Processes {
 			note(p.Rank, p.Host)
 		}
 	}

@@ -59,16 +59,16 @@ var wideArchive = &form{
 
 // windowsOf returns the windows of a table, with what lies beside it.
 func windowsOf(f *file) (out []*trace.Window, err error) {
-	in, err := auto.Open(append([]string{f.path}, companions(f.path)...), auto.Options{Want: auto.WindowsOnly})
+	in, err := auto.Open(append([]string{f.path}, companions(f.path)...), auto.Options{Kinds: auto.Windows})
 	if err != nil {
 		return nil, notApplicable("%v", err)
 	}
 	defer in.Close()
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			return nil, notApplicable("%v", err)
 		}
-		out = append(out, item.Window)
+		out = append(out, j.Windows...)
 	}
 	return out, nil
 }

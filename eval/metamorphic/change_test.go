@@ -182,16 +182,16 @@ func readWindows(t *testing.T, files []*file) (out []*trace.Window) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := auto.Open(paths, auto.Options{Want: auto.WindowsOnly})
+	in, err := auto.Open(paths, auto.Options{Kinds: auto.Windows})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, item.Window)
+		out = append(out, j.Windows...)
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/profiler"
 )
 
 // recording is what was recorded of a job: a file or a folder of them.
@@ -76,7 +77,7 @@ func (r *recording) files() ([]*file, error) {
 		root = filepath.Dir(r.path)
 		paths = append(paths, companions(r.path)...)
 	}
-	in, err := auto.Open(paths, auto.Options{Want: auto.Described})
+	in, err := auto.Open(paths, auto.Options{Kinds: auto.Windows | auto.Operators | auto.Devices | auto.Entries | auto.Calls, Detail: profiler.Overview})
 	if err != nil {
 		return nil, err
 	}

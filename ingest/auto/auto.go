@@ -38,64 +38,33 @@ import (
 	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/operator"
-	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // ErrStandstill says that what was read shows where ranks stand, and no steps.
 var ErrStandstill = input.Bad(input.ErrMissing, "only stacks of ranks or reports of RAS, without steps")
 
-// Wanted is what a caller can use. Profiler traces give windows, but operator
-// traces where only these are wanted.
-type Wanted uint8
+// Kinds is a set of kinds of recordings.
+type Kinds uint8
 
 const (
-	Everything        Wanted = iota
-	WindowsOnly              // operator traces are refused, unread
-	OperatorsFirst           // of inputs that can be read as both, operators alone; and when ranks entered their calls
-	EveryForm                // of inputs that can be read as both, both
-	Described                // the same, but operators of large traces in windows alone; calls and kernels of NCCL where there are logs or dumps, as one job
-	ForVerdict               // all that a verdict can be made of
-	WindowsAndEntries        // windows, and when ranks entered their calls; whatever else is refused, unread
-	Communication            // calls and kernels of NCCL, as one job; what else folders hold is passed over
+	Windows   Kinds = 1 << iota // times of steps by stage
+	Operators                   // single operations of ranks
+	Devices                     // how devices spent the steps
+	Entries                     // when ranks entered their calls
+	Calls                       // calls and kernels of NCCL
+	Readings                    // of monitoring, and what other tools conclude
+
+	everyKind = Windows | Operators | Devices | Entries | Calls | Readings
 )
 
-// wants are what of inputs is of use to whom, and what of the operators of profiler traces:
-// windows do with totals, and a large job has many.
-var wants = [...]struct {
-	contents contents
-	detail   profiler.Detail
-	both     bool // inputs that can be read in two forms are
-}{
-	Everything:        {contents: windows | operators},
-	WindowsOnly:       {contents: windows},
-	OperatorsFirst:    {contents: windows | operators | entries, detail: profiler.EachOperator},
-	EveryForm:         {contents: windows | operators | devices, detail: profiler.EachOperator, both: true},
-	Described:         {contents: windows | operators | devices | entries | calls, detail: profiler.Overview, both: true},
-	ForVerdict:        {contents: windows | operators | devices | entries | calls | readings},
-	WindowsAndEntries: {contents: windows | entries},
-	Communication:     {contents: calls},
-}
+// has reports whether a set has one of some kinds.
+func (k Kinds) has(some Kinds) bool { return k&some != 0 }
 
-// Item is what was read in one go, all of one run: a window, an operator trace,
-// or, where that is wanted, device times or communication.
-type Item struct {
-	Window *trace.Window
-	// Profiled is a window that a profiler's traces come down to, where packets of
-	// the same steps are among the inputs of a verdict.
-	Profiled  *trace.Window
-	Ops       *operator.Trace      // named by its file where its source has no name for it
-	Device    *profile.DeviceTimes // also with the first window of a run whose profiler recorded devices
-	Comm      *comms.Record        // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
-	Path      string               // of the input; "" for a window of packets, which may come from several
-	Telemetry *health.Record       // of no run
-	// Launched are, beside the first window and beside the operator trace of a
-	// profiled run, the operators behind the stages of all its windows. Of a
-	// profile that was converted, the operator trace has them.
-	Launched *operator.Totals
-
+// part is a job, or a piece of one, on its way out of the reader.
+type part struct {
+	recorded.Job
 	folder  string // that it is of, where it was read in several files
 	unnamed bool   // its source does not name the run
 	run     string // that it is of, where that is settled
@@ -104,30 +73,9 @@ type Item struct {
 	of map[string]int
 }
 
-// Recordings are the parts of an item, each by itself. Operators behind stages
-// stand for the operator trace that they were summed from.
-func (i Item) Recordings() (all []trace.Recording) {
-	if i.Window != nil {
-		all = append(all, i.Window)
-	}
-	if i.Profiled != nil {
-		all = append(all, trace.ProfiledWindow{Window: i.Profiled})
-	}
-	if i.Launched != nil {
-		all = append(all, i.Launched)
-	} else if i.Ops != nil {
-		all = append(all, i.Ops)
-	}
-	if i.Device != nil {
-		all = append(all, i.Device)
-	}
-	if i.Comm != nil {
-		all = append(all, i.Comm)
-	}
-	if i.Telemetry != nil {
-		all = append(all, i.Telemetry)
-	}
-	return all
+// window returns a piece of a job that is one window.
+func window(w *trace.Window, path string) part {
+	return part{Job: recorded.Job{Windows: []*trace.Window{w}, Path: path}}
 }
 
 // Options of Open. The zero value is usable.
@@ -135,7 +83,15 @@ type Options struct {
 	Disk   disk.Disk // where the files are; nil: that of this machine
 	Limits ingest.Limits
 	Strict ingest.Policy
-	Want   Wanted
+	// Kinds are what is read. Of inputs that have none of it, those that were named are refused and the
+	// others passed over. 0: all.
+	Kinds Kinds
+	// Detail is how much of the operators of profiler traces is kept, whose windows have totals in any case.
+	Detail profiler.Detail
+	// Joined gives what is of one run under its name: a profiler's traces beside the windows of the
+	// recorder that timed the same steps, and calls beside either. What says nothing by itself, as readings, stacks of ranks
+	// and debug logs of NCCL, is then no recording of a job.
+	Joined bool
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
 
 	Stages   *stagemap.Map   // of profiler traces: leads annotations to stages; nil: as is built in
@@ -239,8 +195,8 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, input.Bad(input.ErrMissing, "no input: give files, folders, or - for standard input")
 	}
-	o.Disk = disk.Or(o.Disk)
-	all, err := o.candidates(paths)
+	o.Disk, o.Kinds = disk.Or(o.Disk), cmp.Or(o.Kinds, everyKind)
+	found, err := o.candidates(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -249,8 +205,8 @@ func Open(paths []string, o Options) (*Reader, error) {
 	}
 	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string), exportComm: make(map[string]*comms.Record),
 		piped: make(map[*Input]*metered), runs: newRunNames()}
-	r.inputs = make([]Input, len(all))
-	if err := r.lookAll(all); err != nil {
+	r.inputs = make([]Input, len(found))
+	if err := r.lookAll(found); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -263,11 +219,11 @@ func Open(paths []string, o Options) (*Reader, error) {
 		r.units = slices.Insert(r.units, i, u)
 	}
 	r.passOverTimed()
-	if wants[o.Want].contents&calls != 0 {
+	if o.Kinds.has(Calls) {
 		r.units = append(r.units, &unit{row: NCCLLog.row(), r: r, where: paths[0]})
 	}
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn, b.turn) })
-	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn == profilers || u.turn == exports })
+	r.runs.profiled = o.Joined && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn == profilers || u.turn == exports })
 	if len(r.problems) > 0 && o.Strict == ingest.FirstError {
 		r.Close()
 		return nil, r.problems[0].Err
@@ -321,7 +277,7 @@ func (r *Reader) lookOne(c candidate, in *Input, others *[]beside) error {
 	switch {
 	case ingest.Shortage(err): // leaving the file out would make a rank missing
 		return fmt.Errorf("%w: raise the limit (ulimit -n)", err)
-	case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
+	case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Kinds):
 		*others = append(*others, beside{in, err})
 	case err != nil:
 		r.problems = append(r.problems, Problem{c.path, err})
@@ -352,7 +308,7 @@ func (r *Reader) enter(in *Input, src *metered) (err error) {
 		return nil
 	case in.Format == SQLite:
 		r.nsight = append(r.nsight, in)
-		if r.o.Want == Communication {
+		if !row.gives.has(r.o.Kinds &^ Calls) {
 			return nil
 		}
 	case row.record != nil:
@@ -379,11 +335,11 @@ type beside struct {
 func (r *Reader) leave(others []beside) error {
 	for _, o := range others {
 		if slices.ContainsFunc(r.inputs, func(in Input) bool {
-			if o.in.Format.row().gives == readings {
-				return in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
+			if o.in.Format.row().gives == Readings {
+				return in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Kinds)
 			}
 			halves := in.Format.row().half || o.in.Format.row().half
-			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Want)
+			return halves && filepath.Dir(in.Path) == filepath.Dir(o.in.Path) && in.Skipped == "" && in.Format.Readable() && in.Format.gives(r.o.Kinds)
 		}) {
 			o.in.Skipped = o.in.Format.row().noun
 			r.given--
@@ -397,41 +353,32 @@ func (r *Reader) leave(others []beside) error {
 	return nil
 }
 
-// Next returns the next window or operator trace, which the caller owns. At
+// Next returns the next job or piece of one, which the caller owns. At
 // the end the error is io.EOF. An input that is refused ends the reading when
 // it is the only one, or under ingest.FirstError; otherwise Problems tells, and the
 // others are read on. When nothing at all could be read, that is the error.
-func (r *Reader) Next() (Item, error) {
+func (r *Reader) Next() (recorded.Job, error) {
 	for r.err == nil {
 		if len(r.units) == 0 {
 			r.err = r.end()
 			break
 		}
 		u := r.units[0]
-		item, err := u.take()
+		p, err := u.take()
 		if err == nil {
-			u.count(item)
-			if item = r.named(item, cmp.Or(item.Path, item.at)); u.format == SQLite && item.Window != nil {
-				r.exported[item.folder] = item.Window.Run
+			u.count(p)
+			if p = r.named(p, cmp.Or(p.Path, p.at)); u.format == SQLite && len(p.Windows) > 0 {
+				r.exported[p.folder] = p.Windows[0].Run
 			}
-			if err := r.behind(item); err != nil {
+			if err := r.behind(&p.Job); err != nil {
 				r.refuse(u, err)
 				continue
 			}
-			if r.err = r.losses(u, item); r.err != nil {
+			if r.err = r.losses(u, &p.Job); r.err != nil {
 				break
 			}
-			if item.explains(r.o.Want) {
-				r.monitored++
-				for _, text := range item.concludes() {
-					if !slices.Contains(r.said, text) {
-						r.said = append(r.said, text)
-					}
-				}
-			} else {
-				r.emitted++
-			}
-			return item, nil
+			r.tally(&p.Job)
+			return p.Job, nil
 		}
 		r.units = r.units[1:]
 		u.close()
@@ -442,29 +389,43 @@ func (r *Reader) Next() (Item, error) {
 			r.err = cut[0].Err
 		}
 	}
-	return Item{}, r.err
+	return recorded.Job{}, r.err
+}
+
+// tally counts a job, and keeps what another tool concludes in it.
+func (r *Reader) tally(j *recorded.Job) {
+	if !r.explains(j) {
+		r.emitted++
+		return
+	}
+	r.monitored++
+	for _, text := range concludes(j) {
+		if !slices.Contains(r.said, text) {
+			r.said = append(r.said, text)
+		}
+	}
 }
 
 // behind says why what belongs to the windows of a run cannot be used by a
 // verdict: there are none among the inputs.
-func (r *Reader) behind(item Item) error {
-	if r.o.Want != ForVerdict || item.Window != nil || item.Launched == nil {
+func (r *Reader) behind(j *recorded.Job) error {
+	if !r.o.Joined || len(j.Windows) > 0 || j.Launched == nil {
 		return nil
 	}
-	run := item.Recordings()[0].RunName()
+	run := j.Run()
 	if slices.Contains(r.runs.all(), run) {
 		return nil
 	}
-	return input.At(input.Pos{File: item.Path}, input.Bad(input.ErrMissing,
+	return input.At(input.Pos{File: j.Path}, input.Bad(input.ErrMissing,
 		"a profiler's kernels of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; sfstat zscore, ks and blame compare kernels", run))
 }
 
-// Items are all that is left to be read, in input order. An error, as Next returns it, is the last.
-func (r *Reader) Items() iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
+// Jobs returns all that is left to be read, in input order. An error, as Next returns it, is the last.
+func (r *Reader) Jobs() iter.Seq2[recorded.Job, error] {
+	return func(yield func(recorded.Job, error) bool) {
 		for {
-			item, err := r.Next()
-			if err == io.EOF || !yield(item, err) || err != nil {
+			j, err := r.Next()
+			if err == io.EOF || !yield(j, err) || err != nil {
 				return
 			}
 		}

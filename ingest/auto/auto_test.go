@@ -78,29 +78,46 @@ func folderOf(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// windowsOf are the windows of a reader whose inputs hold nothing else.
-type windowsOf struct{ *Reader }
+// windowsOf reads the windows of a reader whose inputs hold nothing else.
+type windowsOf struct {
+	*Reader
+	next []*trace.Window
+}
 
-func (w windowsOf) Next() (*trace.Window, error) {
-	item, err := w.Reader.Next()
-	return item.Window, err
+func (w *windowsOf) Next() (*trace.Window, error) {
+	for len(w.next) == 0 {
+		j, err := w.Reader.Next()
+		if err != nil {
+			return nil, err
+		}
+		w.next = j.Windows
+	}
+	first := w.next[0]
+	w.next = w.next[1:]
+	return first, nil
 }
 
 func openWindows(paths []string, o Options) (ingest.WindowReader, error) {
+	if o.Kinds == 0 {
+		o.Kinds = Windows | Operators
+	}
 	r, err := Open(paths, o)
 	if err != nil {
 		return nil, err
 	}
-	return windowsOf{r}, nil
+	return &windowsOf{Reader: r}, nil
 }
 
 func read(t testing.TB, o Options, paths ...string) (*Reader, []*trace.Window, error) {
 	t.Helper()
+	if o.Kinds == 0 {
+		o.Kinds = Windows | Operators
+	}
 	r, err := Open(paths, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	windows, err := ingesttest.ReadAll(windowsOf{r})
+	windows, err := ingesttest.ReadAll(&windowsOf{Reader: r})
 	return r, windows, err
 }
 
@@ -344,7 +361,7 @@ func TestSharedFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := identify(src, Everything); got != want {
+			if got, _ := identify(src, Windows|Operators); got != want {
 				t.Errorf("%s: %v, want %v", path, got, want)
 			}
 			src.Close()

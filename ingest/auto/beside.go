@@ -30,7 +30,7 @@ func exists(path string) bool {
 }
 
 // tableOf hands on the windows of a table, with what lies beside it if anything does, and closes it.
-func (u *unit) tableOf(windows ingest.WindowReader, give func(Item) bool) error {
+func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error {
 	r, path := u.r, packet.Beside(u.inputs[0].Path)
 	a, isArchive := windows.(*archive.Reader)
 	if isArchive {

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // callJob is the logs of one job, then dumps of the Inspector, then exports.
@@ -24,10 +25,10 @@ func (r *Reader) tells(j callJob) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format != SQLite || r.exportComm[in.Path] != nil })
 }
 
-// calls hands on the calls and kernels of NCCL, one item for each job that has a
+// calls hands on the calls and kernels of NCCL, one part for each job that has a
 // debug log, a dump of NCCL's Inspector, or an export of Nsight Systems with what NCCL attached to its ranges.
 // Jobs are told apart now that the runs are known.
-func (u *unit) calls(give func(Item) bool) error {
+func (u *unit) calls(give func(part) bool) error {
 	r, jobs := u.r, u.r.callJobs()
 	for _, j := range jobs {
 		folder := filepath.Dir(j[0].Path)
@@ -37,7 +38,7 @@ func (u *unit) calls(give func(Item) bool) error {
 				return err
 			}
 		}
-		if c != nil && !give(Item{Comm: c, Path: folder}) {
+		if c != nil && !give(part{Job: recorded.Job{Calls: c, Path: folder}}) {
 			return nil
 		}
 	}
@@ -65,7 +66,7 @@ func (r *Reader) callJobs() []callJob {
 	switch {
 	case len(order) == 0:
 		return nil
-	case len(runs) < 2 || r.o.Want != ForVerdict:
+	case len(runs) < 2 || !r.o.Joined:
 		return []callJob{all}
 	}
 	var jobs []callJob
@@ -81,16 +82,14 @@ func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err er
 	defer bug.Contain(folder, &err)
 	run := r.runOfCalls(j, of)
 	switch {
-	case r.o.Want == Communication:
+	case r.o.Kinds == Calls:
 		return r.join(j)
-	case r.o.Want == Described:
-		if !j.has(NCCLLog) && !j.has(InspectorDump) {
-			return nil, nil
-		}
+	case !r.o.Joined:
 	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
 		r.passOver(j)
 		return nil, nil
-	case !r.tells(j):
+	}
+	if !r.tells(j) {
 		return nil, nil
 	}
 	c, err := r.join(j)
@@ -157,7 +156,7 @@ func (r *Reader) wiring(list callJob) []string {
 // callsAlone returns the refusal of calls of NCCL without a recording of the job.
 func (r *Reader) callsAlone(in *Input) error {
 	if in.Format != NCCLLog {
-		return in.Format.refusal(r.o.Want)
+		return in.Format.refusal(r.o.Kinds)
 	}
 	return input.Bad(input.ErrMissing, "a debug log of NCCL. It has no times of steps, so whether anything slows the job is not shown: give it beside a recording of the job. "+
 		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", instead)

@@ -84,7 +84,7 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 
 // table hands on the windows of an archive or another table of windows, or what of a stream must be
 // read to its end to know.
-func (u *unit) table(give func(Item) bool) error {
+func (u *unit) table(give func(part) bool) error {
 	in, r := u.inputs[0], u.r
 	if k := r.kept; k != nil && k.path == in.Path {
 		r.kept = nil
@@ -131,8 +131,8 @@ func (r *Reader) spool(in *Input, src *metered) (columnar, error) {
 	if c.Size, err = io.Copy(f, src); err == nil {
 		in.Format, err = r.formatOf(c.Input)
 	}
-	if err == nil && !in.Format.gives(r.o.Want) {
-		err = input.At(input.Pos{File: c.Name}, in.Format.refusal(r.o.Want))
+	if err == nil && !in.Format.gives(r.o.Kinds) {
+		err = input.At(input.Pos{File: c.Name}, in.Format.refusal(r.o.Kinds))
 	}
 	if err != nil {
 		c.file.Close()

@@ -16,18 +16,18 @@ import (
 // ReadComm reads what paths hold of a job's communication: NCCL's debug logs, exports of
 // Nsight Systems and dumps of NCCL's Inspector. The order in which paths are given does not matter.
 func ReadComm(paths []string, o Options) (*comms.Record, []Problem, error) {
-	o.Want = Communication
+	o.Kinds = Calls
 	r, err := Open(paths, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
 	var c *comms.Record
-	for item, err := range r.Items() {
+	for j, err := range r.Jobs() {
 		if err != nil {
 			return nil, r.Problems(), err
 		}
-		c = item.Comm
+		c = j.Calls
 	}
 	return c, r.Problems(), nil
 }
@@ -77,7 +77,7 @@ func (r *Reader) join(j callJob) (*comms.Record, error) {
 	var exported []*comms.Record
 	for _, in := range j {
 		format := in.Format
-		if format == SQLite && r.o.Want != Communication { // it was read with its ranks
+		if format == SQLite && r.o.Kinds != Calls { // it was read with its ranks
 			if c := r.exportComm[in.Path]; c != nil {
 				c.Sources[0].Name = names[in]
 				exported = append(exported, c)

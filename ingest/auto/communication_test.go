@@ -152,17 +152,17 @@ type communication struct {
 }
 
 func readComm(paths ...string) (*communication, error) {
-	r, err := Open(paths, Options{Want: Communication})
+	r, err := Open(paths, Options{Kinds: Calls})
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	f := &communication{}
-	for item, err := range r.Items() {
+	for j, err := range r.Jobs() {
 		if err != nil {
 			return nil, err
 		}
-		f.Comm = item.Comm
+		f.Comm = j.Calls
 	}
 	for _, in := range r.Inputs() {
 		if in.Skipped != "" && !in.Known {

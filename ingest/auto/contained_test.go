@@ -70,7 +70,7 @@ func goodAlone(t *testing.T, bad string) {
 	t.Helper()
 	good := some(1)
 	dir := folderOf(t, map[string]string{"good.jsonl": packets(t, good), "victim": bad})
-	r, err := Open([]string{dir}, Options{Want: ForVerdict})
+	r, err := Open([]string{dir}, Options{Joined: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +84,7 @@ func goodAlone(t *testing.T, bad string) {
 			}
 			break
 		}
-		if item.Window != nil {
-			got = append(got, item.Window)
-		}
+		got = append(got, item.Windows...)
 	}
 	if d := cmp.Diff(good, got); d != "" {
 		t.Errorf("the windows of the good file are others (-want +got):\n%s", d)
@@ -176,7 +174,7 @@ func TestReadingPanics(t *testing.T) {
 			default:
 				read := f.row().read
 				changed(t, f, func(r *row) {
-					r.read = func(u *unit, give func(Item) bool) error {
+					r.read = func(u *unit, give func(part) bool) error {
 						if len(u.inputs) > 0 && filepath.Base(u.inputs[0].Path) == "victim" {
 							boom("reading")
 						}
@@ -228,12 +226,12 @@ func oneOf(of recorder) recorder {
 // nothing is read of it any more.
 func TestJoiningPanics(t *testing.T) {
 	dir := folderOf(t, map[string]string{"good.jsonl": packets(t, some(1)), "table.csv": table(some(3))})
-	r, err := Open([]string{dir}, Options{Want: ForVerdict})
+	r, err := Open([]string{dir}, Options{Joined: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	joined := *r.units[0].row
-	joined.read = func(u *unit, give func(Item) bool) error { return u.windows(joining{}, give) }
+	joined.read = func(u *unit, give func(part) bool) error { return u.windows(joining{}, give) }
 	r.units[0].row = &joined
 	n := 0
 	for _, err = r.Next(); err == nil; _, err = r.Next() {

@@ -19,7 +19,7 @@ func TestDamagedArchiveInFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := []byte(good)
 			spoil(bad)
-			r, err := Open([]string{folderOf(t, map[string]string{"a.parquet": good, "b.parquet": string(bad)})}, Options{Want: ForVerdict})
+			r, err := Open([]string{folderOf(t, map[string]string{"a.parquet": good, "b.parquet": string(bad)})}, Options{Joined: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,7 +60,7 @@ func TestRunsOfOneName(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				n[item.Window.Run]++
+				n[item.Windows[0].Run]++
 			}
 			var got []string
 			for run, windows := range n {

@@ -67,20 +67,6 @@ const (
 	Empty
 )
 
-// contents is what inputs of a format give.
-type contents uint8
-
-const (
-	windows contents = 1 << iota
-	operators
-	devices
-	entries  // when ranks entered their calls
-	calls    // calls and kernels of NCCL
-	readings // of monitoring
-
-	nothing contents = 0
-)
-
 // turn is when a unit is read: what may name no run of its own comes behind what does.
 type turn uint8
 
@@ -100,12 +86,12 @@ type row struct {
 	format Format
 	name   string // in tables
 	sniff  func(beginning) bool
-	gives  contents
+	gives  Kinds
 	half   bool   // it is a part of a recording, the rest of which lies beside
 	listed string // what the list of supported inputs calls it, with others where they go by one name
 	// read hands on what a unit of the format holds, until that is not taken any more. Where it is nil,
 	// another command reads such inputs, or nobody.
-	read func(u *unit, give func(Item) bool) error
+	read func(u *unit, give func(part) bool) error
 	turn turn
 	// together is what inputs share that are read in one go, such as their folder; nil: each is read by itself.
 	together func(*Reader, *Input) string
@@ -126,70 +112,70 @@ var formats []row
 
 func init() { // its functions look at it
 	formats = []row{
-		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, read: (*unit).table,
+		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: Windows, read: (*unit).table,
 			noun: "a window archive, which holds stage windows and not single operations"},
-		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
+		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: Windows | Operators | Devices | Calls,
 			read: (*unit).exports, turn: exports, together: exportFolder, record: eachFile(readExport)},
-		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: windows | operators | devices,
+		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: Windows | Operators | Devices,
 			read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
-		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
+		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: Entries,
 			read: whole((*Reader).readFlightRecorder), turn: enterings, noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
-		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: entries,
+		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: Entries,
 			read: (*unit).stacks, turn: enterings, together: stackFolder, noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
-		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, read: whole((*Reader).readRAS), turn: enterings,
+		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: Entries, read: whole((*Reader).readRAS), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
-		{format: Summaries, name: "summary", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
+		{format: Summaries, name: "summary", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: Readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Summarises(b.text) }, noun: "a summary over ranks or GPUs, which sfstat diagnose shows beside a recording of the job"},
-		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: entries, read: whole((*Reader).readRASText), turn: enterings,
+		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: Entries, read: whole((*Reader).readRASText), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
-		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, read: (*unit).packets,
+		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: Windows, read: (*unit).packets,
 			noun: "packets, which hold stage windows and not single operations"},
-		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, read: (*unit).calls, record: newDumps,
+		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: Calls, read: (*unit).calls, record: newDumps,
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Timeline, name: "sfstat timeline", sniff: object(isTimeline), noun: "a timeline that sfstat wrote to look at (convert --to perfetto, or Save trace of a page): give sfstat the recording that it was written from"},
-		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readKineto,
+		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: Windows | Operators | Devices, read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
-		{format: Bandwidths, name: "bandwidth test", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readBandwidths),
+		{format: Bandwidths, name: "bandwidth test", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: Readings, read: whole((*Reader).readBandwidths),
 			sniff: plain(func(text []byte) bool {
 				return nccltests.Recognise(text) && !hasAny(text, "NCCL INFO") || nccltests.RecognisePairs(text)
 			}), noun: "bandwidths of nccl-tests: sfstat comm --limit FILE compares a job's calls with them"},
-		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
-		{format: NCCLMembers, name: "NCCL log", listed: "logs of NCCL", half: true, gives: entries, read: (*unit).members, turn: enterings, together: logFolder,
+		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: Calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: NCCLMembers, name: "NCCL log", listed: "logs of NCCL", half: true, gives: Entries, read: (*unit).members, turn: enterings, together: logFolder,
 			noun: "an NCCL debug log, from which sfstat hang says which ranks are behind or have no line"},
-		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, read: monitoring(telemetry.KernelLog),
+		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: Readings, read: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
-		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: readings, read: monitoring(telemetry.Lines),
+		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: Readings, read: monitoring(telemetry.Lines),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: readings, read: monitoring(telemetry.Metrics),
+		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: Readings, read: monitoring(telemetry.Metrics),
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
 		{format: ROCmTrace, name: "rocprofv3 trace", sniff: isROCmTrace, noun: "a trace of rocprofv3, which marks no steps and names no ranks: profile with torch.profiler, which has the same kernels on ROCm, " +
 			"or record RCCL's calls (NCCL_DEBUG=INFO, or its profiler with ACCL_PROFILER_OUTPUT_DIR)"},
-		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, read: monitoring(telemetry.Table),
+		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: Readings, read: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool {
 			return bytes.IndexByte(b.all, 0) < 0 && !isJSONTable(b) && (trainlog.Recognise(b.text) || trainlog.RecogniseDLIO(b.text))
-		}, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
+		}, gives: Windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
 			noun: "a training program's log of its steps"},
-		{format: HangText, name: "log of a time-out", listed: "messages of time-outs (PyTorch's watchdog, Horovod, JAX)", half: true, gives: entries, read: (*unit).hangTexts, turn: enterings, together: logFolder,
+		{format: HangText, name: "log of a time-out", listed: "messages of time-outs (PyTorch's watchdog, Horovod, JAX)", half: true, gives: Entries, read: (*unit).hangTexts, turn: enterings, together: logFolder,
 			noun: "messages of a time-out, from which sfstat hang says who waits and who is missing"},
-		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
+		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: Readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
-		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: isJSONTable, gives: windows, read: (*unit).jsonTable,
+		{format: JSONTable, name: "JSON table", listed: "stage times (CSV, Parquet)", sniff: isJSONTable, gives: Windows, read: (*unit).jsonTable,
 			noun: "a table (JSON Lines), which holds stage windows and not single operations"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
-			gives: operators, read: whole((*Reader).readOperators), turn: operations, noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, read: (*unit).operations, turn: operations,
+			gives: Operators, read: whole((*Reader).readOperators), turn: operations, noun: "an operator trace, which holds single operations and not stage windows"},
+		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: Operators, read: (*unit).operations, turn: operations,
 			noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: isTable, gives: windows, read: (*unit).csv,
+		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: isTable, gives: Windows, read: (*unit).csv,
 			noun: "a wide CSV, which holds stage windows and not single operations"},
-		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, read: (*unit).table,
+		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: Windows, read: (*unit).table,
 			noun: "a wide table (Parquet), which holds stage windows and not single operations"},
 		{format: OperatorMeta, name: "meta file", sniff: looksLikeMeta},
 		{format: Text, name: "text", noun: "text"},
@@ -213,23 +199,23 @@ func (f Format) String() string { return f.row().name }
 func (f Format) Readable() bool { return f.row().read != nil }
 
 // Monitors reports whether inputs of this format are what monitoring recorded.
-func (f Format) Monitors() bool { return f.row().gives == readings }
+func (f Format) Monitors() bool { return f.row().gives == Readings }
 
 // operators reports whether inputs of this format are operator traces.
-func (f Format) operators() bool { return f.row().gives == operators }
+func (f Format) operators() bool { return f.row().gives == Operators }
 
-// gives reports whether inputs of a format that is read provide what is wanted.
-func (f Format) gives(want Wanted) bool { return f.row().gives&wants[want].contents != 0 }
+// gives reports whether inputs of a format that is read have one of some kinds.
+func (f Format) gives(k Kinds) bool { return f.row().gives.has(k) }
 
-// supported lists the inputs that are read and provide what is wanted.
-func (w Wanted) supported() string {
-	if w == Communication {
+// supported lists the inputs that are read and have one of some kinds.
+func (k Kinds) supported() string {
+	if k == Calls {
 		return "NCCL debug logs (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH), exports of Nsight Systems " +
 			"(nsys profile --trace=cuda,nvtx, then nsys export --type=sqlite), dumps of NCCL's Inspector"
 	}
 	var all []string
 	for f := Unknown; f <= Empty; f++ {
-		if r := f.row(); r.read != nil && f.gives(w) && !slices.Contains(all, r.listed) {
+		if r := f.row(); r.read != nil && f.gives(k) && !slices.Contains(all, r.listed) {
 			all = append(all, r.listed)
 		}
 	}
@@ -238,7 +224,7 @@ func (w Wanted) supported() string {
 
 // refusal is the error for an input of a format that is not read, with what to do
 // about it.
-func (f Format) refusal(want Wanted) error {
+func (f Format) refusal(taken Kinds) error {
 	switch f {
 	case OperatorMeta:
 		return input.Bad(input.ErrFormat, "the meta file of an operator trace that is not among the inputs: give the trace, which finds meta-X.yaml for trace-X.csv and X.yaml for X.csv")
@@ -251,7 +237,7 @@ func (f Format) refusal(want Wanted) error {
 	case Binary:
 		return input.Bad(input.ErrFormat, "binary data of no kind that is known. %s", instead)
 	case JSON, Text, Unknown:
-		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), want.supported())
+		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), taken.supported())
 	}
-	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, want.supported())
+	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, taken.supported())
 }

@@ -11,8 +11,8 @@ func TestRows(t *testing.T) {
 	rows := map[Format]int{}
 	for _, r := range formats {
 		rows[r.format]++
-		if r.read != nil && r.gives == nothing {
-			t.Errorf("%s is opened and gives nothing", r.name)
+		if r.read != nil && r.gives == Kinds(0) {
+			t.Errorf("%s is opened and gives Kinds(0)", r.name)
 		}
 		if (r.read == nil) != (r.listed == "") {
 			t.Errorf("%s: a list calls it %q, and it is opened: %t", r.name, r.listed, r.read != nil)
@@ -25,19 +25,19 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A refusal lists all that its command reads, and nothing else.
+// A refusal lists all that its command reads, and Kinds(0) else.
 func TestSupported(t *testing.T) {
 	const packets, dumps, logs = "packets (JSON Lines)", "Flight Recorder", "NCCL debug logs"
 	for name, c := range map[string]struct {
-		want     Wanted
+		kinds    Kinds
 		has, not []string
 	}{
-		"verdict":  {ForVerdict, []string{packets, dumps, logs, "operator traces"}, nil},
-		"windows":  {WindowsOnly, []string{packets, "stage times (CSV, Parquet)"}, []string{dumps, logs, "operator traces"}},
-		"arrivals": {WindowsAndEntries, []string{packets, dumps}, []string{logs, "operator traces"}},
+		"verdict":  {everyKind, []string{packets, dumps, logs, "operator traces"}, nil},
+		"windows":  {Windows, []string{packets, "stage times (CSV, Parquet)"}, []string{dumps, logs, "operator traces"}},
+		"arrivals": {Windows | Entries, []string{packets, dumps}, []string{logs, "operator traces"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list := c.want.supported()
+			list := c.kinds.supported()
 			for _, what := range c.has {
 				if strings.Count(list, what) != 1 {
 					t.Errorf("%q is not listed once: %s", what, list)

@@ -38,9 +38,9 @@ func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 		return Held{Unread: ingest.Fails(err)}
 	}
 	defer src.Close()
-	f, err := identify(src, WindowsOnly) // which does not look far into text: it may grow, and is looked at again
+	f, err := identify(src, Windows) // which does not look far into text: it may grow, and is looked at again
 	gives := f.row().gives
-	h = Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
+	h = Held{Windows: gives.has(Windows), More: gives.has(everyKind&^Windows) || f == OperatorMeta, Readings: gives == Readings}
 	h.Unread = ingest.Fails(err)
 	if f == Packets {
 		h.begins = openingOf(src)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -260,7 +261,7 @@ func TestGloo(t *testing.T) {
 	if step := w.Step(4); step[2*forward] != 2_000_000 || step[2*forward+1] != 5_000_000 {
 		t.Errorf("forward takes %v", step[2*forward:2*forward+2])
 	}
-	_, traces, _, err := items(t, Options{Want: OperatorsFirst}, folderOf(t, byRank(texts)))
+	_, traces, _, err := items(t, Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator}, folderOf(t, byRank(texts)))
 	if err != nil || len(traces) != 1 || traces[0].Len() != 20 {
 		t.Fatalf("%d traces, %v", len(traces), err)
 	}

@@ -13,9 +13,11 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // total is a row of totals in words, which do not depend on how tables are
@@ -40,7 +42,7 @@ func totals(t *operator.Totals) map[total]int {
 }
 
 // convert writes operators as a folder would hold them and reads them again.
-func convert(t *testing.T, o *operator.Trace, ext string, write func(io.Writer, *operator.Trace) error) Item {
+func convert(t *testing.T, o *operator.Trace, ext string, write func(io.Writer, *operator.Trace) error) recorded.Job {
 	t.Helper()
 	dir := t.TempDir()
 	for name, write := range map[string]func(io.Writer, *operator.Trace) error{"trace-x" + ext: write, "meta-x.yaml": optrace.WriteMeta} {
@@ -52,7 +54,7 @@ func convert(t *testing.T, o *operator.Trace, ext string, write func(io.Writer, 
 			t.Fatal(err)
 		}
 	}
-	r, err := Open([]string{dir}, Options{Want: OperatorsFirst})
+	r, err := Open([]string{dir}, Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestConverted(t *testing.T) {
 			} else {
 				folder = filepath.Join("..", "..", folder)
 			}
-			r, err := Open([]string{folder}, Options{Want: OperatorsFirst})
+			r, err := Open([]string{folder}, Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +91,7 @@ func TestConverted(t *testing.T) {
 					t.Fatal(err)
 				}
 				for ext, write := range map[string]func(io.Writer, *operator.Trace) error{".csv": optrace.WriteCSV, ".parquet": optrace.WriteParquet} {
-					checkConverted(t, live, convert(t, live.Ops, ext, write))
+					checkConverted(t, live, convert(t, live.Operators, ext, write))
 				}
 			}
 			if n == 0 {
@@ -99,9 +101,9 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-func checkConverted(t *testing.T, live, back Item) {
+func checkConverted(t *testing.T, live, back recorded.Job) {
 	t.Helper()
-	got, want := *back.Ops, *live.Ops
+	got, want := *back.Operators, *live.Operators
 	got.Units, want.Units = "", ""
 	got.Names, want.Names = named(&got), named(&want)
 	got.Name, want.Name = nil, nil
@@ -146,25 +148,25 @@ func TestHalves(t *testing.T) {
 	const operators = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,lane,group,launched_by,kernel,collective,bytes\n" +
 		"0,0,0,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n"
 	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquetOf(t, some(2))})
-	for want, skipped := range map[Wanted]string{OperatorsFirst: "none", WindowsOnly: "trace-a.csv"} {
-		r, _, _, err := items(t, Options{Want: want, Strict: ingest.FirstError}, dir)
+	for kinds, skipped := range map[Kinds]string{Windows | Operators: "none", Windows: "trace-a.csv"} {
+		r, _, _, err := items(t, Options{Kinds: kinds, Strict: ingest.FirstError}, dir)
 		if err != nil || len(r.Problems()) > 0 {
-			t.Fatalf("%v: %v, %v", want, err, r.Problems())
+			t.Fatalf("%v: %v, %v", kinds, err, r.Problems())
 		}
 		for _, in := range r.Inputs() {
 			if (in.Skipped != "") != strings.HasSuffix(in.Path, skipped) {
-				t.Errorf("%v: %s is skipped: %q", want, in.Path, in.Skipped)
+				t.Errorf("%v: %s is skipped: %q", kinds, in.Path, in.Skipped)
 			}
 		}
 	}
-	_, all, _, err := items(t, Options{Want: OperatorsFirst}, dir)
+	_, all, _, err := items(t, Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := launches(all[0])[0]; got != (operator.Launch{Stage: "forward", Name: "void a<int, int>(int)", Bytes: -1}) {
 		t.Errorf("%+v", got)
 	}
-	if _, _, _, err := items(t, Options{Want: WindowsOnly}, filepath.Join(dir, "trace-a.csv")); err == nil {
+	if _, _, _, err := items(t, Options{Kinds: Windows}, filepath.Join(dir, "trace-a.csv")); err == nil {
 		t.Error("operators that are named are taken for windows")
 	}
 }

@@ -51,17 +51,17 @@ func TestTablesAlone(t *testing.T) {
 		"alone":        {map[string]string{"version_0/metrics.csv": table, "notes.txt": "hello"}, "metrics.csv 1"},
 		"beside a log": {map[string]string{"version_0/metrics.csv": table, "train.log": log}, "train 2"},
 	} {
-		r, err := Open([]string{folderOf(t, c.files)}, Options{Want: ForVerdict})
+		r, err := Open([]string{folderOf(t, c.files)}, Options{Joined: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for item, err := range r.Items() {
+		for j, err := range r.Jobs() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if item.Window != nil {
-				got = append(got, fmt.Sprintf("%s %d", item.Window.Run, len(item.Window.Ranks)))
+			for _, w := range j.Windows {
+				got = append(got, fmt.Sprintf("%s %d", w.Run, len(w.Ranks)))
 			}
 		}
 		if strings.Join(got, ", ") != c.want {

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // lose notes that a file was not read whole. Its error is not nil under ingest.FirstError, and ends the reading.
@@ -46,21 +47,21 @@ func (r *Reader) loseNotes(path string, notes []input.Note) (err error) {
 	return err
 }
 
-// losses notes which inputs of an item were not read whole. Profiler traces are noted file by file, and packets
+// losses notes which inputs of a job were not read whole. Profiler traces are noted file by file, and packets
 // by their reader.
-func (r *Reader) losses(u *unit, item Item) error {
+func (r *Reader) losses(u *unit, j *recorded.Job) error {
 	if u.profile != nil || u.format == Packets || len(u.inputs) == 0 {
 		return nil
 	}
 	var notes []input.Note
-	if item.Window != nil {
-		notes = item.Window.Notes
+	for _, w := range j.Windows {
+		notes = slices.Concat(notes, w.Notes)
 	}
-	if item.Ops != nil {
-		notes = slices.Concat(notes, item.Ops.Notes)
+	if j.Operators != nil {
+		notes = slices.Concat(notes, j.Operators.Notes)
 	}
-	if item.Comm != nil {
-		notes = slices.Concat(notes, item.Comm.Notes)
+	if j.Calls != nil {
+		notes = slices.Concat(notes, j.Calls.Notes)
 	}
 	return r.loseNotes(u.inputs[0].Path, notes)
 }
@@ -94,7 +95,7 @@ func isExport(path string) bool {
 // is damaged, a file with the name of an export, one with the name of a recording that is empty or damaged.
 func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
 	switch {
-	case !wantsExports(r.o.Want) && in.Format != Empty:
+	case !SQLite.gives(r.o.Kinds) && in.Format != Empty:
 		return false, err
 	case in.Format == SQLite:
 		return !errors.Is(err, nsight.ErrForeign) && notOurs(in.Format, err) != nil && in.Compression == ingest.Plain, err
@@ -110,9 +111,6 @@ func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
 	}
 	return false, err
 }
-
-// wantsExports reports whether exports of Nsight Systems would be read.
-func wantsExports(want Wanted) bool { return SQLite.gives(want) }
 
 // refusedExports returns the exports in a folder that were refused.
 func (r *Reader) refusedExports(folder string) (paths []string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // metaLast is the order in which candidates are looked at: as they are, but
@@ -67,10 +68,10 @@ func stem(path string) string {
 }
 
 // readOperators reads an operator trace, CSV or Parquet, with its meta file.
-func (r *Reader) readOperators(in *Input, src *metered) (Item, error) {
+func (r *Reader) readOperators(in *Input, src *metered) (part, error) {
 	m, err := metaOf(in.Path)
 	if err != nil {
-		return Item{}, err
+		return part{}, err
 	}
 	var t *operator.Trace
 	if head, _ := src.Peek(sniffed); sniff(head) != Archive {
@@ -83,43 +84,43 @@ func (r *Reader) readOperators(in *Input, src *metered) (Item, error) {
 		}
 	}
 	if err != nil {
-		return Item{}, err
+		return part{}, err
 	}
 	return operatorsOf(t, in.Path), nil
 }
 
 // operations reads an operator trace: as the operators that it holds, or, where its operators have no part in a
 // schedule and windows are wanted, as the windows of a table of operators.
-func (u *unit) operations(give func(Item) bool) error {
+func (u *unit) operations(give func(part) bool) error {
 	in := u.inputs[0]
 	src, err := u.r.open(in)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	item, err := u.r.readOperators(in, src)
+	p, err := u.r.readOperators(in, src)
 	if err != nil {
 		return err
 	}
-	if w := wants[u.r.o.Want]; !item.Ops.Scheduled() && w.contents&windows != 0 && w.detail != profiler.EachOperator {
-		c, err := csv.NewOperatorReader(item.Ops, in.Path, u.r.tables())
+	if !p.Operators.Scheduled() && u.r.o.Kinds.has(Windows) && u.r.o.Detail != profiler.EachOperator {
+		c, err := csv.NewOperatorReader(p.Operators, in.Path, u.r.tables())
 		if err != nil {
 			return err
 		}
 		return u.tableOf(c, give)
 	}
-	item.Path = in.Path
-	give(item)
+	p.Path = in.Path
+	give(p)
 	return nil
 }
 
-// operatorsOf is an operator trace as an item, which is named by its file where it names no run.
-func operatorsOf(t *operator.Trace, path string) Item {
+// operatorsOf returns an operator trace as a part, which is named by its file where it names no run.
+func operatorsOf(t *operator.Trace, path string) part {
 	unnamed := t.Run == ""
 	if unnamed {
 		t.Run = stem(path)
 	}
-	return Item{Ops: t, Path: path, Launched: t.Totals(), unnamed: unnamed}
+	return part{Job: recorded.Job{Operators: t, Path: path, Launched: t.Totals()}, unnamed: unnamed}
 }
 
 // metaOf is the meta file beside an operator trace, nil where there is none.

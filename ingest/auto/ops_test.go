@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -45,13 +46,13 @@ func items(t testing.TB, o Options, paths ...string) (r *Reader, traces []*opera
 			return r, traces, order, nil
 		case err != nil:
 			return r, traces, order, err
-		case (item.Window == nil) == (item.Ops == nil):
-			t.Fatalf("an item that is not one thing: %+v", item)
-		case item.Ops != nil:
-			traces = append(traces, item.Ops)
-			order = append(order, "ops "+item.Ops.Run)
-		default:
-			order = append(order, "window "+item.Window.Run)
+		}
+		for _, w := range item.Windows {
+			order = append(order, "window "+w.Run)
+		}
+		if item.Operators != nil {
+			traces = append(traces, item.Operators)
+			order = append(order, "ops "+item.Operators.Run)
 		}
 	}
 }
@@ -201,7 +202,7 @@ func TestFolderOfTraces(t *testing.T) {
 func TestWindowsOnly(t *testing.T) {
 	dir := folderOf(t, map[string]string{"trace-a.csv": fixture(t, "trace-slow-worker.csv"), "meta-a.yaml": fixture(t, "meta-slow-worker.yaml"),
 		"trace-b.parquet": fixture(t, "trace-heavy-stage.parquet"), "w.jsonl": packets(t, some(1))})
-	o := Options{Want: WindowsOnly}
+	o := Options{Kinds: Windows}
 	r, got, err := read(t, o, dir)
 	if diff := cmp.Diff(some(1), got); err != nil || diff != "" {
 		t.Fatalf("%v, windows differ (-want +got):\n%s", err, diff)
@@ -229,7 +230,7 @@ func TestWindowsOnly(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1 inputs refused, the first: "+filepath.Join(dir, "trace-a.csv")) {
 		t.Errorf("with its meta file: %v", err)
 	}
-	if _, _, err := read(t, Options{Want: WindowsOnly, Strict: ingest.FirstError}, dir); err == nil || !strings.Contains(err.Error(), "an operator trace") {
+	if _, _, err := read(t, Options{Kinds: Windows, Strict: ingest.FirstError}, dir); err == nil || !strings.Contains(err.Error(), "an operator trace") {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -240,11 +241,11 @@ func TestOperatorsFirst(t *testing.T) {
 	csv := "step,rank,wall_ns,a,b\n0,0,3,1,2\n0,1,3,2,1\n"
 	dir := folderOf(t, map[string]string{"w.jsonl": packets(t, some(1)), "w.parquet": parquetOf(t, some(2)), "w.csv": csv,
 		"trace-a.csv": fixture(t, "trace-slow-worker.csv"), "meta-a.yaml": fixture(t, "meta-slow-worker.yaml")})
-	r, _, order, err := items(t, Options{Want: OperatorsFirst}, dir)
+	r, _, order, err := items(t, Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator}, dir)
 	if err != nil || len(r.Problems()) > 0 || len(order) != 10 || !slices.Contains(order, "ops slow-worker") {
 		t.Fatalf("%v, problems %v, items %v", err, r.Problems(), order)
 	}
-	o := Options{Want: OperatorsFirst, Stdin: strings.NewReader(fixture(t, "trace-heavy-stage.parquet"))}
+	o := Options{Kinds: Windows | Operators | Entries, Detail: profiler.EachOperator, Stdin: strings.NewReader(fixture(t, "trace-heavy-stage.parquet"))}
 	if _, got, _, err := items(t, o, "-"); err != nil || len(got) != 1 {
 		t.Errorf("a trace from standard input: %v, %v", got, err)
 	}

@@ -3,7 +3,6 @@ package auto
 import (
 	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -19,7 +18,7 @@ import (
 // profiles hands on what the profiler traces of one folder come to, which belong together: one
 // for each rank. They are read side by side. A file that is refused is a
 // problem; it is the error where it is the only one or nothing may be refused.
-func (u *unit) profiles(give func(Item) bool) error {
+func (u *unit) profiles(give func(part) bool) error {
 	var ranks []*profile.Rank
 	for i, file := range u.sideBySide() {
 		if file.err == nil {
@@ -36,27 +35,22 @@ func (u *unit) profiles(give func(Item) bool) error {
 	}
 	jobs := stages.Jobs(ranks)
 	for _, j := range jobs {
-		items, err := u.convert(j, u.runName(j, len(jobs)))
+		p, err := u.divide(j, u.runName(j, len(jobs)))
 		if err != nil {
 			if err := u.r.refuseFile(j.Ranks[0].Source, err); err != nil {
 				return err
 			}
 		}
-		if !giveAll(items, give) {
+		if !p.Empty() && !give(p) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// giveAll hands on items until no more is taken.
-func giveAll(items []Item, give func(Item) bool) bool {
-	return !slices.ContainsFunc(items, func(item Item) bool { return !give(item) })
-}
-
 // runName is the folder's name, or the file's where it is alone or the folder
 // holds several jobs.
-func (u *unit) runName(j stages.Job, jobs int) string {
+func (u *unit) runName(j stages.Profiles, jobs int) string {
 	first := j.Ranks[0].Source
 	name := stem(first)
 	if len(u.inputs) == 1 || first == ingest.Stdin {
@@ -112,12 +106,12 @@ func (u *unit) readKineto(in *Input) (*profile.Rank, error) {
 	}
 	defer src.Close()
 	src.quiet = true
-	return kineto.Read(src, in.Path, kineto.Options{Stages: u.r.o.Stages, Detail: wants[u.r.o.Want].detail})
+	return kineto.Read(src, in.Path, kineto.Options{Stages: u.r.o.Stages, Detail: u.r.o.Detail})
 }
 
 // exports hands on what the exports of Nsight Systems in one folder come to, which are of one run. Those that are
 // refused are left out, unless nothing is left or all must be good.
-func (u *unit) exports(give func(Item) bool) error {
+func (u *unit) exports(give func(part) bool) error {
 	r := u.r
 	paths := make([]string, len(u.inputs))
 	for i, in := range u.inputs {
@@ -128,7 +122,7 @@ func (u *unit) exports(give func(Item) bool) error {
 		name = stem(paths[0])
 	}
 	r.meter.say() // nothing is known until all are read
-	run, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail, Refused: r.refusedExports(u.folder),
+	run, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: r.o.Detail, Refused: r.refusedExports(u.folder),
 		Kernels: len(r.recorded) > 0})
 	maps.Copy(r.exportComm, run.Comm)
 	for _, bad := range problems {
@@ -140,15 +134,17 @@ func (u *unit) exports(give func(Item) bool) error {
 	if len(problems) == len(paths) {
 		return nil
 	}
-	job := stages.Job{Ranks: run.Ranks}
+	j := stages.Profiles{Ranks: run.Ranks}
 	if jobs := stages.Jobs(run.Ranks); len(jobs) == 1 { // steps numbered alike
-		job = jobs[0]
+		j = jobs[0]
 	} else {
-		job.Notes = append(job.Notes, input.Note{Kind: input.NoteRecorder,
+		j.Notes = append(j.Notes, input.Note{Kind: input.NoteRecorder,
 			Text: "the exports were recorded at different times: are they of one run? Put those of each run in a folder of their own"})
 	}
-	items, err := u.convert(job, name)
-	giveAll(items, give)
+	p, err := u.divide(j, name)
+	if err == nil && !p.Empty() {
+		give(p)
+	}
 	return err
 }
 

@@ -86,42 +86,45 @@ func (n *runNames) give(key [2]string, parts []string) string {
 // day and run: a run has one for each of its days.
 func isDay(folder string) bool { return strings.HasPrefix(folder, "day=") }
 
-// named sets the run name of an item that was read from a path.
-func (r *Reader) named(item Item, path string) Item {
+// named sets the run name of a part that was read from a path.
+func (r *Reader) named(p part, path string) part {
+	if p.run != "" {
+		return p
+	}
 	n := &r.runs
-	switch {
-	case item.run != "":
-		return item
-	case item.Window != nil:
-		item.Window.Run = n.of(item.Window.Run, path)
-		n.see(item.Window.Run, cmp.Or(item.folder, n.last.folder))
-		if item.folder == "" && n.profiled {
-			n.time(item.Window, n.last.folder)
+	for _, w := range p.Windows {
+		w.Run = n.of(w.Run, path)
+		n.see(w.Run, cmp.Or(p.folder, n.last.folder))
+		if p.folder == "" && n.profiled {
+			n.time(w, n.last.folder)
 		}
-	case item.Ops != nil && item.Launched == nil:
-		item.Ops.Run = r.runOfOperators(item, path)
-		n.see(item.Ops.Run, dirOf(path))
-	case item.Ops != nil:
-		item.Ops.Run = n.of(item.Ops.Run, path)
 	}
-	if item.Launched != nil {
-		launched := *item.Launched
+	switch {
+	case p.Operators == nil:
+	case len(p.Windows) == 0 && p.Launched == nil:
+		p.Operators.Run = r.runOfOperators(p, path)
+		n.see(p.Operators.Run, dirOf(path))
+	default:
+		p.Operators.Run = n.of(p.Operators.Run, path)
+	}
+	if p.Launched != nil {
+		launched := *p.Launched
 		launched.Run = n.of(launched.Run, path)
-		item.Launched = &launched
+		p.Launched = &launched
 	}
-	if item.Device != nil {
-		device := *item.Device
+	if p.Devices != nil {
+		device := *p.Devices
 		device.Run = n.of(device.Run, path)
-		item.Device = &device
+		p.Devices = &device
 	}
-	switch c := item.Comm; {
+	switch c := p.Calls; {
 	case c == nil:
-	case item.Window != nil:
-		c.Run = item.Window.Run
+	case len(p.Windows) > 0:
+		c.Run = p.Windows[0].Run
 	case c.Run == "":
 		c.Run = r.runOfEntries(path)
 	}
-	return item
+	return p
 }
 
 // see records that a run lies in a folder.
@@ -241,9 +244,9 @@ func (n *runNames) nameless(folder string, of int) string {
 
 // runOfOperators is the run of an operator trace. One that names it is of the run
 // of that name, wherever its windows lie, if there is one.
-func (r *Reader) runOfOperators(item Item, path string) string {
-	n, own := &r.runs, item.Ops.Run
-	if item.unnamed {
+func (r *Reader) runOfOperators(p part, path string) string {
+	n, own := &r.runs, p.Operators.Run
+	if p.unnamed {
 		others := 0
 		for _, in := range r.inputs {
 			if in.Format == OperatorTrace && in.Skipped == "" && dirOf(in.Path) == dirOf(path) {
@@ -286,7 +289,7 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	stacks := map[string]string{} // by the folders of their jobs, those that they lie in
 	for i := range r.inputs {
 		in := &r.inputs[i]
-		if in.Skipped != "" || in.Format.row().gives != entries {
+		if in.Skipped != "" || in.Format.row().gives != Entries {
 			continue
 		}
 		folder := dirOf(in.Path)

@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // stackFile is a dump of py-spy, and what its name tells.
@@ -53,7 +54,7 @@ var rankFolder = regexp.MustCompile(`(?i)^rank[-_.]?(\d{1,7})$`)
 var nodeFolder = regexp.MustCompile(`(?i)^(?:[a-z0-9.-]*[-_.])?(?:node|host|nid|server|worker|vm|machine)[-_.]?\d+(?:\.[a-z0-9.-]+)?$|^(?:ip[-_.])?\d{1,3}([-_.]\d{1,3}){3}$`)
 
 // stacks hands on the dumps of py-spy in a folder, whose ranks are told or numbered.
-func (u *unit) stacks(give func(Item) bool) error {
+func (u *unit) stacks(give func(part) bool) error {
 	var files []*stackFile
 	for _, in := range u.inputs {
 		f, err := u.readStack(in)
@@ -72,7 +73,7 @@ func (u *unit) stacks(give func(Item) bool) error {
 		return err
 	}
 	for _, f := range files {
-		if !give(Item{Comm: f.c, Path: f.path}) {
+		if !give(part{Job: recorded.Job{Calls: f.c, Path: f.path}}) {
 			break
 		}
 	}

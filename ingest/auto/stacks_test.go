@@ -20,23 +20,23 @@ func stacksText(pid int, commands ...string) (text string) {
 // placed returns of all stacks in a folder the rank, the host and the process, and the notes.
 func placed(t *testing.T, files map[string]string) (all []string, notes string) {
 	t.Helper()
-	r, err := Open([]string{folderOf(t, files)}, Options{Want: WindowsAndEntries})
+	r, err := Open([]string{folderOf(t, files)}, Options{Kinds: Windows | Entries})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for item, err := range r.Items() {
+	for j, err := range r.Jobs() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range item.Comm.Processes {
+		for _, p := range j.Calls.Processes {
 			all = append(all, fmt.Sprintf("%d %s %d", p.Rank, p.Host, p.PID))
 		}
-		for _, n := range item.Comm.Notes {
+		for _, n := range j.Calls.Notes {
 			notes += n.Text + ";"
 		}
-		if item.Comm.Sources[0].Kind != comms.SourcePySpy {
-			t.Errorf("%v", item.Comm.Sources)
+		if j.Calls.Sources[0].Kind != comms.SourcePySpy {
+			t.Errorf("%v", j.Calls.Sources)
 		}
 	}
 	slices.SortFunc(all, naturally)

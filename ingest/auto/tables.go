@@ -190,7 +190,7 @@ func (r *Reader) share(s *shareOf) csv.Share {
 func (r *Reader) alone(s *shareOf) {
 	in := s.unit.inputs[0]
 	others := slices.ContainsFunc(r.inputs, func(other Input) bool {
-		return other.Skipped == "" && other.Path != in.Path && other.Format.Readable() && other.Format.gives(r.o.Want)
+		return other.Skipped == "" && other.Path != in.Path && other.Format.Readable() && other.Format.gives(r.o.Kinds)
 	})
 	if !in.named && others {
 		in.Skipped = "a table that does not say of which rank it is"
@@ -204,7 +204,7 @@ func (r *Reader) alone(s *shareOf) {
 }
 
 // sharedTable hands on the windows of a table in several files.
-func (u *unit) sharedTable(give func(Item) bool) error {
+func (u *unit) sharedTable(give func(part) bool) error {
 	o := u.r.tables()
 	o.Ahead = false
 	windows, err := csv.NewShares(u.shares, u.run, o)

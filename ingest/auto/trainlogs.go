@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/recorded"
 )
 
 // ofRank is a folder of torchrun's, which has one for each rank.
@@ -88,7 +89,7 @@ func (r *Reader) passOverTimed() {
 func (r *Reader) timedIn(folder string) bool {
 	for i := range r.inputs {
 		in := &r.inputs[i]
-		if in.Skipped != "" || in.Format == TrainLog || !in.Format.Readable() || in.Format.row().gives&windows == 0 {
+		if in.Skipped != "" || in.Format == TrainLog || !in.Format.Readable() || !in.Format.gives(Windows) {
 			continue
 		}
 		if other := dirOf(in.Path); other == folder || strings.HasPrefix(other, folder+"/") || strings.HasPrefix(folder, other+"/") {
@@ -100,7 +101,7 @@ func (r *Reader) timedIn(folder string) bool {
 
 // trainLogs hands on the logs of one run as windows, and what else is written in them: what a straggler detector concludes,
 // and who waits for whom where the job stood still. These stand for logs that cannot be used otherwise.
-func (u *unit) trainLogs(give func(Item) bool) error {
+func (u *unit) trainLogs(give func(part) bool) error {
 	said := make(map[*Input]*detectors.Log)
 	if u.inputs[0].Skipped == "" {
 		if goesOn, err := u.logged(said, give); err != nil {
@@ -117,7 +118,7 @@ func (u *unit) trainLogs(give func(Item) bool) error {
 }
 
 // hangTexts hands on what logs of one run say of a time-out.
-func (u *unit) hangTexts(give func(Item) bool) error {
+func (u *unit) hangTexts(give func(part) bool) error {
 	s := hangtext.Scanner{}
 	for _, l := range u.inputs {
 		src, err := u.r.open(l)
@@ -137,13 +138,13 @@ func (u *unit) hangTexts(give func(Item) bool) error {
 		return input.At(input.Pos{File: path}, input.Bad(input.ErrMissing, "the messages of a time-out do not tell which rank waits: give the logs of all ranks, "+
 			"or start with torchrun, which puts the rank before each line"))
 	}
-	give(Item{Comm: c, Path: path, folder: u.folder})
+	give(part{Job: recorded.Job{Calls: c, Path: path}, folder: u.folder})
 	return nil
 }
 
 // logged hands on the windows of the logs; none where all are passed over. What detectors wrote into them is taken too. goesOn is false where
 // give returned false.
-func (u *unit) logged(said map[*Input]*detectors.Log, give func(Item) bool) (goesOn bool, err error) {
+func (u *unit) logged(said map[*Input]*detectors.Log, give func(part) bool) (goesOn bool, err error) {
 	b, of := u.newLogs(said), make(map[string]int)
 	for _, l := range u.inputs {
 		err := u.readLog(b, l)
@@ -167,19 +168,21 @@ func (u *unit) logged(said map[*Input]*detectors.Log, give func(Item) bool) (goe
 	c := b.stopped.Record(path)
 	first, goesOn := true, true
 	err = b.Each(name, func(w *trace.Window) bool {
-		if first && c != nil && len(c.Processes) == 0 && wants[u.r.o.Want].contents&readings != 0 {
+		if first && c != nil && len(c.Processes) == 0 && u.r.o.Kinds.has(Readings) {
 			w.Notes, c = append(w.Notes, c.Notes...), nil
 		}
 		if first && c != nil {
 			c.Run = w.Run
 		}
 		first = false
-		goesOn = give(Item{Window: w, Path: path, folder: u.folder, of: of})
+		p := window(w, path)
+		p.folder, p.of = u.folder, of
+		goesOn = give(p)
 		return goesOn
 	})
-	if c != nil && goesOn && wants[u.r.o.Want].contents&entries != 0 {
+	if c != nil && goesOn && u.r.o.Kinds.has(Entries) {
 		c.Run = cmp.Or(c.Run, name)
-		return give(Item{Comm: c, Path: path, folder: u.folder, of: of, run: name}), nil
+		return give(part{Job: recorded.Job{Calls: c, Path: path}, folder: u.folder, of: of, run: name}), nil
 	}
 	if err == nil {
 		return goesOn, nil
@@ -196,7 +199,7 @@ func (u *unit) logged(said map[*Input]*detectors.Log, give func(Item) bool) (goe
 func (u *unit) passOver(l *Input, err error) bool {
 	little := errors.Is(err, input.ErrMissing) || errors.Is(err, input.ErrEmpty)
 	others := slices.ContainsFunc(u.r.inputs, func(in Input) bool {
-		return in.Skipped == "" && in.Format != TrainLog && in.Format.Readable() && in.Format.gives(u.r.o.Want)
+		return in.Skipped == "" && in.Format != TrainLog && in.Format.Readable() && in.Format.gives(u.r.o.Kinds)
 	})
 	if l.named || !little || !others {
 		return false
@@ -208,8 +211,8 @@ func (u *unit) passOver(l *Input, err error) bool {
 
 // concluded hands on what a straggler detector wrote into the logs, and counts the logs that have it. What was read already is in said; a
 // stream cannot be read again.
-func (u *unit) concluded(said map[*Input]*detectors.Log, give func(Item) bool) (n int) {
-	if wants[u.r.o.Want].contents&readings == 0 {
+func (u *unit) concluded(said map[*Input]*detectors.Log, give func(part) bool) (n int) {
+	if !u.r.o.Kinds.has(Readings) {
 		return 0
 	}
 	for _, l := range u.inputs {
@@ -222,7 +225,7 @@ func (u *unit) concluded(said map[*Input]*detectors.Log, give func(Item) bool) (
 		if record == nil || len(record.Events) == 0 {
 			continue
 		}
-		if n++; !give(Item{Telemetry: record, Path: l.Path}) {
+		if n++; !give(part{Job: recorded.Job{Readings: record, Path: l.Path}}) {
 			break
 		}
 	}

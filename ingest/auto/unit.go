@@ -34,7 +34,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	ours := c.named || meant(c.path)
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
-		in.Format, err = identify(src, r.o.Want)
+		in.Format, err = identify(src, r.o.Kinds)
 		if in.Format == Text {
 			as := nearly(src)
 			if in.table = as == WideCSV; ours {
@@ -43,7 +43,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				}
 			}
 		}
-		if r.o.Want != Communication && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {
+		if r.o.Kinds != Calls && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {
 			if found, near := r.lookThrough(src, c.named); found != Unknown {
 				in.Format, err = found, nil
 			} else if head, _ := src.Peek(sniffed); in.Format == TrainLog && detectors.Recognise(head) {
@@ -53,10 +53,10 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				err = input.At(input.Pos{File: c.path}, near)
 			}
 		}
-		if in.Format == NCCLLog && r.o.Want == WindowsAndEntries && c.named {
+		if in.Format == NCCLLog && !r.o.Kinds.has(Calls) && r.o.Kinds.has(Entries) && c.named {
 			in.Format, err = NCCLMembers, nil
 		}
-		if in.Format == JSON && r.o.Want != Communication {
+		if in.Format == JSON && r.o.Kinds != Calls {
 			head, _ := src.Peek(sniffedFar)
 			err = input.At(input.Pos{File: c.path}, unreadJSON(head))
 		}
@@ -74,9 +74,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 			r.claim(in.Path)
 			ours = true
 		}
-		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours = c.named || r.o.Want != Communication && (ours || in.Format.row().gives != calls && in.Format.row().gives != readings)
-			err = input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+		if err == nil && !piped && !in.Format.gives(r.o.Kinds) {
+			ours = c.named || r.o.Kinds != Calls && (ours || in.Format.row().gives != Calls && in.Format.row().gives != Readings)
+			err = input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Kinds))
 		}
 		if err == nil {
 			return &metered{Source: src, m: &r.meter}, nil
@@ -88,7 +88,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	}
 	if kind := notOurs(in.Format, err); !ours && kind != nil {
 		why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.path+": "), " ("+kind.Error()+")")
-		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Want) {
+		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Kinds) {
 			in.Skipped = why
 		} else if in.Format == Text && !strings.HasPrefix(why, plainText) {
 			in.nearly = why
@@ -127,7 +127,7 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 }
 
 // identify tells what src is by how it begins; the error says why it cannot be read.
-func identify(src *ingest.Source, want Wanted) (Format, error) {
+func identify(src *ingest.Source, taken Kinds) (Format, error) {
 	head, err := src.Peek(sniffed)
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
 		return Unknown, err
@@ -138,7 +138,7 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 	case f == JSON: // long metadata may come first
 		head, _ = src.Peek(sniffedFar)
 		f = sniff(head)
-	case f == Text && wants[want].contents&calls != 0: // launchers and programs may write before NCCL does
+	case f == Text && taken.has(Calls): // launchers and programs may write before NCCL does
 		if far, _ := src.Peek(sniffedFar); isLog(beginning{all: far, text: far}) {
 			f = NCCLLog
 		}
@@ -152,7 +152,7 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 	case f == SQLite:
 		return f, sqlite(src)
 	case !f.Readable():
-		return f, input.At(input.Pos{File: src.Name()}, f.refusal(want))
+		return f, input.At(input.Pos{File: src.Name()}, f.refusal(taken))
 	}
 	return f, nil
 }
@@ -183,7 +183,7 @@ type unit struct {
 	folder string      // of inputs that are read together
 	where  string      // what a bug in reading it is said of
 	size   int64       // of its inputs, as far as it is known
-	next   func() (Item, error, bool)
+	next   func() (part, error, bool)
 	stop   func() // nil: it was not begun
 }
 
@@ -201,42 +201,41 @@ func (r *Reader) unitOf(row *row, shared string) *unit {
 	return u
 }
 
-// take is the next item of the unit, io.EOF after the last.
-func (u *unit) take() (Item, error) {
+// take returns the next part of the unit, io.EOF after the last.
+func (u *unit) take() (part, error) {
 	if u.stop == nil {
-		u.next, u.stop = iter.Pull2(u.items)
+		u.next, u.stop = iter.Pull2(u.parts)
 	}
-	item, err, ok := u.next()
+	p, err, ok := u.next()
 	if !ok {
-		return Item{}, io.EOF
+		return part{}, io.EOF
 	}
-	return item, err
+	return p, err
 }
 
-// items are those of the unit. An error, which may be a panic of its reader, is the last.
-func (u *unit) items(yield func(Item, error) bool) {
+// parts yields those of the unit. An error, which may be a panic of its reader, is the last.
+func (u *unit) parts(yield func(part, error) bool) {
 	err := func() (err error) {
 		defer bug.Contain(u.name(), &err)
-		return u.read(u, func(item Item) bool { return yield(item, nil) })
+		return u.read(u, func(p part) bool { return yield(p, nil) })
 	}()
 	if err != nil {
-		yield(Item{}, err)
+		yield(part{}, err)
 	}
 }
 
-// count counts an item for the inputs that it is made of.
-func (u *unit) count(item Item) {
+// count counts a part for the inputs that it is made of.
+func (u *unit) count(p part) {
 	for _, in := range u.inputs {
-		n, ok := item.of[in.Path]
-		switch {
-		case in.Skipped != "" || item.of != nil && !ok:
-		case item.Window != nil || item.Profiled != nil:
-			in.Windows++
-		case item.Ops != nil && item.of == nil:
-			in.Ops += item.Ops.Len()
-		case item.Ops != nil:
-			in.Ops += n
+		n, ok := p.of[in.Path]
+		if in.Skipped != "" || p.of != nil && !ok {
+			continue
 		}
+		in.Windows += len(p.Windows) + len(p.Profiled)
+		if p.Operators != nil && p.of == nil {
+			n = p.Operators.Len()
+		}
+		in.Ops += n
 	}
 }
 
@@ -267,26 +266,26 @@ func (r *Reader) open(in *Input) (*metered, error) {
 	return &metered{Source: src, m: &r.meter}, nil
 }
 
-// whole is how inputs are read that are one item each.
-func whole(read func(r *Reader, in *Input, src *metered) (Item, error)) func(*unit, func(Item) bool) error {
-	return func(u *unit, give func(Item) bool) error {
+// whole returns how inputs are read that are one part each.
+func whole(read func(r *Reader, in *Input, src *metered) (part, error)) func(*unit, func(part) bool) error {
+	return func(u *unit, give func(part) bool) error {
 		in := u.inputs[0]
 		src, err := u.r.open(in)
 		if err != nil {
 			return err
 		}
 		defer src.Close()
-		item, err := read(u.r, in, src)
-		if item.Path = in.Path; err != nil {
+		p, err := read(u.r, in, src)
+		if p.Path = in.Path; err != nil {
 			return err
 		}
-		give(item)
+		give(p)
 		return nil
 	}
 }
 
 // windows hands on those of a reader, and closes it.
-func (u *unit) windows(from ingest.WindowReader, give func(Item) bool) error {
+func (u *unit) windows(from ingest.WindowReader, give func(part) bool) error {
 	defer from.Close()
 	for {
 		w, err := from.Next()
@@ -296,14 +295,14 @@ func (u *unit) windows(from ingest.WindowReader, give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		if !give(Item{Window: w, Path: u.inputs[0].Path}) {
+		if !give(window(w, u.inputs[0].Path)) {
 			return nil
 		}
 	}
 }
 
 // packets hands on the windows of files of packets, which count them by themselves.
-func (u *unit) packets(give func(Item) bool) error {
+func (u *unit) packets(give func(part) bool) error {
 	r, g := u.r, &u.group
 	var streams []packet.Stream
 	stored := int64(0)
@@ -331,17 +330,18 @@ func (u *unit) packets(give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		item := Item{Window: w, at: cmp.Or(begins[w.Run], g.files[0].Name)}
+		p := window(w, "")
+		p.at = cmp.Or(begins[w.Run], g.files[0].Name)
 		if label != "" {
 			w.Run = label + "/" + w.Run
 		}
-		if !give(item) {
+		if !give(p) {
 			return nil
 		}
 	}
 }
 
-func (u *unit) csv(give func(Item) bool) error {
+func (u *unit) csv(give func(part) bool) error {
 	if u.shares != nil {
 		return u.sharedTable(give)
 	}
@@ -358,7 +358,7 @@ func (u *unit) csv(give func(Item) bool) error {
 }
 
 // jsonTable does what csv does, for a table of JSON objects.
-func (u *unit) jsonTable(give func(Item) bool) error {
+func (u *unit) jsonTable(give func(part) bool) error {
 	src, err := u.r.open(u.inputs[0])
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (u *unit) readXPlane(in *Input) (*profile.Rank, error) {
 		m := &metered{Source: src, m: count, quiet: true}
 		count = &uncounted
 		return m, nil
-	}, in.Path, xplane.Options{Stages: u.r.o.Stages, Detail: wants[u.r.o.Want].detail})
+	}, in.Path, xplane.Options{Stages: u.r.o.Stages, Detail: u.r.o.Detail})
 	if err != nil {
 		return nil, err
 	}

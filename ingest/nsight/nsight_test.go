@@ -149,7 +149,8 @@ func TestDevice(t *testing.T) {
 				}
 			}
 		}
-		o, err := stages.OpTrace(ranks, stages.Options{})
+		divided, err := stages.Divide(ranks, stages.Options{Each: true})
+		o := divided.Operators
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ type setting struct {
 // joinClocks brings the times after a clock was set to those before, and marks
 // the steps that are not to be believed. O(n log n) in the collectives, of jobs
 // whose steps say that there is something to be looked for.
-func (j *Job) joinClocks() {
+func (j *Profiles) joinClocks() {
 	if !slices.ContainsFunc(j.Ranks, func(r *profile.Rank) bool { return r != j.Ranks[0] && strays(r, j.Ranks[0]) }) {
 		return
 	}

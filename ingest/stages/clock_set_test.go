@@ -107,7 +107,7 @@ func checkSet(t *testing.T, ranks []*profile.Rank, left []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range d.Device.Ranks {
+	for _, r := range d.Devices.Ranks {
 		for _, s := range r.Steps {
 			if s.End-s.Start > 2000*us && len(left) > 0 {
 				t.Errorf("step %d of rank %d takes %d ns", s.Step, r.Rank.ID, s.End-s.Start)

@@ -13,7 +13,7 @@ func TestDeviceTimes(t *testing.T) {
 	one.ID, other.ID = 1, 0
 	for name, timeline := range map[string]Timeline{"auto": Auto, "on the host": OnHost} {
 		divided, err := Divide([]*profile.Rank{one, other}, Options{Run: "job", Timeline: timeline})
-		d := divided.Device
+		d := divided.Devices
 		if err != nil || d.Run != "job" || len(d.Ranks) != 1 || d.Ranks[0].Rank.ID != 1 || len(d.Ranks[0].Steps) != 1 || len(d.Notes) != 1 {
 			t.Fatalf("%s: %+v, %v", name, d, err)
 		}
@@ -21,8 +21,8 @@ func TestDeviceTimes(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if d, err := Divide([]*profile.Rank{other}, Options{Run: "job"}); err != nil || d.Device != nil {
-		t.Errorf("%+v, %v, expected no device times where no device was recorded", d.Device, err)
+	if d, err := Divide([]*profile.Rank{other}, Options{Run: "job"}); err != nil || d.Devices != nil {
+		t.Errorf("%+v, %v, expected no device times where no device was recorded", d.Devices, err)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package stages divides the profiles of a run into stages. It returns windows of
-// stages with device times and when hosts entered collectives ([Divide]), and
-// operator traces ([OpTrace]). Before that, [Jobs] sorts profiles into jobs: which rank each
-// one is, which recordings are of one rank, which numbers of steps are alike.
+// Package stages divides the profiles of a run into stages. [Divide] returns
+// a job: windows of stages, device times, when hosts entered collectives, and operators.
+// Before that, [Jobs] sorts profiles into jobs: which rank each one is, which
+// recordings are of one rank, which numbers of steps are alike.
 //
 // Exposed communication of a stage on the device is divided further where the
 // same collective is found on the other members. With s(r) the start of a

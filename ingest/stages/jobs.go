@@ -14,9 +14,9 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// Job is the profiles that belong together: one for each rank, recorded at one
+// Profiles are those that belong together: one for each rank, recorded at one
 // time.
-type Job struct {
+type Profiles struct {
 	Ranks []*profile.Rank // by ID
 	Notes []input.Note
 }
@@ -31,14 +31,14 @@ const apartAfter = 600_000_000_000
 // joins several recordings of one rank; and numbers steps alike where a rank
 // counts from another number. The order of the profiles does not matter.
 // O(n log n).
-func Jobs(ranks []*profile.Rank) []Job {
+func Jobs(ranks []*profile.Rank) []Profiles {
 	ranks = slices.Clone(ranks)
 	slices.SortStableFunc(ranks, func(a, b *profile.Rank) int { return natural.Compare(a.Source, b.Source) })
 	rebase(ranks)
-	var out []Job
+	var out []Profiles
 	for _, same := range byWorld(ranks) {
 		for _, together := range byTime(same) {
-			j := Job{Ranks: together}
+			j := Profiles{Ranks: together}
 			j.dropCopies()
 			j.identify()
 			j.renumber()
@@ -127,12 +127,12 @@ func endOf(r *profile.Rank) int64 {
 	return r.Steps[len(r.Steps)-1].End
 }
 
-func (j *Job) note(kind input.NoteKind, format string, args ...any) {
+func (j *Profiles) note(kind input.NoteKind, format string, args ...any) {
 	j.Notes = append(j.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
 // numbered lists the first traces with the ranks that they count as.
-func (j *Job) numbered() string {
+func (j *Profiles) numbered() string {
 	const most = 8
 	var list []string
 	for i, r := range j.Ranks[:min(most, len(j.Ranks))] {
@@ -145,7 +145,7 @@ func (j *Job) numbered() string {
 }
 
 // identify gives every profile a rank of its own.
-func (j *Job) identify() {
+func (j *Profiles) identify() {
 	told := make([]int, len(j.Ranks))
 	named := make([]int, len(j.Ranks))
 	for i, r := range j.Ranks {
@@ -194,7 +194,7 @@ func (j *Job) identify() {
 }
 
 // dropCopies keeps one of the recordings that are the same, whatever their files are called, unless names tell different ranks.
-func (j *Job) dropCopies() {
+func (j *Profiles) dropCopies() {
 	type key struct {
 		rank, steps int
 		start, end  int64
@@ -230,7 +230,7 @@ func firstOf(texts []string) string {
 
 // oneAfterAnother reports whether recordings of the same rank were made at different times: a profiler writes
 // a file for each capture of a worker, and two workers of one name run side by side.
-func (j *Job) oneAfterAnother(ids []int) bool {
+func (j *Profiles) oneAfterAnother(ids []int) bool {
 	last := make(map[int]int64)
 	order := make([]int, len(j.Ranks))
 	for i := range order {
@@ -247,7 +247,7 @@ func (j *Job) oneAfterAnother(ids []int) bool {
 }
 
 // tellBeyond notes ranks that the world they tell has not.
-func (j *Job) tellBeyond() {
+func (j *Profiles) tellBeyond() {
 	var beyond []int
 	world := 0
 	for _, r := range j.Ranks {
@@ -260,7 +260,7 @@ func (j *Job) tellBeyond() {
 	}
 }
 
-func (j *Job) assign(ids []int) {
+func (j *Profiles) assign(ids []int) {
 	for i, r := range j.Ranks {
 		r.ID = ids[i]
 	}
@@ -274,7 +274,7 @@ func unique(ids []int) []int { return slices.Compact(slices.Sorted(slices.Values
 
 // renumber lets all ranks count steps alike: one that recorded as many steps
 // at the same times, under numbers that are all one off, counts from another.
-func (j *Job) renumber() {
+func (j *Profiles) renumber() {
 	if len(j.Ranks) < 2 {
 		return
 	}
@@ -326,7 +326,7 @@ func oneOff(r, o *profile.Rank) int64 {
 
 // settleRoles drops the roles of a job unless all its ranks have coordinates
 // along the same axes and no two the same: half of a layout misleads.
-func (j *Job) settleRoles() {
+func (j *Profiles) settleRoles() {
 	seen := make(map[string]bool)
 	good := true
 	for _, r := range j.Ranks {

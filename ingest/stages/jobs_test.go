@@ -10,8 +10,8 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// recorded is a profile of steps 10 ms long each.
-func recorded(source string, id, world int, start int64, indices ...int64) *profile.Rank {
+// profileOf returns a profile of steps 10 ms long each.
+func profileOf(source string, id, world int, start int64, indices ...int64) *profile.Rank {
 	r := &profile.Rank{Source: source, ID: id, World: world, Stages: []string{"a"}}
 	for i, index := range indices {
 		at := start + int64(i)*10_000_000
@@ -27,28 +27,28 @@ func TestJobs(t *testing.T) {
 		want  string // ranks of each job
 		noted string
 	}{
-		"told":                     {[]*profile.Rank{recorded("b", 1, 2, 0, 1), recorded("a", 0, 2, 0, 1)}, "0 1", ""},
-		"all say 0, named":         {[]*profile.Rank{recorded("x/rank-1.json", 0, 2, 0, 1), recorded("x/rank-0.json", 0, 2, 0, 1)}, "0 1", "2 traces say that they are rank 0"},
-		"rank_3":                   {[]*profile.Rank{recorded("rank_3.json", -1, 0, 0, 1), recorded("rank_7.json", -1, 0, 0, 1)}, "3 7", "names of the files"},
-		"rank3":                    {[]*profile.Rank{recorded("rank3.json", -1, 0, 0, 1), recorded("rank12.json", -1, 0, 0, 1)}, "3 12", "names of the files"},
-		"worker":                   {[]*profile.Rank{recorded("worker3.1700000000000.pt.trace.json", -1, 0, 0, 1), recorded("worker4.1700000000001.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
-		".3.pt.trace":              {[]*profile.Rank{recorded("h.3.pt.trace.json", -1, 0, 0, 1), recorded("h.4.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
-		"host and process":         {[]*profile.Rank{recorded("n0_10.1700000000000.pt.trace.json", -1, 0, 0, 1), recorded("n0_9.1700000000000.pt.trace.json", -1, 0, 5, 1)}, "0 1", "in order of their names"},
-		"all say 0, nameless":      {[]*profile.Rank{recorded("a", 0, 2, 0, 1), recorded("b", 0, 2, 5, 1)}, "0 1", "in order of their names"},
-		"alone":                    {[]*profile.Rank{recorded("trace.json", -1, 0, 0, 1)}, "0", "counts as rank 0"},
-		"alone, named":             {[]*profile.Rank{recorded("rank-34.json", -1, 0, 0, 1)}, "34", "from the name"},
-		"two of each, other steps": {[]*profile.Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 1e9, 7), recorded("b1", 1, 2, 0, 1, 2), recorded("b2", 1, 2, 1e9, 7)}, "0 1", "joined by their steps"},
-		"two of one, same steps":   {[]*profile.Rank{recorded("a1", 0, 2, 0, 1, 2), recorded("a2", 0, 2, 0, 1), recorded("b1", 1, 2, 0, 1, 2)}, "0 1", "left out, since another trace has their rank and steps: a2"},
-		"other times":              {[]*profile.Rank{recorded("a1", 0, 2, 0, 1), recorded("a2", 0, 2, hour, 1), recorded("b1", 1, 2, 0, 1), recorded("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
-		"other worlds":             {[]*profile.Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
-		"a rank too many":          {[]*profile.Rank{recorded("a", 1, 4, 0, 1), recorded("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},
-		"processes in the names":   {[]*profile.Rank{recorded("h.1075.pt.trace.json", -1, 2, 0, 1), recorded("h.1074.pt.trace.json", -1, 2, 5, 1)}, "0 1", "in order of their names"},
-		"two of each worker":       {[]*profile.Rank{recorded("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), recorded("worker0.1700000100000.pt.trace.json", -1, 0, 100e9, 16, 17)}, "0", "joined by their steps"},
-		"workers of one name":      {[]*profile.Rank{recorded("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), recorded("worker0.1700000000001.pt.trace.json", -1, 0, 5, 5, 6)}, "0 1", "in order of their names"},
-		"a copy":                   {[]*profile.Rank{recorded("one", -1, 0, 7, 1), recorded("two", -1, 0, 7, 1)}, "0", "copies of a recording are left out, so that one rank does not count twice: two of one"},
-		"copies under two ranks":   {[]*profile.Rank{recorded("rank0", -1, 0, 7, 1), recorded("rank1", -1, 0, 7, 1)}, "0 1", "names of the files"},
-		"one of many twice":        {[]*profile.Rank{recorded("base", 1, 64, 0, 1), recorded("test", 1, 64, 5, 1)}, "1", "left out, since another trace has their rank and steps: test"},
-		"a gap":                    {[]*profile.Rank{recorded("a", 0, 4, 0, 1), recorded("c", 3, 4, 0, 1)}, "0 3", ""},
+		"told":                     {[]*profile.Rank{profileOf("b", 1, 2, 0, 1), profileOf("a", 0, 2, 0, 1)}, "0 1", ""},
+		"all say 0, named":         {[]*profile.Rank{profileOf("x/rank-1.json", 0, 2, 0, 1), profileOf("x/rank-0.json", 0, 2, 0, 1)}, "0 1", "2 traces say that they are rank 0"},
+		"rank_3":                   {[]*profile.Rank{profileOf("rank_3.json", -1, 0, 0, 1), profileOf("rank_7.json", -1, 0, 0, 1)}, "3 7", "names of the files"},
+		"rank3":                    {[]*profile.Rank{profileOf("rank3.json", -1, 0, 0, 1), profileOf("rank12.json", -1, 0, 0, 1)}, "3 12", "names of the files"},
+		"worker":                   {[]*profile.Rank{profileOf("worker3.1700000000000.pt.trace.json", -1, 0, 0, 1), profileOf("worker4.1700000000001.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
+		".3.pt.trace":              {[]*profile.Rank{profileOf("h.3.pt.trace.json", -1, 0, 0, 1), profileOf("h.4.pt.trace.json", -1, 0, 0, 1)}, "3 4", "names"},
+		"host and process":         {[]*profile.Rank{profileOf("n0_10.1700000000000.pt.trace.json", -1, 0, 0, 1), profileOf("n0_9.1700000000000.pt.trace.json", -1, 0, 5, 1)}, "0 1", "in order of their names"},
+		"all say 0, nameless":      {[]*profile.Rank{profileOf("a", 0, 2, 0, 1), profileOf("b", 0, 2, 5, 1)}, "0 1", "in order of their names"},
+		"alone":                    {[]*profile.Rank{profileOf("trace.json", -1, 0, 0, 1)}, "0", "counts as rank 0"},
+		"alone, named":             {[]*profile.Rank{profileOf("rank-34.json", -1, 0, 0, 1)}, "34", "from the name"},
+		"two of each, other steps": {[]*profile.Rank{profileOf("a1", 0, 2, 0, 1, 2), profileOf("a2", 0, 2, 1e9, 7), profileOf("b1", 1, 2, 0, 1, 2), profileOf("b2", 1, 2, 1e9, 7)}, "0 1", "joined by their steps"},
+		"two of one, same steps":   {[]*profile.Rank{profileOf("a1", 0, 2, 0, 1, 2), profileOf("a2", 0, 2, 0, 1), profileOf("b1", 1, 2, 0, 1, 2)}, "0 1", "left out, since another trace has their rank and steps: a2"},
+		"other times":              {[]*profile.Rank{profileOf("a1", 0, 2, 0, 1), profileOf("a2", 0, 2, hour, 1), profileOf("b1", 1, 2, 0, 1), profileOf("b2", 1, 2, hour, 1)}, "0 1; 0 1", ""},
+		"other worlds":             {[]*profile.Rank{profileOf("a", 0, 2, 0, 1), profileOf("b", 1, 2, 0, 1), profileOf("c", 0, 8, 0, 1)}, "0 1; 0", ""},
+		"a rank too many":          {[]*profile.Rank{profileOf("a", 1, 4, 0, 1), profileOf("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},
+		"processes in the names":   {[]*profile.Rank{profileOf("h.1075.pt.trace.json", -1, 2, 0, 1), profileOf("h.1074.pt.trace.json", -1, 2, 5, 1)}, "0 1", "in order of their names"},
+		"two of each worker":       {[]*profile.Rank{profileOf("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), profileOf("worker0.1700000100000.pt.trace.json", -1, 0, 100e9, 16, 17)}, "0", "joined by their steps"},
+		"workers of one name":      {[]*profile.Rank{profileOf("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), profileOf("worker0.1700000000001.pt.trace.json", -1, 0, 5, 5, 6)}, "0 1", "in order of their names"},
+		"a copy":                   {[]*profile.Rank{profileOf("one", -1, 0, 7, 1), profileOf("two", -1, 0, 7, 1)}, "0", "copies of a recording are left out, so that one rank does not count twice: two of one"},
+		"copies under two ranks":   {[]*profile.Rank{profileOf("rank0", -1, 0, 7, 1), profileOf("rank1", -1, 0, 7, 1)}, "0 1", "names of the files"},
+		"one of many twice":        {[]*profile.Rank{profileOf("base", 1, 64, 0, 1), profileOf("test", 1, 64, 5, 1)}, "1", "left out, since another trace has their rank and steps: test"},
+		"a gap":                    {[]*profile.Rank{profileOf("a", 0, 4, 0, 1), profileOf("c", 3, 4, 0, 1)}, "0 3", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
@@ -81,12 +81,12 @@ func TestJobs(t *testing.T) {
 }
 
 func TestRenumber(t *testing.T) {
-	j := Jobs([]*profile.Rank{recorded("a", 0, 3, 0, 4, 5, 6), recorded("b", 1, 3, 1e6, 5, 6, 7), recorded("c", 2, 3, 0, 4, 5, 6)})[0]
+	j := Jobs([]*profile.Rank{profileOf("a", 0, 3, 0, 4, 5, 6), profileOf("b", 1, 3, 1e6, 5, 6, 7), profileOf("c", 2, 3, 0, 4, 5, 6)})[0]
 	if got := j.Ranks[1].Steps[0].Index; got != 4 || len(j.Notes) != 1 {
 		t.Errorf("rank 1 begins with step %d, notes %v", got, j.Notes)
 	}
 	// Other times: another step, not another number.
-	j = Jobs([]*profile.Rank{recorded("a", 0, 2, 0, 4, 5, 6), recorded("b", 1, 2, 10e6, 5, 6, 7)})[0]
+	j = Jobs([]*profile.Rank{profileOf("a", 0, 2, 0, 4, 5, 6), profileOf("b", 1, 2, 10e6, 5, 6, 7)})[0]
 	if got := j.Ranks[1].Steps[0].Index; got != 5 {
 		t.Errorf("rank 1 begins with step %d", got)
 	}
@@ -96,7 +96,7 @@ func TestRenumber(t *testing.T) {
 // the others.
 func TestRebase(t *testing.T) {
 	const base = 1_711_964_646_000_000_000
-	ranks := []*profile.Rank{recorded("rank-0", 0, 2, 0, 1), recorded("rank-1", -1, 0, 0, 1)}
+	ranks := []*profile.Rank{profileOf("rank-0", 0, 2, 0, 1), profileOf("rank-1", -1, 0, 0, 1)}
 	ranks[0].Shift(base)
 	ranks[1].Notes = []input.Note{{Kind: input.NoteTruncated, Text: "cut"}}
 	jobs := Jobs(ranks)
@@ -110,7 +110,7 @@ func TestSettleRoles(t *testing.T) {
 	make4 := func() []*profile.Rank {
 		var out []*profile.Rank
 		for id := range 4 {
-			r := recorded("r"+itoa(int64(id)), id, 4, 0, 1)
+			r := profileOf("r"+itoa(int64(id)), id, 4, 0, 1)
 			r.Role = profiler.RoleOf(id, []profiler.Group{{Desc: "mesh_tp", Ranks: []int{id / 2 * 2, id/2*2 + 1}}, {Desc: "mesh_dp", Ranks: []int{id % 2, id%2 + 2}}})
 			out = append(out, r)
 		}

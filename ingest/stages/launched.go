@@ -15,17 +15,10 @@ func (c *converter) operators(ranks []*profile.Rank) *operator.Totals {
 	if c.o.Operators == Auto || c.o.Operators == c.o.Timeline {
 		return c.launched()
 	}
-	other, err := prepare(ranks, Options{Run: c.o.Run, Timeline: c.o.Operators})
+	other, err := c.onTimeline(ranks, c.o.Operators)
 	if err != nil {
 		return nil
 	}
-	if slices.Equal(other.ranks, c.ranks) && slices.EqualFunc(other.steps, c.steps, slices.Equal[[]int]) {
-		other.matched, other.unawaited, other.roles = c.matched, c.unawaited, c.roles
-		return other.launched()
-	}
-	other.compare()
-	other.unawaited = unawaitedEnds(other.ranks, other.matched, other.clocks)
-	other.settlePeers()
 	return other.launched()
 }
 

@@ -15,15 +15,15 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// OpTrace makes an operator trace of the profiles of one run: what ran on the
+// trace returns the operators of the profiles one by one: what ran on the
 // devices, on clocks that were brought together, or the collectives of runs
 // without devices. Collectives that were matched share a group. Peers, as
 // settlePeers has them, are replicas of a pipeline stage; all ranks are where no
 // role is known. Ranks that recorded no device work among others that did are left out
 // with a note, and so are steps. The timeline of the options is for the names of
 // stages alone. O(n log n).
-func OpTrace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
-	c, err := prepare(ranks, Options{Run: o.Run})
+func (c *converter) trace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
+	c, err := c.onTimeline(ranks, Auto)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,6 @@ func OpTrace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
 				"%d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", r.OpsLost))
 		}
 	}
-	c.settlePeers()
-	c.compare()
 	if o.Timeline != Auto {
 		c.o.Timeline = o.Timeline
 	}

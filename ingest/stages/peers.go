@@ -41,12 +41,13 @@ func (c *converter) settlePeers() {
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Role == nil || r.OpsLost > 0 || r.TalliesLost }) {
 		return
 	}
-	launched := c.launchCounts()
+	before, launched := len(c.notes), c.launchCounts()
 	for _, coord := range c.ranks[0].Role {
 		if coord.Axis != trace.DataParallel && coord.Axis != trace.PipelineParallel && c.alikeAlong(coord.Axis, launched) {
 			c.mergeAxis(coord.Axis)
 		}
 	}
+	c.merged = slices.Clone(c.notes[before:])
 }
 
 // counted is how often a rank launched an operator in a step, and for how long

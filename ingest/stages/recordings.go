@@ -10,7 +10,7 @@ import (
 
 // join puts recordings of one rank together that have no step in common. It
 // reports whether that left one profile for each rank.
-func (j *Job) join() bool {
+func (j *Profiles) join() bool {
 	first := make(map[int]*profile.Rank)
 	steps := make(map[[2]int64]bool)
 	var several []int
@@ -46,7 +46,7 @@ func (j *Job) join() bool {
 const listedFiles = 4
 
 // keepLongest keeps of the recordings of each rank the one with most steps.
-func (j *Job) keepLongest() {
+func (j *Profiles) keepLongest() {
 	best := make(map[int]*profile.Rank)
 	for _, r := range j.Ranks {
 		if have := best[r.ID]; have == nil || len(r.Steps) > len(have.Steps) {

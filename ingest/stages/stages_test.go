@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -183,8 +184,14 @@ func TestHostTimeline(t *testing.T) {
 	}
 }
 
+// eachOperator returns the operators of profiles one by one.
+func eachOperator(ranks []*profile.Rank) (*operator.Trace, error) {
+	d, err := Divide(ranks, Options{Run: "job", Each: true})
+	return d.Operators, err
+}
+
 func TestOpTrace(t *testing.T) {
-	o, err := OpTrace(job(1_000_000), Options{Run: "job"})
+	o, err := eachOperator(job(1_000_000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +287,7 @@ func TestLostDevice(t *testing.T) {
 	if divided, err = Divide(ranks, Options{Timeline: OnHost}); err != nil || len(divided.Windows[0].Ranks) != 3 {
 		t.Errorf("on the host: %v", err)
 	}
-	o, err := OpTrace(ranks, Options{Run: "job"})
+	o, err := eachOperator(ranks)
 	if err != nil || len(o.Ranks) != 2 || o.Layout.DP != 2 || o.Layout.World != 3 ||
 		!slices.ContainsFunc(o.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("operators of %+v, %v", o, err)

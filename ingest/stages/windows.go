@@ -1,16 +1,17 @@
 package stages
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/recorded"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -25,12 +26,14 @@ const (
 	OnDevice
 )
 
-// Options of Windows. The zero value is usable.
+// Options of Divide. The zero value is usable.
 type Options struct {
 	Run      string
 	Timeline Timeline
 	// Operators is the timeline by whose names of stages the operators behind them go; Auto: that of the windows.
 	Operators Timeline
+	// Each has the operators one by one too.
+	Each bool
 }
 
 // The beginnings of the stages into which exposed communication goes on the
@@ -65,29 +68,41 @@ const (
 	unmappedDevice = "step.unmapped" + deviceSuffix
 )
 
-// Divided is the profiles of a run, divided into stages.
-type Divided struct {
-	Windows []*trace.Window
-	// Launched are the operators behind the stages of the windows, by name; nil
-	// where some rank had too many to keep apart, or none.
-	Launched *operator.Totals
-	Device   *profile.DeviceTimes // nil: no device was recorded
-	Entered  *comms.Record        // when hosts entered their collectives; nil where that cannot be compared
-}
-
-// Divide makes windows of the profiles of one run, one profile for each rank, and
-// says what ran in their stages, how devices spent the steps and when hosts entered collectives: all of one division. Steps that are cut off on some rank, and those that
-// not all ranks have, are left out with a note. Positions in Rank.Steps are the
-// parts' own; errors carry the rank's source. Usually there is one window.
-func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
+// Divide returns the job that the profiles of one run, one for each rank, come to: windows, what ran in their stages,
+// how devices spent the steps, when hosts entered collectives, and where that is asked for each operator, all of one
+// division. Steps that are cut off on some rank, and those that not all ranks have, are left out with a note.
+// Positions in Rank.Steps are the parts' own; errors carry the rank's source. Usually there is one window.
+//
+// The error says why there are no windows; or, beside them, why there are no operators where some rank has
+// too many. Operators without windows have a note that says why.
+func Divide(ranks []*profile.Rank, o Options) (recorded.Job, error) {
 	c, err := prepare(ranks, o)
 	if err != nil {
-		return Divided{}, err
+		return recorded.Job{}, err
 	}
 	device := c.deviceTimes(ranks)
 	c.compare()
 	c.unawaited = unawaitedEnds(c.ranks, c.matched, c.clocks)
 	c.settlePeers()
+	var each *operator.Trace
+	var none error
+	if o.Each {
+		each, none = c.trace(ranks, o)
+	}
+	windows, err := c.windows()
+	switch {
+	case err != nil && each == nil:
+		return recorded.Job{}, err
+	case err != nil:
+		each.Notes = append(each.Notes, input.Note{Kind: input.NoteRecorder, Text: "there are no times of stages: " + err.Error()})
+	case errors.Is(none, input.ErrTooLarge):
+		err = none
+	}
+	return recorded.Job{Windows: windows, Operators: each, Launched: c.operators(ranks), Devices: device, Calls: entered(ranks, o.Run)}, err
+}
+
+// windows returns the steps as windows, divided into stages.
+func (c *converter) windows() ([]*trace.Window, error) {
 	c.chooseMicrosteps()
 	c.chooseStages()
 	var parts []*trace.Part
@@ -95,18 +110,35 @@ func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 		parts = append(parts, c.parts(r)...)
 	}
 	if len(parts) == 0 {
-		return Divided{}, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty,
+		return nil, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty,
 			"no complete step was recorded: let the profiler run for more steps"))
 	}
 	windows, err := trace.Join(parts)
 	if err != nil {
-		return Divided{}, err
+		return nil, err
 	}
 	for i, w := range windows {
 		w.Index = int64(i)
 		w.Notes = append(w.Notes, c.notes...)
 	}
-	return Divided{Windows: windows, Launched: c.operators(ranks), Device: device, Entered: entered(ranks, o.Run)}, nil
+	return windows, nil
+}
+
+// onTimeline returns what was prepared of the ranks for another timeline. What does not depend on it is taken over.
+func (c *converter) onTimeline(ranks []*profile.Rank, t Timeline) (*converter, error) {
+	other, err := prepare(ranks, Options{Run: c.o.Run, Timeline: t})
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(other.ranks, c.ranks) && slices.EqualFunc(other.steps, c.steps, slices.Equal[[]int]) {
+		other.matched, other.clocks, other.unawaited, other.roles = c.matched, c.clocks, c.unawaited, c.roles
+		other.notes = append(other.notes, c.merged...)
+		return other, nil
+	}
+	other.compare()
+	other.unawaited = unawaitedEnds(other.ranks, other.matched, other.clocks)
+	other.settlePeers()
+	return other, nil
 }
 
 // prepare settles which ranks and steps of a run are used, and on what timeline.
@@ -159,6 +191,7 @@ type converter struct {
 	// severalGroups: ranks wait for each other in more than one group.
 	severalGroups bool
 	notes         []input.Note
+	merged        []input.Note // of these, what says which ranks count as replicas
 }
 
 // column is a stage of the windows: what of which stage of the ranks.

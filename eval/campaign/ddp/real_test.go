@@ -73,7 +73,7 @@ func windows(t *testing.T, dir string) []*trace.Window {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, item.Window)
+		out = append(out, item.Windows...)
 	}
 }
 

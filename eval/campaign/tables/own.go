@@ -216,17 +216,17 @@ func openOwn(dir string, by *gates.Gates) (*Evaluation, error) {
 
 // scoreOwn scores the recording of a run, and notes what was not read of it.
 func (e *Evaluation) scoreOwn(s *Scorer, run, at string) error {
-	in, err := auto.Open([]string{at}, auto.Options{Want: auto.ForVerdict})
+	in, err := auto.Open([]string{at}, auto.Options{Joined: true})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	some := false
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			return err
 		}
-		for _, r := range item.Recordings() {
+		for _, r := range j.Recordings() {
 			if err := s.Add(run, r); err != nil {
 				return input.At(input.Pos{File: at}, err)
 			}

@@ -87,7 +87,7 @@ func recorded(t *testing.T, dir, extension string) *Score {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(item.Window.Run, item.Window); err != nil {
+		if err := s.Add(item.Run(), item.Windows[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

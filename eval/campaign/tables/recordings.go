@@ -157,16 +157,16 @@ func (e *Evaluation) ownRecording(run string) (string, error) {
 // left out would count as a difference.
 func (e *Evaluation) recording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
 	s := crosscheck.Source{Name: p.name}
-	in, err := auto.Open([]string{p.path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError, Timeline: stages.OnHost})
+	in, err := auto.Open([]string{p.path}, auto.Options{Kinds: auto.Windows, Strict: ingest.FirstError, Timeline: stages.OnHost})
 	if err != nil {
 		return s, nil, err
 	}
 	defer in.Close()
-	for item, err := range in.Items() {
+	for j, err := range in.Jobs() {
 		if err != nil {
 			return s, nil, err
 		}
-		s.Windows = append(s.Windows, item.Window)
+		s.Windows = append(s.Windows, j.Windows...)
 	}
 	bytes, format := auto.Stored(in.Inputs())
 	s.Bytes, s.Format = bytes, format.String()

@@ -17,6 +17,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/stages"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/recorded"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -38,7 +39,7 @@ func profiles(t testing.TB, j *Job) []*profile.Rank {
 	return jobs[0].Ranks
 }
 
-func divided(t testing.TB, j *Job) stages.Divided {
+func divided(t testing.TB, j *Job) recorded.Job {
 	t.Helper()
 	d, err := stages.Divide(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil || len(d.Windows) != 1 {
@@ -206,11 +207,11 @@ func TestUnevenPipeline(t *testing.T) {
 func TestPipelineReplicas(t *testing.T) {
 	j := &Job{PP: 2, DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03, Factor: slow(5, Forward, 1.6)}
 	wantSuspect(t, verdict(t, j), 5, "model.fwd_loss")
-	ops, err := stages.OpTrace(profiles(t, j), stages.Options{Run: "job"})
+	d, err := stages.Divide(profiles(t, j), stages.Options{Run: "job", Each: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := operators.Observe(ops)
+	v, err := operators.Observe(d.Operators)
 	if err != nil {
 		t.Fatal(err)
 	}

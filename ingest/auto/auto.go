@@ -1,5 +1,5 @@
 // Package auto opens whatever paths it is given: files, folders, standard
-// input, in any mix, and reads the windows and operator traces in them. It
+// input, in any mix, and reads the jobs recorded in them. It
 // looks at what a file holds; its name matters only where the content leaves
 // the choice open, and for the meta file of an operator trace, which stands
 // beside it.

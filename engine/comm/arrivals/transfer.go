@@ -6,6 +6,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/sync"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -46,7 +48,61 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 }
 
 // ending sums the time after the last entry of a stage, over the steps that have one.
-type ending struct{ sum, steps int64 }
+type ending struct {
+	sum, steps int64
+	early      int64      // steps in which the rank left the stage before the last entry
+	last       []transfer // the calls that were entered last, each once
+}
+
+// transfer is what a call hands over: an operation in a group, of so many elements of the rank; negative: not known.
+type transfer struct {
+	op       nccl.Op
+	group    int32
+	elements int64
+}
+
+// transferOf returns what the call of a point hands over.
+func (s *strikes) transferOf(point int32) transfer {
+	e := s.Points[point].Entries[0]
+	out := transfer{s.KindOf(e).Op, s.Call(e).Group, -1}
+	if t := s.KindOf(e).Tensors; t != nil {
+		out.elements = comms.Elements(t.InSizes)
+	}
+	return out
+}
+
+// add adds a step whose last call was released so long before its stage ended.
+func (t *ending) add(left int64, last transfer) {
+	t.steps++
+	if t.sum += max(0, left); left < 0 {
+		t.early++
+	}
+	if !slices.Contains(t.last, last) {
+		t.last = append(t.last, last)
+	}
+}
+
+// mostEarly is the part of the steps in which a rank may leave a stage before the last entry where it waits in it: of recorded
+// jobs it does in up to 0.07 of them, by clocks, and in 0.22 or more of those in which it does not wait.
+const mostEarly = 0.1
+
+// bound shortens what follows the last call of a stage to what follows that of another in which the rank waits, if that
+// hands over as much or more in the same group: a call that hands over less takes no longer.
+func bound(tails []ending) {
+	within := func(small, large []transfer) bool {
+		return len(small) > 0 && len(large) > 0 && !slices.ContainsFunc(small, func(a transfer) bool {
+			return a.elements < 0 || slices.ContainsFunc(large, func(b transfer) bool { return b.op != a.op || b.group != a.group || b.elements < a.elements })
+		})
+	}
+	for k := range tails {
+		t := &tails[k]
+		for _, by := range tails {
+			if by.steps >= sync.Enough && float64(by.early) <= mostEarly*float64(by.steps) && within(t.last, by.last) {
+				t.sum = min(t.sum, by.sum*t.steps/by.steps)
+			}
+		}
+	}
+}
 
 // tails are those of the stages of one rank, then that of the time outside of them, and by how much the
 // timeline may lie later than it was fitted: no call is entered before its stage begins. Outside of the
@@ -69,12 +125,13 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 				continue
 			}
 			after[k] = append(after[k], calls[0].enter-begin)
-			last := begin
+			last, of := begin, calls[0].point
 			for ; len(calls) > 0 && calls[0].enter <= end; calls = calls[1:] {
-				last = max(last, calls[0].release)
+				if calls[0].release >= last {
+					last, of = calls[0].release, calls[0].point
+				}
 			}
-			tails[k].steps++
-			tails[k].sum += max(0, end-last)
+			tails[k].add(end-last, s.transferOf(of))
 		}
 		if t+1 == len(l.steps) || !l.exact || len(calls) == 0 || calls[0].enter >= l.begin[t+1] {
 			continue
@@ -91,6 +148,7 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 		tails[S].steps++
 		tails[S].sum += rest
 	}
+	bound(tails[:S])
 	if l.exact {
 		return tails, 0
 	}

@@ -70,3 +70,41 @@ func TestTransfers(t *testing.T) {
 		}
 	}
 }
+
+// TestBound: what follows the last call of a stage is no transfer where a call in which the rank waits hands over as much in
+// the same group, and is done sooner.
+func TestBound(t *testing.T) {
+	small, large := transfer{nccl.AllReduce, 0, 1}, transfer{nccl.AllReduce, 0, 8320}
+	for name, c := range map[string]struct {
+		last  transfer // of the other stage
+		early int64    // of twenty steps
+		steps int64
+		want  int64
+	}{
+		"a larger call":            {large, 0, 20, 60},
+		"the same":                 {small, 0, 20, 60},
+		"a tenth left early":       {large, 2, 20, 60},
+		"more left early":          {large, 3, 20, 620},
+		"few steps":                {large, 0, 2, 620},
+		"a smaller call":           {transfer{nccl.AllReduce, 0, 0}, 0, 20, 620},
+		"another operation":        {transfer{nccl.AllGather, 0, 8320}, 0, 20, 620},
+		"another group":            {transfer{nccl.AllReduce, 1, 8320}, 0, 20, 620},
+		"a size that is not known": {transfer{nccl.AllReduce, 0, -1}, 0, 20, 620},
+	} {
+		tails := []ending{{sum: 620, steps: 20, last: []transfer{small}}, {sum: 3 * c.steps, steps: c.steps, early: c.early, last: []transfer{c.last}}, {}}
+		if bound(tails); tails[0].sum != c.want {
+			t.Errorf("%s: %d, want %d", name, tails[0].sum, c.want)
+		}
+	}
+	unknown := []ending{{sum: 620, steps: 20, last: []transfer{{nccl.AllReduce, 0, -1}}}, {sum: 60, steps: 20, last: []transfer{large}}}
+	if bound(unknown); unknown[0].sum != 620 {
+		t.Errorf("a call whose size is not known is bound: %d", unknown[0].sum)
+	}
+	var e ending
+	for _, left := range []int64{5, -3, 7} {
+		e.add(left, small)
+	}
+	if e.sum != 12 || e.steps != 3 || e.early != 1 || len(e.last) != 1 {
+		t.Errorf("%+v", e)
+	}
+}

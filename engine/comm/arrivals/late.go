@@ -94,9 +94,13 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 	r.Division, r.HalfWidth, r.Cuts = d, s.halfWidth(), s.cuts(d)
 	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
+	recordedIn := int64(1) // steps in one that calls divide: ranks may meet in every n-th alone
+	if recorded > 0 {
+		recordedIn = max(1, (sync.Period(d.Cut.Ends)+recorded/2)/recorded)
+	}
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {
-			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported)
+			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported/recordedIn)
 		}
 	}
 	// What follows no point is left out of the lengths of steps.

@@ -3,9 +3,11 @@ package arrivals
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -125,5 +127,40 @@ func TestCallsOutsideSteps(t *testing.T) {
 	}
 	if repeat != 8 {
 		t.Errorf("%d places repeat, want the eight of an average", repeat)
+	}
+}
+
+// TestLimitOfRareCalls: where ranks meet in every fifth step, what a rank loses in each step adds up, and a fifth of what is
+// found between two meetings is found in every step.
+func TestLimitOfRareCalls(t *testing.T) {
+	limit := func(windows bool) (least int64) {
+		rng, s := rand.New(rand.NewPCG(3, 9)), newStepped(3)
+		w := &trace.Window{Run: "job", WorldSize: 3, Schema: trace.Schema{Stages: []string{"backward"}}, Epochs: []int64{1, 1, 1}}
+		for r := range s.now {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
+		}
+		for step := range int64(100) {
+			begin := slices.Clone(s.now)
+			for r := range s.now {
+				s.now[r] += 100 + rng.NormFloat64()
+			}
+			if step%5 == 4 {
+				s.enter(0, []int{0, 1, 2}, 100, step)
+			}
+			for r := range s.now {
+				w.Durations = append(w.Durations, int64((s.now[r]-begin[r])*ms))
+			}
+		}
+		j := s.job([][]int{{0, 1, 2}})
+		if windows {
+			j.AddWindow(w)
+		}
+		for _, p := range j.Analyze(Options{}).Places {
+			least = max(least, p.Limit)
+		}
+		return least
+	}
+	if alone, beside := limit(false), limit(true); alone == 0 || beside != alone/5 {
+		t.Errorf("found from %d, beside steps %d, want a fifth", alone, beside)
 	}
 }

@@ -271,7 +271,7 @@ func checkRefusal(t *testing.T, err error) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	ingesttest.Placed(t, err, "test.parquet")
+	ingesttest.CheckPosition(t, err, "test.parquet")
 }
 
 func small(t testing.TB) ([]byte, []*trace.Window) {

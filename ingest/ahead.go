@@ -53,7 +53,7 @@ func (a *ahead) run(r io.Reader, atEnd func()) {
 		case <-a.stop:
 			return
 		}
-		n, err := contained(r, buf[:aheadChunk])
+		n, err := decodeFull(r, buf[:aheadChunk])
 		a.full <- chunk{buf[:n], err} // never blocks: full holds every chunk there is
 		if err != nil {
 			return
@@ -61,8 +61,8 @@ func (a *ahead) run(r io.Reader, atEnd func()) {
 	}
 }
 
-// contained is readFull, where a panic of the decoder is an error.
-func contained(r io.Reader, p []byte) (n int, err error) {
+// decodeFull fills p as readFull does, and returns a panic of the decoder as an error.
+func decodeFull(r io.Reader, p []byte) (n int, err error) {
 	defer bug.Contain("", &err) // the Source knows where
 	return readFull(r, p)
 }

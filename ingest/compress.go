@@ -98,7 +98,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	g.out += int64(n)
 	if g.out > ratioFree {
 		if in := g.s.Consumed() - int64(g.in.Buffered()); g.out/g.lim.Ratio > in {
-			return 0, g.at(input.Bad(input.ErrTooLarge,
+			return 0, g.locate(input.Bad(input.ErrTooLarge,
 				"%d bytes of %s decompress to more than %d, over %d-fold, as a decompression bomb does: if it is none, decompress it first",
 				in, g.s.comp, g.out, g.lim.Ratio))
 		}
@@ -112,18 +112,19 @@ func (g *guard) Read(p []byte) (int, error) {
 func (g *guard) explain(err error) error {
 	switch raw := g.s.raw.err; {
 	case raw != nil && raw != io.EOF: // not the decoder's finding
-		return g.at(cause(raw))
+		return g.locate(cause(raw))
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return g.at(input.Bad(input.ErrTruncated, "the %s data ends too early", g.s.comp))
+		return g.locate(input.Bad(input.ErrTruncated, "the %s data ends too early", g.s.comp))
 	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return g.at(input.Bad(input.ErrTooLarge,
+		return g.locate(input.Bad(input.ErrTooLarge,
 			"a zstd frame asks for a window of more than %d MiB: compress again without --long or --ultra", g.lim.Window>>20))
 	case errors.Is(err, zstd.ErrUnknownDictionary):
-		return g.at(input.Bad(input.ErrFormat, "compressed with a zstd dictionary: compress again without one"))
+		return g.locate(input.Bad(input.ErrFormat, "compressed with a zstd dictionary: compress again without one"))
 	}
-	return g.at(input.Bad(input.ErrFormat, "not valid %s: %v", g.s.comp, err))
+	return g.locate(input.Bad(input.ErrFormat, "not valid %s: %v", g.s.comp, err))
 }
 
-func (g *guard) at(err error) error {
+// locate adds the file and the offset in its decompressed data to an error.
+func (g *guard) locate(err error) error {
 	return input.At(input.Pos{File: g.s.name, Offset: g.out}, err)
 }

@@ -102,8 +102,8 @@ func (s *Source) noteEnd(b []byte, err error) (int, error) {
 	return len(b), err
 }
 
-// Unended reports whether all was read and the last line has no end.
-func (s *Source) Unended() bool {
+// EndsMidLine reports whether all was read and the last line has no end.
+func (s *Source) EndsMidLine() bool {
 	return s.ended && s.last != 0 && s.last != '\n' && s.last != '\r'
 }
 

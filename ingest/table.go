@@ -138,7 +138,7 @@ func FindHeader(head []byte, known func(cells []string) bool) (d Dialect, ok boo
 				continue
 			}
 			d.Header = records[0]
-			if len(d.Header) > max(1, most[d.Comma]) && known(d.Header) && followed(records) {
+			if len(d.Header) > max(1, most[d.Comma]) && known(d.Header) && hasDataRows(records) {
 				d.Offset += marked // numpy marks the header as a comment
 				return d, true
 			}
@@ -176,8 +176,8 @@ func firstRecords(text []byte, comma rune, ends string) (records [][]string) {
 	return records
 }
 
-// followed reports whether rows that may be of a header follow it, where any do: as many cells, of which one is a number.
-func followed(records [][]string) bool {
+// hasDataRows reports whether rows that may be of a header follow it, where any do: as many cells, of which one is a number.
+func hasDataRows(records [][]string) bool {
 	for _, cells := range records[1:] {
 		if n := len(cells) - len(records[0]); n >= 0 && n <= 1 && slices.ContainsFunc(cells, func(cell string) bool {
 			cell = strings.TrimLeft(cell, " '+-.")

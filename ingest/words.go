@@ -19,8 +19,8 @@ type Has [4]uint64
 // mostWords is how many words a set has at most.
 const mostWords = 64 * len(Has{})
 
-// Of reports whether a word is in the set.
-func (h *Has) Of(n int) bool { return h[n/64]>>(n%64)&1 != 0 }
+// Contains reports whether a word is in the set.
+func (h *Has) Contains(n int) bool { return h[n/64]>>(n%64)&1 != 0 }
 
 // All reports whether all of another set are in it.
 func (h *Has) All(of *Has) bool {

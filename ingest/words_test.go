@@ -31,8 +31,8 @@ func TestWords(t *testing.T) {
 			h, every, some := w.In([]byte(line)), true, false
 			for n, word := range w.list {
 				has := strings.Contains(line, word)
-				if every, some = every && has, some || has; h.Of(n) != has {
-					t.Fatalf("%q in %q: %v", word, line, h.Of(n))
+				if every, some = every && has, some || has; h.Contains(n) != has {
+					t.Fatalf("%q in %q: %v", word, line, h.Contains(n))
 				}
 			}
 			if h.All(&all) != every || h.Any(&all) != some {

@@ -124,7 +124,7 @@ func (r *Reader) refusedExports(folder string) (paths []string) {
 
 // unended notes that a text ends in the middle of a line, where it does.
 func (r *Reader) unended(path string, src *ingest.Source) error {
-	if !src.Unended() {
+	if !src.EndsMidLine() {
 		return nil
 	}
 	return r.lose(path, input.Note{Kind: input.NoteTruncated, Text: "it ends in the middle of a line: what came before is used"})

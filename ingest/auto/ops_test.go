@@ -259,7 +259,7 @@ func TestForeignParquet(t *testing.T) {
 	path := filepath.Join(dir, "f.parquet")
 	says := func(err error) {
 		t.Helper()
-		ingesttest.Placed(t, err, path)
+		ingesttest.CheckPosition(t, err, path)
 		if !errors.Is(err, archive.ErrNotArchive) || !strings.Contains(err.Error(), "no operator trace") || !strings.Contains(err.Error(), "kernel, start_at") {
 			t.Errorf("%v", err)
 		}
@@ -289,7 +289,7 @@ func TestLimitsOfTraces(t *testing.T) {
 	dir := folderOf(t, map[string]string{"rows.csv": csv, "rows.parquet": fixture(t, "trace-heavy-stage.parquet"), "long.csv": long, "bomb.csv.gz": bomb})
 	for name, lim := range map[string]ingest.Limits{"rows.csv": {Pending: 20_000}, "rows.parquet": {Pending: 20_000}, "long.csv": {Line: 5000}, "bomb.csv.gz": {}} {
 		_, _, _, err := items(t, Options{Limits: lim}, filepath.Join(dir, name))
-		ingesttest.Placed(t, err, filepath.Join(dir, name))
+		ingesttest.CheckPosition(t, err, filepath.Join(dir, name))
 		if !errors.Is(err, input.ErrTooLarge) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 				path := filepath.Join(dir, "bad")
 				check := func(err error) {
 					t.Helper()
-					ingesttest.Placed(t, err, path)
+					ingesttest.CheckPosition(t, err, path)
 					if store != "plain" && strings.HasPrefix(tt.data, "PAR1") {
 						if !strings.Contains(err.Error(), "Parquet file inside") {
 							t.Errorf("error %v", err)
@@ -155,7 +155,7 @@ func TestRefusedInFolder(t *testing.T) {
 	var problems []string
 	for _, p := range r.Problems() {
 		problems = append(problems, filepath.Base(p.Path))
-		ingesttest.Placed(t, p.Err, p.Path)
+		ingesttest.CheckPosition(t, p.Err, p.Path)
 	}
 	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "half.parquet", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
 		t.Errorf("problems with %v, want %v", problems, want)

@@ -301,12 +301,12 @@ func FuzzParquet(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
 		if err != nil {
-			ingesttest.Placed(t, err, "x")
+			ingesttest.CheckPosition(t, err, "x")
 			return
 		}
 		windows, err := ingesttest.ReadAll(r)
 		if err != nil {
-			ingesttest.Placed(t, err, "x")
+			ingesttest.CheckPosition(t, err, "x")
 		}
 		for _, w := range windows {
 			if err := w.Validate(); err != nil {

@@ -262,7 +262,7 @@ func TestHostile(t *testing.T) {
 			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) {
 				t.Fatalf("error %q, want kind %q and the words %q", err, tt.want, tt.says)
 			}
-			ingesttest.Placed(t, err, "dir/table.csv")
+			ingesttest.CheckPosition(t, err, "dir/table.csv")
 		})
 	}
 }

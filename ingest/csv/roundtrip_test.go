@@ -249,7 +249,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		windows, err := read(text)
 		if err != nil {
-			ingesttest.Placed(t, err, "dir/table.csv")
+			ingesttest.CheckPosition(t, err, "dir/table.csv")
 		}
 		var b strings.Builder
 		w := csv.NewWriter(&b)

@@ -140,9 +140,9 @@ func NoBug(t testing.TB, err error) {
 	}
 }
 
-// Placed checks that err is one that a person can act on: one line, with the
+// CheckPosition checks that err is one that a person can act on: one line, with the
 // name of the file.
-func Placed(t *testing.T, err error, file string) {
+func CheckPosition(t *testing.T, err error, file string) {
 	t.Helper()
 	var placed *input.Error
 	if !errors.As(err, &placed) {

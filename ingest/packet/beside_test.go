@@ -131,7 +131,7 @@ func FuzzBeside(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := ingesttest.ReadAll(WithBeside(&table{windows}, bytes.NewReader(b), "x", ingest.Limits{Line: 1 << 16}))
 		if err != nil {
-			ingesttest.Placed(t, err, "x")
+			ingesttest.CheckPosition(t, err, "x")
 			return
 		}
 		again, err := ingesttest.ReadAll(WithBeside(&table{windows}, strings.NewReader(besideOf(t, got)), "x", ingest.Limits{}))

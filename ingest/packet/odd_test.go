@@ -220,7 +220,7 @@ func TestOddFiles(t *testing.T) {
 			if !errors.Is(err, tt.kind) {
 				t.Errorf("error %v, want %v", err, tt.kind)
 			}
-			ingesttest.Placed(t, err, "a")
+			ingesttest.CheckPosition(t, err, "a")
 		})
 	}
 }

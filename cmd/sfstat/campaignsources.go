@@ -80,7 +80,7 @@ func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error)
 	if err != nil {
 		return s, err
 	}
-	bytes, read := auto.Stored(in.Read)
+	bytes, read := auto.StoredBytes(in.Read)
 	s.Bytes, s.Format = bytes, read.String()
 	if len(s.Windows) == 0 {
 		return s, badInput(input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no windows in it")))

@@ -48,7 +48,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 // overlapping is the first of paths that lies in a folder, or that it lies in.
 func overlapping(folder string, paths []string) string {
 	for _, path := range paths {
-		if auto.Within(folder, path) || auto.Within(path, folder) {
+		if auto.IsWithin(folder, path) || auto.IsWithin(path, folder) {
 			return path
 		}
 	}

@@ -367,10 +367,10 @@ func (r *Reader) Next() (recorded.Job, error) {
 		p, err := u.take()
 		if err == nil {
 			u.count(p)
-			if p = r.named(p, cmp.Or(p.Path, p.at)); u.format == SQLite && len(p.Windows) > 0 {
+			if p = r.setRunName(p, cmp.Or(p.Path, p.at)); u.format == SQLite && len(p.Windows) > 0 {
 				r.exported[p.folder] = p.Windows[0].Run
 			}
-			if err := r.behind(&p.Job); err != nil {
+			if err := r.checkHasWindows(&p.Job); err != nil {
 				r.refuse(u, err)
 				continue
 			}
@@ -406,9 +406,9 @@ func (r *Reader) tally(j *recorded.Job) {
 	}
 }
 
-// behind says why what belongs to the windows of a run cannot be used by a
-// verdict: there are none among the inputs.
-func (r *Reader) behind(j *recorded.Job) error {
+// checkHasWindows returns an error where a job belongs to the windows of a run and none of these are among the
+// inputs, so that a verdict cannot use it.
+func (r *Reader) checkHasWindows(j *recorded.Job) error {
 	if !r.o.Joined || len(j.Windows) > 0 || j.Launched == nil {
 		return nil
 	}

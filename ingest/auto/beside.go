@@ -45,7 +45,7 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error 
 		return u.windows(ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), give)
 	}
 	if isArchive && a.HasArrivals() {
-		if err := r.lost(path); err != nil {
+		if err := r.noteMissingArrivals(path); err != nil {
 			windows.Close()
 			return err
 		}
@@ -56,9 +56,9 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error 
 	return u.windows(windows, give)
 }
 
-// lost notes as a problem that nothing is at path beside an archive which says
+// noteMissingArrivals notes as a problem that nothing is at path beside an archive which says
 // that its windows have arrivals. Under ingest.FirstError that is an error.
-func (r *Reader) lost(path string) error {
+func (r *Reader) noteMissingArrivals(path string) error {
 	err := input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
 		"the arrivals of the archive are not there: move the two together, or convert the packets again"))
 	if r.o.Strict == ingest.FirstError {

@@ -115,7 +115,7 @@ func (r *Reader) runOfCalls(j callJob, of int) string {
 // logs of NCCL show by themselves is kept.
 func (r *Reader) passOver(list callJob) {
 	if r.emitted == 0 {
-		if shows := r.wiring(list); len(shows) > 0 {
+		if shows := r.connectivity(list); len(shows) > 0 {
 			r.said = append(r.said, shows...)
 			return
 		}
@@ -130,8 +130,8 @@ func (r *Reader) passOver(list callJob) {
 	}
 }
 
-// wiring returns what logs of NCCL show without a recording of the job: over what ranks reach each other.
-func (r *Reader) wiring(list callJob) []string {
+// connectivity returns what logs of NCCL show without a recording of the job: over what ranks reach each other.
+func (r *Reader) connectivity(list callJob) []string {
 	b := nccllog.NewBuilder(r.o.Limits)
 	for _, in := range list {
 		if in.Format != NCCLLog {

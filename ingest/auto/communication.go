@@ -113,13 +113,13 @@ func (r *Reader) record(in *Input, name string, to recorder, seen beginnings) (e
 		return err
 	}
 	defer src.Close()
-	if err := seen.copied(in.Path, src.Source, r.o.Limits); err != nil {
+	if err := seen.checkDuplicate(in.Path, src.Source, r.o.Limits); err != nil {
 		return err
 	}
 	if err := to.read(src.Source, name); err != nil || in.Format == SQLite {
 		return err
 	}
-	return r.unended(in.Path, src.Source)
+	return r.notePartialLine(in.Path, src.Source)
 }
 
 // names are what results call the files of a job. Those that would go by one name go by their paths.

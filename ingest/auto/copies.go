@@ -13,9 +13,9 @@ import (
 // or not, would count every call twice.
 type beginnings map[[sha256.Size]byte][]string
 
-// copied is the error of a file that has the same bytes as one before it, nil for one that has not. Only files that begin alike
+// checkDuplicate returns the error of a file that has the same bytes as one before it, nil for one that has not. Only files that begin alike
 // are read to compare them; a pipe is read once and compared with nothing.
-func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) error {
+func (b beginnings) checkDuplicate(path string, src *ingest.Source, lim ingest.Limits) error {
 	if info, err := os.Stat(path); path == ingest.Stdin || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}

@@ -35,7 +35,7 @@ func (u *unit) divide(j stages.Profiles, run string) (p part, err error) {
 	}
 	noteAll(&got, j.Notes)
 	if got.Path = path; timed != nil {
-		return part{Job: behind(got, j.Ranks, timed), run: timed.run, of: operatorsByFile(&got, j.Ranks)}, nil
+		return part{Job: profilerJob(got, j.Ranks, timed), run: timed.run, of: operatorsByFile(&got, j.Ranks)}, nil
 	}
 	if !u.r.o.Kinds.has(Entries) {
 		got.Calls = nil
@@ -74,10 +74,10 @@ func (u *unit) loseOperators(path string, j *recorded.Job, why error) error {
 	return nil
 }
 
-// behind returns what a profiler saw of a run that a recorder timed: a second account of
+// profilerJob returns what a profiler saw of a run that a recorder timed: a second account of
 // its steps, the operators behind the recorder's stages, device times, and the
 // collectives that hosts entered where the recorder has none.
-func behind(j recorded.Job, ranks []*profile.Rank, timed *timedRun) recorded.Job {
+func profilerJob(j recorded.Job, ranks []*profile.Rank, timed *timedRun) recorded.Job {
 	j.Profiled, j.Windows = j.Windows, nil
 	if len(ranks) < len(timed.hosts) {
 		j.Profiled = nil // late among few is not late

@@ -67,7 +67,7 @@ type packetGroup struct {
 
 // groupPackets parts files whose runs have one name and are different.
 func groupPackets(files []packetFile) []packetGroup {
-	depth := apart(files)
+	depth := distinguishingDepths(files)
 	var groups []packetGroup
 	var ways [][]string // to the folders of groups whose runs need a label
 	for _, f := range files {
@@ -101,9 +101,9 @@ func groupPackets(files []packetFile) []packetGroup {
 	return groups
 }
 
-// apart finds the runs whose name is of several, and how many names on the way
+// distinguishingDepths finds the runs whose name is of several, and returns how many names on the way
 // to their folders tell these apart.
-func apart(files []packetFile) map[string]int {
+func distinguishingDepths(files []packetFile) map[string]int {
 	depth := make(map[string]int)
 	first := make(map[opening][]string)
 	for _, f := range files {

@@ -119,7 +119,7 @@ func init() { // its functions look at it
 		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: Windows | Operators | Devices,
 			read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return wide(b.all) }},
-		{format: Packed, name: "packed file", sniff: packed},
+		{format: Packed, name: "packed file", sniff: isPacked},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: Entries,
 			read: whole((*Reader).readFlightRecorder), turn: enterings, noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
@@ -131,7 +131,7 @@ func init() { // its functions look at it
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Summarises(b.text) }, noun: "a summary over ranks or GPUs, which sfstat diagnose shows beside a recording of the job"},
 		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: Entries, read: whole((*Reader).readRASText), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
-		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
+		{format: Arrivals, name: "arrivals", sniff: object(hasWord(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: Windows, read: (*unit).packets,
 			noun: "packets, which hold stage windows and not single operations"},
@@ -147,15 +147,15 @@ func init() { // its functions look at it
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: Calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: NCCLMembers, name: "NCCL log", listed: "logs of NCCL", half: true, gives: Entries, read: (*unit).members, turn: enterings, together: logFolder,
 			noun: "an NCCL debug log, from which sfstat hang says which ranks are behind or have no line"},
-		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: Readings, read: monitoring(telemetry.KernelLog),
+		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: Readings, read: monitoringReader(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
-		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: Readings, read: monitoring(telemetry.Lines),
+		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: Readings, read: monitoringReader(telemetry.Lines),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: Readings, read: monitoring(telemetry.Metrics),
+		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: Readings, read: monitoringReader(telemetry.Metrics),
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
 		{format: ROCmTrace, name: "rocprofv3 trace", sniff: isROCmTrace, noun: "a trace of rocprofv3, which marks no steps and names no ranks: profile with torch.profiler, which has the same kernels on ROCm, " +
 			"or record RCCL's calls (NCCL_DEBUG=INFO, or its profiler with ACCL_PROFILER_OUTPUT_DIR)"},
-		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: Readings, read: monitoring(telemetry.Table),
+		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: Readings, read: monitoringReader(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool {
 			return bytes.IndexByte(b.all, 0) < 0 && !isJSONTable(b) && (trainlog.Recognise(b.text) || trainlog.RecogniseDLIO(b.text))
@@ -169,9 +169,9 @@ func init() { // its functions look at it
 			noun: "a table (JSON Lines), which holds stage windows and not single operations"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
-		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
+		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: hasColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
 			gives: Operators, read: whole((*Reader).readOperators), turn: operations, noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: Operators, read: (*unit).operations, turn: operations,
+		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: hasColumns(isOperators), gives: Operators, read: (*unit).operations, turn: operations,
 			noun: "an operator trace, which holds single operations and not stage windows"},
 		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: isTable, gives: Windows, read: (*unit).csv,
 			noun: "a wide CSV, which holds stage windows and not single operations"},
@@ -207,8 +207,8 @@ func (f Format) operators() bool { return f.row().gives == Operators }
 // gives reports whether inputs of a format that is read have one of some kinds.
 func (f Format) gives(k Kinds) bool { return f.row().gives.has(k) }
 
-// supported lists the inputs that are read and have one of some kinds.
-func (k Kinds) supported() string {
+// supportedInputs lists the inputs that are read and have one of some kinds.
+func (k Kinds) supportedInputs() string {
 	if k == Calls {
 		return "NCCL debug logs (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH), exports of Nsight Systems " +
 			"(nsys profile --trace=cuda,nvtx, then nsys export --type=sqlite), dumps of NCCL's Inspector"
@@ -237,7 +237,7 @@ func (f Format) refusal(taken Kinds) error {
 	case Binary:
 		return input.Bad(input.ErrFormat, "binary data of no kind that is known. %s", instead)
 	case JSON, Text, Unknown:
-		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), taken.supported())
+		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), taken.supportedInputs())
 	}
-	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, taken.supported())
+	return input.Bad(input.ErrFormat, "%s. Supported here: %s", f.row().noun, taken.supportedInputs())
 }

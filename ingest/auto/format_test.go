@@ -37,7 +37,7 @@ func TestSupported(t *testing.T) {
 		"arrivals": {Windows | Entries, []string{packets, dumps}, []string{logs, "operator traces"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list := c.kinds.supported()
+			list := c.kinds.supportedInputs()
 			for _, what := range c.has {
 				if strings.Count(list, what) != 1 {
 					t.Errorf("%q is not listed once: %s", what, list)

@@ -122,8 +122,8 @@ func (r *Reader) refusedExports(folder string) (paths []string) {
 	return paths
 }
 
-// unended notes that a text ends in the middle of a line, where it does.
-func (r *Reader) unended(path string, src *ingest.Source) error {
+// notePartialLine notes that a text ends in the middle of a line, where it does.
+func (r *Reader) notePartialLine(path string, src *ingest.Source) error {
 	if !src.EndsMidLine() {
 		return nil
 	}

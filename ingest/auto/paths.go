@@ -41,7 +41,7 @@ func List(on disk.Disk, paths []string) []Listed {
 // candidates are the files that paths lead to.
 func (o *Options) candidates(paths []string) (all []candidate, err error) {
 	if !o.Found {
-		return inFolders(expand(o.Disk, paths), o.Runs)
+		return filesOfRuns(expand(o.Disk, paths), o.Runs)
 	}
 	for _, path := range paths {
 		all = append(all, candidate{path: path, name: filepath.Base(path)})
@@ -109,7 +109,7 @@ func folder(on disk.Disk, dir string, been map[string]string) []candidate {
 			c.skipped, c.known = "hidden", true
 		case err != nil:
 			c.err = ingest.Unreadable(c.path, err)
-		case is.IsDir() && within(real, c.real):
+		case is.IsDir() && isWithin(real, c.real):
 			c.skipped, c.known = "a link to a folder that it is in", true
 		case is.IsDir() && been[c.real] != "":
 			c.skipped, c.known = "the same folder as "+been[c.real], true
@@ -118,7 +118,7 @@ func folder(on disk.Disk, dir string, been map[string]string) []candidate {
 			continue
 		case !is.IsRegular():
 			c.skipped = "not a regular file"
-		case besideXPlane(c.path):
+		case isXPlaneSidecar(c.path):
 			c.skipped = "the profile in " + strings.TrimSuffix(e.Name(), ".trace.json.gz") + ".xplane.pb, shortened"
 		}
 		out = append(out, c)
@@ -146,11 +146,11 @@ func once(all []candidate) []candidate {
 	return all
 }
 
-// Within reports whether a path leads to the folder or below it.
-func Within(path, folder string) bool { return within(realPath(path), realPath(folder)) }
+// IsWithin reports whether a path leads to the folder or below it.
+func IsWithin(path, folder string) bool { return isWithin(realPath(path), realPath(folder)) }
 
-// within reports whether dir, a real path, is the folder or below it.
-func within(dir, folder string) bool {
+// isWithin reports whether dir, a real path, is the folder or below it.
+func isWithin(dir, folder string) bool {
 	rest, ok := strings.CutPrefix(dir, folder)
 	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(folder, string(filepath.Separator)))
 }

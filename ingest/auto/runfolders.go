@@ -17,8 +17,8 @@ func (e *NoRunError) Error() string {
 	return fmt.Sprintf("no file lies in a folder %q: the folders are %s", e.Run, strings.Join(e.Has, ", "))
 }
 
-// inFolders are the files in or below a folder that is called as one of some runs, such as job or node0/job; of no runs, all.
-func inFolders(all []candidate, runs []string) (list []candidate, err error) {
+// filesOfRuns returns the files in or below a folder that has the name of one of some runs, such as job or node0/job; of no runs, all.
+func filesOfRuns(all []candidate, runs []string) (list []candidate, err error) {
 	if len(runs) == 0 {
 		return all, nil
 	}

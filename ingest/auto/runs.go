@@ -48,9 +48,9 @@ func newRunNames() runNames {
 	return runNames{given: make(map[[2]string]string), taken: make(map[string]bool), first: make(map[string]string), seen: make(map[place]bool)}
 }
 
-// of is the name of a run that was read in a folder: its own for the first
+// uniqueName returns the name of a run that was read in a folder: its own for the first
 // folder that has it.
-func (n *runNames) of(run, path string) string {
+func (n *runNames) uniqueName(run, path string) string {
 	if n.last.path == path && n.last.run == run {
 		return n.last.name
 	}
@@ -86,14 +86,14 @@ func (n *runNames) give(key [2]string, parts []string) string {
 // day and run: a run has one for each of its days.
 func isDay(folder string) bool { return strings.HasPrefix(folder, "day=") }
 
-// named sets the run name of a part that was read from a path.
-func (r *Reader) named(p part, path string) part {
+// setRunName sets the run name of a part that was read from a path, and returns the part.
+func (r *Reader) setRunName(p part, path string) part {
 	if p.run != "" {
 		return p
 	}
 	n := &r.runs
 	for _, w := range p.Windows {
-		w.Run = n.of(w.Run, path)
+		w.Run = n.uniqueName(w.Run, path)
 		n.see(w.Run, cmp.Or(p.folder, n.last.folder))
 		if p.folder == "" && n.profiled {
 			n.time(w, n.last.folder)
@@ -105,16 +105,16 @@ func (r *Reader) named(p part, path string) part {
 		p.Operators.Run = r.runOfOperators(p, path)
 		n.see(p.Operators.Run, dirOf(path))
 	default:
-		p.Operators.Run = n.of(p.Operators.Run, path)
+		p.Operators.Run = n.uniqueName(p.Operators.Run, path)
 	}
 	if p.Launched != nil {
 		launched := *p.Launched
-		launched.Run = n.of(launched.Run, path)
+		launched.Run = n.uniqueName(launched.Run, path)
 		p.Launched = &launched
 	}
 	if p.Devices != nil {
 		device := *p.Devices
-		device.Run = n.of(device.Run, path)
+		device.Run = n.uniqueName(device.Run, path)
 		p.Devices = &device
 	}
 	switch c := p.Calls; {
@@ -215,8 +215,8 @@ func (n *runNames) all() (runs []string) {
 	return runs
 }
 
-// in returns the run of a folder; ok if there is exactly one.
-func (n *runNames) in(folder string) (run string, ok bool) {
+// onlyRunIn returns the run of a folder; ok if there is exactly one.
+func (n *runNames) onlyRunIn(folder string) (run string, ok bool) {
 	for _, p := range n.places {
 		switch {
 		case p.folder != folder || p.run == run:
@@ -232,7 +232,7 @@ func (n *runNames) in(folder string) (run string, ok bool) {
 // nameless is the run of what lies in a folder and names none, one of so many jobs of
 // its kind.
 func (n *runNames) nameless(folder string, of int) string {
-	if run, ok := n.in(folder); ok {
+	if run, ok := n.onlyRunIn(folder); ok {
 		return run
 	}
 	name, all := filepath.Base(folder), n.all()
@@ -253,10 +253,10 @@ func (r *Reader) runOfOperators(p part, path string) string {
 				others++
 			}
 		}
-		if run, ok := n.in(dirOf(path)); ok && others == 1 {
+		if run, ok := n.onlyRunIn(dirOf(path)); ok && others == 1 {
 			return run
 		}
-		return n.of(own, path)
+		return n.uniqueName(own, path)
 	}
 	var runs []string
 	for k, name := range n.given {
@@ -267,7 +267,7 @@ func (r *Reader) runOfOperators(p part, path string) string {
 	if len(runs) == 1 {
 		return runs[0]
 	}
-	return n.of(own, path)
+	return n.uniqueName(own, path)
 }
 
 // runOfEntries is the run of arrival recordings, one file per rank. The folders of

@@ -56,8 +56,8 @@ func plain(known func(text []byte) bool) func(beginning) bool {
 	return func(b beginning) bool { return !b.json && bytes.IndexByte(b.all, 0) < 0 && known(b.text) }
 }
 
-// holding knows text that has one of the words.
-func holding(words ...string) func(text []byte) bool {
+// hasWord returns a test for text that has one of the words.
+func hasWord(words ...string) func(text []byte) bool {
 	return func(text []byte) bool { return hasAny(text, words...) }
 }
 
@@ -115,9 +115,9 @@ func narrow(head []byte) []byte {
 	return out
 }
 
-// packed recognises what is neither gzip nor zstd nor plain, and what is
+// isPacked reports what is neither gzip nor zstd nor plain, and what is
 // compressed twice.
-func packed(b beginning) bool {
+func isPacked(b beginning) bool {
 	head := b.all
 	for _, magic := range []string{
 		"\x1f\x8b", "\x28\xb5\x2f\xfd", // again
@@ -160,8 +160,8 @@ func controls(text []byte) int {
 	return n
 }
 
-// withColumns knows what has certain columns in its first line.
-func withColumns(known func(columns []string) bool) func(beginning) bool {
+// hasColumns returns a test for text with certain columns in its first line.
+func hasColumns(known func(columns []string) bool) func(beginning) bool {
 	return func(b beginning) bool {
 		header, _, _ := bytes.Cut(bytes.TrimPrefix(b.text, []byte("\xEF\xBB\xBF")), []byte("\n"))
 		for _, comma := range ",;\t" {

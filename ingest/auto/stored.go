@@ -2,9 +2,9 @@ package auto
 
 import "github.com/sfstat/sfstat/ingest"
 
-// Stored sums up the inputs that windows came from: their bytes as stored, or
+// StoredBytes sums up the inputs that windows came from: their bytes as stored, or
 // ingest.UnknownSize where one came through a pipe, and the format of the last.
-func Stored(inputs []Input) (bytes int64, as Format) {
+func StoredBytes(inputs []Input) (bytes int64, as Format) {
 	for _, in := range inputs {
 		switch {
 		case in.Skipped != "" || in.Windows == 0:

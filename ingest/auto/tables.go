@@ -121,7 +121,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 // rootOf returns the folder that was given and that a file lies in; that of the file where it was given itself.
 func (r *Reader) rootOf(path string) string {
 	for _, given := range r.paths {
-		if info, err := os.Stat(given); err == nil && info.IsDir() && within(path, given) {
+		if info, err := os.Stat(given); err == nil && info.IsDir() && isWithin(path, given) {
 			return dirOf(filepath.Join(given, "x"))
 		}
 	}

@@ -104,8 +104,8 @@ func (r *Reader) timedIn(folder string) bool {
 func (u *unit) trainLogs(give func(part) bool) error {
 	said := make(map[*Input]*detectors.Log)
 	if u.inputs[0].Skipped == "" {
-		if goesOn, err := u.logged(said, give); err != nil {
-			if u.concluded(said, give) > 0 {
+		if goesOn, err := u.emitLogWindows(said, give); err != nil {
+			if u.emitDetections(said, give) > 0 {
 				err = nil
 			}
 			return err
@@ -113,7 +113,7 @@ func (u *unit) trainLogs(give func(part) bool) error {
 			return nil
 		}
 	}
-	u.concluded(said, give)
+	u.emitDetections(said, give)
 	return nil
 }
 
@@ -142,9 +142,9 @@ func (u *unit) hangTexts(give func(part) bool) error {
 	return nil
 }
 
-// logged hands on the windows of the logs; none where all are passed over. What detectors wrote into them is taken too. goesOn is false where
+// emitLogWindows hands on the windows of the logs; none where all are passed over. What detectors wrote into them is taken too. goesOn is false where
 // give returned false.
-func (u *unit) logged(said map[*Input]*detectors.Log, give func(part) bool) (goesOn bool, err error) {
+func (u *unit) emitLogWindows(said map[*Input]*detectors.Log, give func(part) bool) (goesOn bool, err error) {
 	b, of := u.newLogs(said), make(map[string]int)
 	for _, l := range u.inputs {
 		err := u.readLog(b, l)
@@ -209,9 +209,9 @@ func (u *unit) passOver(l *Input, err error) bool {
 	return true
 }
 
-// concluded hands on what a straggler detector wrote into the logs, and counts the logs that have it. What was read already is in said; a
+// emitDetections hands on what a straggler detector wrote into the logs, and counts the logs that have it. What was read already is in said; a
 // stream cannot be read again.
-func (u *unit) concluded(said map[*Input]*detectors.Log, give func(part) bool) (n int) {
+func (u *unit) emitDetections(said map[*Input]*detectors.Log, give func(part) bool) (n int) {
 	if !u.r.o.Kinds.has(Readings) {
 		return 0
 	}
@@ -288,5 +288,5 @@ func (u *unit) readLog(b *logs, l *Input) (err error) {
 	if err != nil {
 		return err
 	}
-	return u.r.unended(l.Path, src.Source)
+	return u.r.notePartialLine(l.Path, src.Source)
 }

@@ -166,7 +166,7 @@ func nearly(src *ingest.Source) Format {
 	switch {
 	case hasAny(text, packetMark):
 		return Packets
-	case withColumns(csv.Nearly)(beginning{text: text}):
+	case hasColumns(csv.Nearly)(beginning{text: text}):
 		return WideCSV
 	}
 	return Text

@@ -17,8 +17,8 @@ import (
 	"github.com/sfstat/sfstat/trace/recorded"
 )
 
-// written is when a file was written; the zero Time where it is no regular file.
-func written(path string) time.Time {
+// modTime returns when a file was written; the zero Time where it is no regular file.
+func modTime(path string) time.Time {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		return info.ModTime()
 	}
@@ -35,7 +35,7 @@ func (r *Reader) readFlightRecorder(in *Input, src *metered) (part, error) {
 		return part{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
 			"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
 	}
-	if at := written(in.Path); !at.IsZero() {
+	if at := modTime(in.Path); !at.IsZero() {
 		c.Processes[0].Written = at.UnixNano()
 	}
 	return part{Job: recorded.Job{Calls: c}}, nil
@@ -68,12 +68,12 @@ func (r *Reader) readBandwidths(in *Input, src *metered) (part, error) {
 // mostOfPairs is how much of a list of pairs of nodes is read.
 const mostOfPairs = 1 << 20
 
-// monitoring is how files of a format of monitoring are read.
-func monitoring(f telemetry.Format) func(*unit, func(part) bool) error {
+// monitoringReader returns the reader of files of a format of monitoring.
+func monitoringReader(f telemetry.Format) func(*unit, func(part) bool) error {
 	return whole(func(r *Reader, in *Input, src *metered) (part, error) {
-		got, err := telemetry.Read(src, in.Path, f, telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: written(in.Path)})
+		got, err := telemetry.Read(src, in.Path, f, telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: modTime(in.Path)})
 		if err == nil {
-			err = r.unended(in.Path, src.Source)
+			err = r.notePartialLine(in.Path, src.Source)
 		}
 		return part{Job: recorded.Job{Readings: got}}, err
 	})

@@ -45,9 +45,9 @@ func tensorFolder(path string) (root string, own bool) {
 	return root, false
 }
 
-// besideXPlane reports whether a file is what frameworks write for a browser beside an XPlane
+// isXPlaneSidecar reports whether a file is what frameworks write for a browser beside an XPlane
 // profile, of which it leaves out what is too long.
-func besideXPlane(path string) bool {
+func isXPlaneSidecar(path string) bool {
 	whole := WholeXPlane(path)
 	return whole != "" && exists(whole)
 }

@@ -168,7 +168,7 @@ func (e *Evaluation) recording(p recordingPath) (crosscheck.Source, []campaign.P
 		}
 		s.Windows = append(s.Windows, j.Windows...)
 	}
-	bytes, format := auto.Stored(in.Inputs())
+	bytes, format := auto.StoredBytes(in.Inputs())
 	s.Bytes, s.Format = bytes, format.String()
 	inputs, err := e.filesOf(in.Inputs())
 	return s, inputs, err

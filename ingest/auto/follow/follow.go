@@ -203,7 +203,7 @@ func (s *Files) units(files []File, beside []string) []*Unit {
 			packets, held = append(packets, f.Path), append(held, f.held)
 		}
 	}
-	with := accompanied(folders)
+	with := companionFolders(folders)
 	labels := make(map[string]string, len(packets))
 	for i, label := range auto.Labels(packets, held) {
 		labels[packets[i]] = label
@@ -252,9 +252,9 @@ func keyOf(f *File, dir, label string, more bool) string {
 	return "folder " + dir
 }
 
-// accompanied finds the folders without windows whose files are read with those of
+// companionFolders returns the folders without windows whose files are read with those of
 // another folder: that above, the only one with windows below that, or the only one that there is.
-func accompanied(folders map[string]*folder) map[string]string {
+func companionFolders(folders map[string]*folder) map[string]string {
 	into := make(map[string]string)
 	var all []string // with windows
 	below := make(map[string][]string)

@@ -136,8 +136,8 @@ func closeAll(files []section) {
 	}
 }
 
-// preceding is what stands before an offset.
-func (f section) preceding(at int64) ([]byte, error) {
+// bytesBefore returns the last bytes before an offset.
+func (f section) bytesBefore(at int64) ([]byte, error) {
 	if at == 0 {
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 		if err != nil {
 			return nil, files, err
 		}
-		if now, err := s.preceding(s.from); err != nil || !os.SameFile(info, f.info) || !bytes.Equal(now, t.at[f.Path].before) {
+		if now, err := s.bytesBefore(s.from); err != nil || !os.SameFile(info, f.info) || !bytes.Equal(now, t.at[f.Path].before) {
 			return nil, files, ErrRewritten
 		}
 		if s.to, err = wholeLines(file, s.from, info.Size()); err != nil {
@@ -195,11 +195,11 @@ func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
 // the files. Where they do not, as in a file that is ordered by rank, what is appended cannot be read alone.
 func (t *Tail) advance(files []section, open map[window]int) error {
 	for _, f := range files {
-		at, err := f.before(open)
+		at, err := f.openWindowsStart(open)
 		if err != nil {
 			return err
 		}
-		before, err := f.preceding(at)
+		before, err := f.bytesBefore(at)
 		if err != nil {
 			return err
 		}
@@ -213,9 +213,9 @@ func (t *Tail) advance(files []section, open map[window]int) error {
 	return nil
 }
 
-// before is where the packets of open windows at the end of a section begin. It takes
+// openWindowsStart returns where the packets of open windows at the end of a section begin. It takes
 // them off what is to be found.
-func (f section) before(open map[window]int) (int64, error) {
+func (f section) openWindowsStart(open map[window]int) (int64, error) {
 	at := f.to
 	for at > f.from && len(open) > 0 {
 		begin, err := wholeLines(f.File, f.from, at-1) // of the last line

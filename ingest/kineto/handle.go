@@ -174,9 +174,9 @@ type begin struct {
 // maxBegun bounds the halves that wait.
 const maxBegun = 1 << 16
 
-// ended is which of the ranges that have begun an end belongs to: the last one,
+// matchingBegin returns which of the ranges that have begun an end belongs to: the last one,
 // or the last of its name where it has one, of those that began last.
-func ended(stack []begin, name []byte) int {
+func matchingBegin(stack []begin, name []byte) int {
 	const reach = 64
 	for i := len(stack) - 1; len(name) > 0 && i >= max(0, len(stack)-reach); i-- {
 		if stack[i].name == string(name) {
@@ -204,7 +204,7 @@ func (d *reader) half(e *event) {
 	if len(stack) == 0 {
 		return
 	}
-	at := ended(stack, e.name)
+	at := matchingBegin(stack, e.name)
 	b := stack[at]
 	d.begun[thread] = slices.Delete(stack, at, at+1)
 	d.open--

@@ -32,7 +32,7 @@ func TestMembers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g groups
-			if got := g.of([]byte(tt.list), tt.by); (got != nil) != (tt.want != nil) || got != nil && !slices.Equal(*got, tt.want) {
+			if got := g.ranksOf([]byte(tt.list), tt.by); (got != nil) != (tt.want != nil) || got != nil && !slices.Equal(*got, tt.want) {
 				t.Errorf("members %v, want %v", got, tt.want)
 			}
 		})
@@ -44,23 +44,23 @@ func TestMembers(t *testing.T) {
 func TestMembersBounded(t *testing.T) {
 	var g groups
 	whole := stride{0, 1, trace.MaxRanks}
-	if a, b := g.of(nil, whole), g.of(nil, whole); a != b || len(*a) != trace.MaxRanks {
+	if a, b := g.ranksOf(nil, whole), g.ranksOf(nil, whole); a != b || len(*a) != trace.MaxRanks {
 		t.Error("two calls of a group have a list each")
 	}
 	list := []byte(`"[1, 2]"`)
-	if a, b := g.of(list, stride{}), g.of(list, stride{}); a == nil || a != b {
+	if a, b := g.ranksOf(list, stride{}), g.ranksOf(list, stride{}); a == nil || a != b {
 		t.Error("two calls of a listed group have a list each")
 	}
 	held := 0
 	for i := range 20 {
-		if ranks := g.of(nil, stride{0, 1, trace.MaxRanks - i}); ranks != nil {
+		if ranks := g.ranksOf(nil, stride{0, 1, trace.MaxRanks - i}); ranks != nil {
 			held += len(*ranks)
 		}
 	}
 	if held > maxMembers {
 		t.Errorf("%d members are held", held)
 	}
-	if g.of(nil, whole) == nil {
+	if g.ranksOf(nil, whole) == nil {
 		t.Error("a group that is held is not known any more")
 	}
 }

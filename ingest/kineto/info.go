@@ -38,7 +38,7 @@ type group struct {
 func (f *info) take(key string, v []byte) {
 	switch key {
 	case "distributedInfo":
-		members(v, '{', f.distributed)
+		members(v, '{', f.distributedInfo)
 	case "baseTimeNanoseconds":
 		if n, ok := integer(v); ok && n >= 0 && n <= 1<<61 { // 19 digits
 			f.base = n
@@ -56,7 +56,8 @@ func clean(v []byte) string {
 	return strings.ToValidUTF8(string(v[:min(len(v), trace.MaxName)]), "�")
 }
 
-func (f *info) distributed(key, v []byte) {
+// distributedInfo keeps one member of distributedInfo: the rank, the number of ranks, the backend or the process groups.
+func (f *info) distributedInfo(key, v []byte) {
 	switch string(key) {
 	case "rank":
 		if n, ok := integer(v); ok && n >= 0 && n < trace.MaxRanks {
@@ -243,7 +244,7 @@ func (d *reader) call(e *event) profiler.Call {
 		c.Bytes = w.elements * size
 	}
 	c.Seq = max(w.seq, -1)
-	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
+	c.Ranks = d.groups.ranksOf(list, stride{start: w.start, step: w.stride, size: c.Size})
 	switch op := nccl.OpIn(c.Name); {
 	case op == nccl.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
 		c.Peer = int(w.dst)

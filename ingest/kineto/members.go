@@ -37,9 +37,9 @@ type groupKey struct {
 	stride
 }
 
-// of are the ranks of a group: as listed, else by where they start and how far
+// ranksOf returns the ranks of a group: as listed, else by where they start and how far
 // they are apart. nil: not known, or the groups of the trace have too many.
-func (g *groups) of(list []byte, s stride) *[]int {
+func (g *groups) ranksOf(list []byte, s stride) *[]int {
 	if ranks, ok := g.known[groupKey{list: string(list)}]; ok {
 		return ranks
 	}

@@ -25,7 +25,7 @@ func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
 	if err := d.document(); err != nil {
 		return nil, input.At(input.Pos{File: name}, err)
 	}
-	d.behind()
+	d.checkTrailingBytes()
 	d.tell()
 	rank, err := d.b.Finish()
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *reader) document() error {
 		d.s.i++
 		return d.object()
 	case 0:
-		if _, err := d.s.ended(); err != nil {
+		if _, err := d.s.endCause(); err != nil {
 			return err
 		}
 		return d.s.fail(input.ErrEmpty, "empty: the job may not have written anything yet")
@@ -112,24 +112,24 @@ func (d *reader) object() error {
 			d.s.i++
 			return nil
 		case 0:
-			return d.ended()
+			return d.noteEarlyEnd()
 		case '"':
 		default:
-			return d.broken("expected a key")
+			return d.stopAtInvalidJSON("expected a key")
 		}
 		text, _ := d.s.capture(maxKey) // a string nests no deeper
 		if text == nil {               // too large to be held, or cut short
 			if complete, err := d.s.skip(); err != nil || !complete {
-				return d.lost(err)
+				return d.stopMidValue(err)
 			}
 			continue
 		}
 		key := string(text[1 : len(text)-1])
 		if c := d.s.peek(); c != ':' {
 			if c == 0 {
-				return d.ended()
+				return d.noteEarlyEnd()
 			}
-			return d.broken(fmt.Sprintf("expected a colon behind the key %.40q", key))
+			return d.stopAtInvalidJSON(fmt.Sprintf("expected a colon behind the key %.40q", key))
 		}
 		d.s.i++
 		if err := d.member(key); err != nil {
@@ -145,7 +145,7 @@ func (d *reader) object() error {
 func (d *reader) member(key string) error {
 	c := d.s.peek()
 	if c == 0 {
-		return d.ended()
+		return d.noteEarlyEnd()
 	}
 	switch {
 	case key == "traceEvents" && c == '[':
@@ -155,27 +155,27 @@ func (d *reader) member(key string) error {
 		v, err := d.s.capture(maxEvent)
 		switch {
 		case err != nil:
-			return d.lost(err)
+			return d.stopMidValue(err)
 		case v != nil:
 			d.info.take(key, v)
 			return nil
 		case !d.s.full:
-			return d.ended()
+			return d.noteEarlyEnd()
 		}
 		d.note(input.NoteRecorder, "metadata larger than %d MiB, and left out: %s, at byte %d", maxEvent>>20, key, d.s.pos().Offset)
 	}
 	if complete, err := d.s.skip(); err != nil || !complete {
-		return d.lost(err)
+		return d.stopMidValue(err)
 	}
 	return nil
 }
 
-// lost ends the reading in the middle of a value: at the end of the input, or
+// stopMidValue ends the reading in the middle of a value: at the end of the input, or
 // where err says that it nests too deep, which is an error when there were no
 // events yet.
-func (d *reader) lost(err error) error {
+func (d *reader) stopMidValue(err error) error {
 	if err == nil {
-		return d.ended()
+		return d.noteEarlyEnd()
 	}
 	if d.events == 0 {
 		return err
@@ -185,16 +185,16 @@ func (d *reader) lost(err error) error {
 	return nil
 }
 
-// ended notes that the input ended too early, unless something else ended it.
-func (d *reader) ended() error {
-	cut, err := d.s.ended()
+// noteEarlyEnd notes that the input ended too early, unless something else ended it.
+func (d *reader) noteEarlyEnd() error {
+	cut, err := d.s.endCause()
 	d.cut = d.cut || cut
 	return err
 }
 
-// broken ends the reading where the document is no JSON: with an error when
+// stopAtInvalidJSON ends the reading where the document is no JSON: with an error when
 // there were no events yet.
-func (d *reader) broken(expected string) error {
+func (d *reader) stopAtInvalidJSON(expected string) error {
 	if d.events == 0 {
 		return d.s.fail(input.ErrFormat, "%q, %s", d.s.buf[d.s.i], expected)
 	}
@@ -213,7 +213,7 @@ func (d *reader) list() error {
 			d.s.i++
 			return nil
 		case 0:
-			return d.ended()
+			return d.noteEarlyEnd()
 		case '{':
 			if done, err := d.next(); done || err != nil {
 				return err
@@ -254,7 +254,7 @@ func (d *reader) next() (done bool, err error) {
 		case wrong:
 			return d.resume()
 		default:
-			return true, d.ended()
+			return true, d.noteEarlyEnd()
 		}
 	}
 }
@@ -292,7 +292,7 @@ func (d *reader) pass() (done bool, err error) {
 	case err != nil: // too deep
 		return d.resume()
 	case !complete:
-		return true, d.ended()
+		return true, d.noteEarlyEnd()
 	}
 	return false, nil
 }
@@ -309,7 +309,7 @@ func (d *reader) resume() (done bool, err error) {
 		}
 		d.s.i = max(d.s.i, len(d.s.buf)-2) // the comma and space before a brace
 		if !d.s.more() {
-			return true, d.ended()
+			return true, d.noteEarlyEnd()
 		}
 		from = d.s.i
 	}

@@ -79,9 +79,9 @@ func (s *scanner) double() bool {
 	return grew
 }
 
-// ended says how the input ended: cut reports that it did before its structure
+// endCause returns how the input ended: cut reports that it did before its structure
 // was complete; err is anything else than its end.
-func (s *scanner) ended() (cut bool, err error) {
+func (s *scanner) endCause() (cut bool, err error) {
 	if s.err == nil || s.err == io.EOF || errors.Is(s.err, input.ErrTruncated) {
 		return true, nil
 	}
@@ -104,9 +104,9 @@ func (s *scanner) peek() byte {
 	}
 }
 
-// escaped reports whether what follows text is escaped: an odd number of
+// endsInEscape reports whether what follows text is escaped: an odd number of
 // backslashes ends it.
-func escaped(text []byte) bool {
+func endsInEscape(text []byte) bool {
 	n := len(text)
 	for n > 0 && text[n-1] == '\\' {
 		n--

@@ -59,10 +59,10 @@ func (d *reader) note(kind input.NoteKind, format string, args ...any) {
 	d.b.Note(kind, format, args...)
 }
 
-// behind reads on behind the end of the document. What is there is no part of
+// checkTrailingBytes reads on behind the end of the document. What is there is no part of
 // the trace; but an input that breaks off there, such as a compressed one
 // without its check sum, may have lost or changed anything before.
-func (d *reader) behind() {
+func (d *reader) checkTrailingBytes() {
 	if d.cut {
 		return
 	}
@@ -72,7 +72,7 @@ func (d *reader) behind() {
 		}
 		d.note(input.NoteRecorder, "what follows the end of the trace is not read: %d bytes, from byte %d", d.s.pos().Offset-from, from)
 	}
-	cut, err := d.s.ended()
+	cut, err := d.s.endCause()
 	switch {
 	case err != nil:
 		d.note(input.NoteTruncated, "the input cannot be read behind the end of the trace, so that something in it may be damaged as well: %v", cause(err))

@@ -34,7 +34,7 @@ func stringEnd(b []byte, i int) (int, state) {
 			break
 		}
 		from += at
-		if b[from-1] != '\\' || !escaped(b[i+1:from]) {
+		if b[from-1] != '\\' || !endsInEscape(b[i+1:from]) {
 			return from + 1, whole
 		}
 		from++

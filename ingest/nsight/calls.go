@@ -51,7 +51,7 @@ func (p *commProcess) tie(ranges []apiRange) {
 	}
 	slices.SortStableFunc(units, func(a, b *unit) int { return cmp.Compare(a.from, b.from) })
 	for n, u := range units {
-		u.kernels = threads[u.thread].within(p, u.from, u.to)
+		u.kernels = threads[u.thread].kernelsBetween(p, u.from, u.to)
 		for _, c := range u.calls {
 			p.calls[c].batch = n
 		}
@@ -105,8 +105,8 @@ func (t *thread) take(p *commProcess, a *apiRange) *unit {
 	return &unit{calls: []int{i}, thread: a.Thread, from: a.Enter, to: a.Exit}
 }
 
-// within is the kernels that the thread launched between two times.
-func (t *thread) within(p *commProcess, from, to int64) []int {
+// kernelsBetween returns the kernels that the thread launched between two times.
+func (t *thread) kernelsBetween(p *commProcess, from, to int64) []int {
 	launch := func(i int) int64 { return p.Kernels[t.launches[i]].Launch }
 	lo := sort.Search(len(t.launches), func(i int) bool { return launch(i) >= from })
 	hi := sort.Search(len(t.launches), func(i int) bool { return launch(i) > to })

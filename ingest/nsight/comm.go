@@ -107,7 +107,7 @@ func (c *communication) launch(w *work, at int64) {
 	p := c.process(w.owner.process(), at)
 	made := launchedAt{w.correlation, at, w.owner.number()}
 	for _, i := range p.awaited[w.correlation] {
-		made.launched(&p.Kernels[i])
+		made.setLaunchOf(&p.Kernels[i])
 	}
 	delete(p.awaited, w.correlation)
 	if p.latest == nil {
@@ -126,7 +126,7 @@ func (p *commProcess) launchedBy(i int) {
 	}
 	if p.latest != nil {
 		if made := p.latest[k.Correlation%mostLaunches]; made.correlation == k.Correlation {
-			made.launched(k)
+			made.setLaunchOf(k)
 			return
 		}
 	}
@@ -138,8 +138,8 @@ func (p *commProcess) launchedBy(i int) {
 	}
 }
 
-// launched notes with a kernel what launched it.
-func (l launchedAt) launched(k *comms.Kernel) {
+// setLaunchOf notes with a kernel what launched it.
+func (l launchedAt) setLaunchOf(k *comms.Kernel) {
 	k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
 }
 
@@ -209,10 +209,10 @@ func (c *communication) shapes() error {
 
 // config returns how a kernel was launched, one value for all that were launched alike.
 func (c *communication) config(name string, s *shape) *comms.Config {
-	made := comms.Config{Name: name, Registers: known(s.registers), StaticShared: known(s.staticShared),
-		DynamicShared: known(s.dynamicShared), Local: known(s.local)}
+	made := comms.Config{Name: name, Registers: valueOrUnknown(s.registers), StaticShared: valueOrUnknown(s.staticShared),
+		DynamicShared: valueOrUnknown(s.dynamicShared), Local: valueOrUnknown(s.local)}
 	for i := range s.grid {
-		made.Grid[i], made.Block[i] = known(s.grid[i]), known(s.block[i])
+		made.Grid[i], made.Block[i] = valueOrUnknown(s.grid[i]), valueOrUnknown(s.block[i])
 	}
 	if c.configs[made] == nil && len(c.configs) < maxConfigs {
 		c.configs[made] = &made
@@ -220,8 +220,8 @@ func (c *communication) config(name string, s *shape) *comms.Config {
 	return c.configs[made]
 }
 
-// known is −1 for what a file lacks.
-func known(n int64) int64 {
+// valueOrUnknown returns a number of a file, −1 for what it lacks.
+func valueOrUnknown(n int64) int64 {
 	if n == export.Absent || n < 0 {
 		return -1
 	}
@@ -241,7 +241,7 @@ func (c *communication) event(e *event, m *meaning) {
 		c.attached = true
 	}
 	if e.kind == pushPop && e.end != export.Absent && m.mayBeNCCL() && c.r.ncclRange(e, m.text) {
-		c.called(e, strings.TrimPrefix(m.text, "nccl"))
+		c.addAPIRange(e, strings.TrimPrefix(m.text, "nccl"))
 		return
 	}
 	if m.rank >= 0 {
@@ -296,7 +296,7 @@ func (c *communication) finish() (*comms.Record, error) {
 		buses[id] = nccl.ParseBus(text)
 		return nil
 	})
-	if err := cmp.Or(err, c.shapes(), c.decoded()); err != nil {
+	if err := cmp.Or(err, c.shapes(), c.readDecodedPayloads()); err != nil {
 		return nil, err
 	}
 	record := &comms.Record{Sources: []comms.Source{{Path: c.r.path, Kind: comms.SourceNsight}}}

@@ -81,9 +81,9 @@ func id(text string) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
+// readDecodedPayloads gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
-func (c *communication) decoded() error {
+func (c *communication) readDecodedPayloads() error {
 	tables := decodedTables(c.r.file, func(p processID, domain int64) bool { return len(c.api[p]) > 0 && c.mayBeNCCL(p, domain) })
 	names, err := c.fieldNames()
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *communication) links() error {
 	return c.r.file.Scan("NVTX_EVENTS_PAYLOAD_SCHEMAS", export.Row{"eventId": &event, "globalPid": (*int64)(&thread), "domainId": &domain,
 		"payloadSchemaID": &schema}, func() error {
 		if a := c.rangeOf(thread.process(), event); a != nil && c.mayBeNCCL(thread.process(), domain) {
-			a.named(schema)
+			a.nameBySchema(schema)
 		}
 		return nil
 	})
@@ -144,13 +144,13 @@ func (c *communication) decodedTable(t decodedTable, names map[string]string) er
 		if a == nil {
 			return nil
 		}
-		a.named(t.schema)
+		a.nameBySchema(t.schema)
 		if a.told || !a.step.carries() {
 			return nil
 		}
 		p := noPayload()
 		for name, v := range fields {
-			p.decoded(name, v)
+			p.setDecoded(name, v)
 		}
 		a.tell(p)
 		return nil
@@ -173,8 +173,8 @@ func (c *communication) rangeOf(process processID, event int64) *apiRange {
 	return &ranges[i]
 }
 
-// named names a range whose name the file lacks by the layout of its payload.
-func (a *apiRange) named(schema int64) {
+// nameBySchema names a range whose name the file lacks by the layout of its payload.
+func (a *apiRange) nameBySchema(schema int64) {
 	if a.step == unsaid && !a.is(functionOf(schema)) {
 		a.step = unsaid
 	}
@@ -207,8 +207,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// decoded takes a field that the exporter decoded.
-func (p *payload) decoded(name string, v *export.Value) {
+// setDecoded takes a field that the exporter decoded.
+func (p *payload) setDecoded(name string, v *export.Value) {
 	if v.Number != export.Absent {
 		p.set(name, uint64(v.Number))
 	} else {

@@ -41,7 +41,7 @@ func (p *commProcess) addTo(c *comms.Record) {
 // A group of calls that launched nothing counts as none; one that launched several kernels counts as so many. Where
 // ranges have no hash, the kernels of a stream are counted.
 func (p *commProcess) countLaunches(take func(calls []int, key groupKey, launch int64)) {
-	counts, before := map[groupKey]int64{}, p.beforeOnStream()
+	counts, before := map[groupKey]int64{}, p.streamPositions()
 	for i := 0; i < len(p.calls); {
 		batch := p.calls[i].batch
 		of := map[groupKey][]int{}
@@ -83,8 +83,8 @@ func (p *commProcess) key(i int) (key groupKey, ok bool) {
 	return groupKey{}, false
 }
 
-// beforeOnStream is how many kernels of its stream ran before each.
-func (p *commProcess) beforeOnStream() []int64 {
+// streamPositions returns how many kernels of its stream ran before each.
+func (p *commProcess) streamPositions() []int64 {
 	before, streams := make([]int64, len(p.Kernels)), map[int64]int64{}
 	for i := range p.Kernels {
 		if k := &p.Kernels[i]; !k.Replay {

@@ -34,9 +34,9 @@ type apiRange struct {
 // maxRanges bounds the ranges of NCCL that are held, of one file.
 const maxRanges = maxKernels
 
-// called takes a range of NCCL's own: a call, a bound of a group, or the making of a
+// addAPIRange takes a range of NCCL's own: a call, a bound of a group, or the making of a
 // communicator. Where the name is "", the layout of the payload tells it.
-func (c *communication) called(e *event, name string) {
+func (c *communication) addAPIRange(e *event, name string) {
 	start, end, ok := c.r.axis(e.start, e.end)
 	if !ok || c.ranges >= maxRanges {
 		return

@@ -256,7 +256,7 @@ func (r *recording) event(e *event) {
 		r.undecided = append(r.undecided, later)
 		return
 	}
-	r.decided(p, e, m)
+	r.takeResolved(p, e, m)
 }
 
 // maxUndecided bounds the events that wait for the name of their domain. Programs register domains before they use them, and
@@ -273,7 +273,7 @@ func (r *recording) domainUnknown(e *event) bool {
 func (r *recording) decide() {
 	for i := range r.undecided {
 		e := &r.undecided[i]
-		r.decided(r.process(e.thread.process()), e, r.meaning(e))
+		r.takeResolved(r.process(e.thread.process()), e, r.meaning(e))
 	}
 	r.undecided = nil
 }
@@ -285,8 +285,8 @@ func (r *recording) ncclRange(e *event, text string) bool {
 	return known && name == ncclDomain || !known && text != "" && !strings.Contains(text, ":")
 }
 
-// decided takes an event whose domain has been named if it will be.
-func (r *recording) decided(p *process, e *event, m *meaning) {
+// takeResolved takes an event whose domain has been named if it will be.
+func (r *recording) takeResolved(p *process, e *event, m *meaning) {
 	if r.comm != nil {
 		r.comm.event(e, m)
 	}

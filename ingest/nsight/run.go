@@ -67,7 +67,7 @@ func Read(paths []string, o Options) (Run, []Problem) {
 	for _, p := range problems {
 		refused = append(refused, p.Path)
 	}
-	if len(refused) == 0 || !byOrder(all) {
+	if len(refused) == 0 || !onlyOrderNumbers(all) {
 		run.Ranks = number(all)
 		run.tell(copies)
 		return run, problems
@@ -153,9 +153,9 @@ func numberAround(paths []string, files [][]*process, refused []string) []*profi
 	return ranks
 }
 
-// byOrder reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
-func byOrder(files [][]*process) bool {
-	all, single := joined(files)
+// onlyOrderNumbers reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
+func onlyOrderNumbers(files [][]*process) bool {
+	all, single := allRanks(files)
 	if len(all) == 0 {
 		return false
 	}
@@ -163,8 +163,8 @@ func byOrder(files [][]*process) bool {
 	return how == orderOfHosts
 }
 
-// joined returns the ranks of all files, and whether no file holds two.
-func joined(files [][]*process) (all []*process, single bool) {
+// allRanks returns the ranks of all files, and whether no file holds two.
+func allRanks(files [][]*process) (all []*process, single bool) {
 	single = true
 	for _, f := range files {
 		all = append(all, f...)
@@ -181,7 +181,7 @@ var readFile = read
 
 // number gives the ranks of files their numbers.
 func number(files [][]*process) []*profile.Rank {
-	all, single := joined(files)
+	all, single := allRanks(files)
 	if len(all) == 0 {
 		return nil
 	}

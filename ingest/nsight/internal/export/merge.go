@@ -48,7 +48,7 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 				if err := c.fill(); err != nil {
 					return err
 				}
-				if c.held() > 0 && (next == nil || c.head()[c.start] < next.head()[next.start]) {
+				if c.bufferedRows() > 0 && (next == nil || c.head()[c.start] < next.head()[next.start]) {
 					next = c
 				}
 			}
@@ -68,7 +68,7 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 	if errors.Is(err, ErrUnordered) {
 		return err
 	}
-	return f.at(tables[at], err)
+	return f.tableError(tables[at], err)
 }
 
 // cursor is the rows of one table that are read and not handed on, by their start.
@@ -84,8 +84,9 @@ type cursor struct {
 	done        bool
 }
 
-func (c *cursor) held() int     { return (len(c.values) - c.from) / c.width }
-func (c *cursor) head() []int64 { return c.values[c.from : c.from+c.width] }
+// bufferedRows returns how many rows are read and not yet taken.
+func (c *cursor) bufferedRows() int { return (len(c.values) - c.from) / c.width }
+func (c *cursor) head() []int64     { return c.values[c.from : c.from+c.width] }
 
 func (c *cursor) pop() {
 	c.last = c.head()[c.start]
@@ -97,7 +98,7 @@ func (c *cursor) pop() {
 
 // fill reads on until enough rows are held.
 func (c *cursor) fill() error {
-	for !c.done && c.held() < lookahead {
+	for !c.done && c.bufferedRows() < lookahead {
 		if more, err := c.rows.next(); err != nil || !more {
 			c.done = true
 			return err

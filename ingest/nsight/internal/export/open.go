@@ -68,7 +68,7 @@ func openBy(path string, within time.Duration) (*File, error) {
 }
 
 func (f *File) open() (err error) {
-	if f.size, err = atRest(f.path); err != nil {
+	if f.size, err = checkComplete(f.path); err != nil {
 		return err
 	}
 	if f.conn, err = connect(address(f.path)); err != nil {
@@ -149,9 +149,9 @@ func (f *File) Close() (err error) {
 	return err
 }
 
-// atRest refuses a file that is no SQLite database, is cut short, or that
+// checkComplete refuses a file that is no SQLite database, is cut short, or that
 // another program is in the middle of writing. It returns the size of one that is good.
-func atRest(path string) (size int64, err error) {
+func checkComplete(path string) (size int64, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, ingest.Unreadable(path, err)

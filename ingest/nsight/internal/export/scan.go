@@ -67,7 +67,7 @@ func (t *Those) condition(f *File) string {
 		if of == "" || !f.Has(t.In) {
 			return ""
 		}
-		in = fmt.Sprintf("SELECT CAST(%s AS INTEGER) FROM (%s) WHERE %s", quoted(t.Column), f.limited(0, t.In, []string{t.Column, t.Of.Column}), of)
+		in = fmt.Sprintf("SELECT CAST(%s AS INTEGER) FROM (%s) WHERE %s", quoteIdentifier(t.Column), f.limitedQuery(0, t.In, []string{t.Column, t.Of.Column}), of)
 	} else {
 		list := make([]string, len(t.Values))
 		for i, v := range t.Values {
@@ -75,7 +75,7 @@ func (t *Those) condition(f *File) string {
 		}
 		in = strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("CAST(%s AS INTEGER) IN (%s)", quoted(t.Column), in)
+	return fmt.Sprintf("CAST(%s AS INTEGER) IN (%s)", quoteIdentifier(t.Column), in)
 }
 
 // ScanThose calls each with rows of a table among which are all those wanted, in the order of the file: SQLite leaves out
@@ -116,7 +116,7 @@ func (f *File) query(tables []string, those *Those, order string, row Row, each 
 		}
 		return bytes
 	}, func() error { return each(table) })
-	return f.at(tables[table], err)
+	return f.tableError(tables[table], err)
 }
 
 // rows calls take and then each for every row of a query.
@@ -151,14 +151,14 @@ func (f *File) Lookup(table string, places []int64, row Row, each func(i int) er
 	}
 	s, err := f.conn.prepare(fmt.Sprintf("%s WHERE rowid = ?", f.plain(0, table, names, "")))
 	if err != nil {
-		return f.at(table, err)
+		return f.tableError(table, err)
 	}
 	defer s.close()
 	for i, place := range places {
 		s.again(place)
 		more, err := s.next()
 		if err != nil {
-			return f.at(table, err)
+			return f.tableError(table, err)
 		}
 		if !more {
 			continue
@@ -184,11 +184,11 @@ func (f *File) selection(number int, table string, columns []string, those *Thos
 	if where == "" && order == "" {
 		return f.plain(number, table, columns, "")
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limited(number, table, columns), cmp.Or(where, `"table" >= 0`))
+	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limitedQuery(number, table, columns), cmp.Or(where, `"table" >= 0`))
 }
 
-// limited returns the query for the columns of all rows of a table, of as many as the file has room for.
-func (f *File) limited(number int, table string, columns []string) string {
+// limitedQuery returns the query for the columns of all rows of a table, of as many as the file has room for.
+func (f *File) limitedQuery(number int, table string, columns []string) string {
 	return fmt.Sprintf(`%s LIMIT %d`, f.plain(number, table, columns, `, rowid AS "number"`), f.size/leastRow+1)
 }
 
@@ -196,9 +196,9 @@ func (f *File) limited(number int, table string, columns []string) string {
 func (f *File) plain(number int, table string, columns []string, more string) string {
 	list := fmt.Sprintf(`%d AS "table"`, number)
 	for _, names := range columns {
-		list += ", " + f.column(table, names) + " AS " + quoted(names)
+		list += ", " + f.column(table, names) + " AS " + quoteIdentifier(names)
 	}
-	return fmt.Sprintf(`SELECT %s%s FROM %s`, list, more, quoted(table))
+	return fmt.Sprintf(`SELECT %s%s FROM %s`, list, more, quoteIdentifier(table))
 }
 
 // column returns the first of several names that a table has, as SQL has it; NULL where it has none.
@@ -206,17 +206,17 @@ func (f *File) column(table, names string) string {
 	value := "NULL"
 	for _, name := range slices.Backward(strings.Split(names, "|")) {
 		if name == "rowid" || f.Has(table, name) {
-			value = quoted(name)
+			value = quoteIdentifier(name)
 		}
 	}
 	return value
 }
 
-// quoted is a name as SQL has it, whatever is in it.
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// quoteIdentifier returns a name as SQL has it, whatever is in it.
+func quoteIdentifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// at says in which table an error was met; nil is none.
-func (f *File) at(table string, err error) error {
+// tableError adds to an error in which table it was met; nil is none.
+func (f *File) tableError(table string, err error) error {
 	if err == nil {
 		return nil
 	}

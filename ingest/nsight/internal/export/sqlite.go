@@ -40,7 +40,7 @@ func connect(address string) (*connection, error) {
 	code := sqlite3.Xsqlite3_open_v2(c.tls, name, at, sqlite3.SQLITE_OPEN_READONLY|sqlite3.SQLITE_OPEN_URI|sqlite3.SQLITE_OPEN_NOMUTEX, 0)
 	c.db = libc.AtomicLoadPUintptr(at)
 	if code != sqlite3.SQLITE_OK {
-		return c, c.failed(code)
+		return c, c.resultError(code)
 	}
 	sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
 	sqlite3.Xsqlite3_limit(c.tls, c.db, sqlite3.SQLITE_LIMIT_LENGTH, MaxText)
@@ -58,8 +58,8 @@ func (c *connection) close() error {
 	return nil
 }
 
-// failed returns the error of a call that answered with a code.
-func (c *connection) failed(code int32) error {
+// resultError returns the error of a call that answered with a code.
+func (c *connection) resultError(code int32) error {
 	text := libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, code))
 	if c.db != 0 {
 		if more := libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db)); more != text {
@@ -99,7 +99,7 @@ func (c *connection) prepare(query string) (*statement, error) {
 	at := c.tls.Alloc(pointer)
 	defer c.tls.Free(pointer)
 	if code := sqlite3.Xsqlite3_prepare_v2(c.tls, c.db, text, -1, at, 0); code != sqlite3.SQLITE_OK {
-		return nil, c.failed(code)
+		return nil, c.resultError(code)
 	}
 	return &statement{c, libc.AtomicLoadPUintptr(at)}, nil
 }
@@ -112,7 +112,7 @@ func (s *statement) next() (bool, error) {
 	case sqlite3.SQLITE_DONE:
 		return false, nil
 	default:
-		return false, s.c.failed(code)
+		return false, s.c.resultError(code)
 	}
 }
 
@@ -152,9 +152,9 @@ func (s *statement) put(column int, target any) (bytes int64) {
 			number = int64(f)
 		}
 	case sqlite3.SQLITE_TEXT:
-		text = held(sqlite3.Xsqlite3_value_text(tls, v), sqlite3.Xsqlite3_value_bytes(tls, v))
+		text = copyBytes(sqlite3.Xsqlite3_value_text(tls, v), sqlite3.Xsqlite3_value_bytes(tls, v))
 	case sqlite3.SQLITE_BLOB:
-		blob = held(sqlite3.Xsqlite3_value_blob(tls, v), sqlite3.Xsqlite3_value_bytes(tls, v))
+		blob = copyBytes(sqlite3.Xsqlite3_value_blob(tls, v), sqlite3.Xsqlite3_value_bytes(tls, v))
 	}
 	switch to := target.(type) {
 	case *int64:
@@ -178,8 +178,8 @@ func (s *statement) put(column int, target any) (bytes int64) {
 	return int64(len(text) + len(blob))
 }
 
-// held returns bytes that SQLite holds until the next row, at an address in its memory.
-func held(at uintptr, n int32) []byte {
+// copyBytes returns bytes that SQLite holds until the next row, at an address in its memory.
+func copyBytes(at uintptr, n int32) []byte {
 	if at == 0 || n <= 0 {
 		return nil
 	}

@@ -217,9 +217,9 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 		}
 	}
 	if b.works.any() {
-		r.Comm = host.placed(r, b.deviceCalls())
+		r.Comm = host.assignStages(r, b.deviceCalls())
 	} else {
-		r.Comm, r.Entered = host.placed(r, b.hostCalls()), host.placed(r, b.entered())
+		r.Comm, r.Entered = host.assignStages(r, b.hostCalls()), host.assignStages(r, b.enteredCollectives())
 		ops.sumFunctions(host)
 	}
 	ops.finish(host)

@@ -71,9 +71,9 @@ func (c *Call) takeIn(inner *Call) {
 // for one that is still under way.
 const mostNested = 16
 
-// under is the call that was under way at a time, the one that began last; nil:
+// callAt returns the call that was under way at a time, the one that began last; nil:
 // none.
-func (c calls) under(t int64) *Call {
+func (c calls) callAt(t int64) *Call {
 	from := sort.Search(len(c), func(i int) bool { return c[i].Start > t })
 	for i := from - 1; i >= 0 && i >= from-mostNested; i-- {
 		if t <= c[i].End {

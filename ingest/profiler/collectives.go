@@ -108,7 +108,7 @@ func (b *Builder) deviceCalls() *record {
 	for i := range b.collectives {
 		one := &b.collectives[i]
 		c := one.Call
-		if under := b.calls.under(one.launch); under != nil {
+		if under := b.calls.callAt(one.launch); under != nil {
 			under.used = true
 			c.take(under)
 		}

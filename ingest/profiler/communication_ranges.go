@@ -28,7 +28,7 @@ func (b *Builder) communicationRanges() communicationRanges {
 		}
 	}
 	out := make(communicationRanges)
-	for _, c := range outermost(all) {
+	for _, c := range outermostCalls(all) {
 		if n, launches := b.threads[c.Thread]; launches {
 			out[n] = append(out[n], communicationRange{start: c.Start, end: c.End})
 		}
@@ -56,8 +56,8 @@ func (r communicationRanges) markNamed(w *work) {
 	}
 }
 
-// inUnnamed reports whether a kernel communicates by the range in which it was launched.
-func (r communicationRanges) inUnnamed(w *work) bool {
+// communicatesByRange reports whether a kernel communicates by the range in which it was launched, in which none does by its name.
+func (r communicationRanges) communicatesByRange(w *work) bool {
 	c := r.rangeOf(w)
 	return c != nil && !c.named
 }

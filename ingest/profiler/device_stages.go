@@ -13,7 +13,7 @@ import (
 func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	ends := slices.Repeat([]int64{math.MinInt64}, len(r.Steps))
 	ranges := b.communicationRanges()
-	err := b.works.inOrder(&b.launches, func(w *work) {
+	err := b.works.eachByStart(&b.launches, func(w *work) {
 		if w.collective >= 0 {
 			b.collectives[w.collective].launch = w.launch
 		}
@@ -34,8 +34,8 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	var ran occupied
 	idle := b.newIdling(r)
 	accounts := make([]*account, len(r.Steps))
-	err = b.works.inOrder(&b.launches, func(w *work) {
-		if w.kind == Compute && ranges.inUnnamed(w) {
+	err = b.works.eachByStart(&b.launches, func(w *work) {
+		if w.kind == Compute && ranges.communicatesByRange(w) {
 			b.communicates(w)
 		}
 		ran.add(w, r.Steps)
@@ -49,7 +49,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 			accounts[s] = newAccount(r, h, s)
 		}
 		accounts[s].add(w, slot)
-		stage, _ := h.staged(slot)
+		stage, _ := h.stageAndMicrostep(slot)
 		o.add(w, s, stage)
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *account) charge(to int64) {
 		}
 	}
 	if first >= 0 {
-		a.own(a.active[first].slot, to-a.now)
+		a.addOwn(a.active[first].slot, to-a.now)
 		return
 	}
 	a.expose(&a.active[exposed], to)
@@ -174,7 +174,7 @@ func (a *account) charge(to int64) {
 
 // expose gives now … to to exposed communication.
 func (a *account) expose(r *running, to int64) {
-	stage, micro := a.h.staged(r.slot)
+	stage, micro := a.h.stageAndMicrostep(r.slot)
 	if stage < 0 {
 		a.loose += to - a.now
 	} else {
@@ -204,7 +204,7 @@ func (a *account) endExposure() {
 func (a *account) idle(w *work, slot int) {
 	a.hostUntil(min(w.start, w.launch))
 	if a.now < w.start {
-		a.own(slot, w.start-a.now)
+		a.addOwn(slot, w.start-a.now)
 		a.now = w.start
 	}
 }
@@ -214,14 +214,15 @@ func (a *account) hostUntil(to int64) {
 	a.loose += max(0, to-a.now)
 	for _, span := range a.step.Spans {
 		if from, end := max(span.Start, a.now), min(span.End, to); from < end {
-			a.own(a.step.MicrostepAt(span.Start)*a.h.stages+span.Stage, end-from)
+			a.addOwn(a.step.MicrostepAt(span.Start)*a.h.stages+span.Stage, end-from)
 			a.loose -= end - from
 		}
 	}
 	a.now = max(a.now, to)
 }
 
-func (a *account) own(slot int, ns int64) {
+// addOwn adds time in which a slot's own work ran; where slot is negative, of no stage.
+func (a *account) addOwn(slot int, ns int64) {
 	if slot < 0 {
 		a.loose += ns
 		return

@@ -112,9 +112,9 @@ func (l *works) hold(w work) {
 	l.held = append(l.held, w)
 }
 
-// launched tells when work was launched that came before its launch. It
-// reports whether there is some.
-func (l *works) launched(correlation int64, made launch) bool {
+// resolveLaunch completes work that came before its launch, and reports
+// whether there is some.
+func (l *works) resolveLaunch(correlation int64, made launch) bool {
 	i, ok := l.waiting[correlation]
 	if ok {
 		l.held[i].launch, l.held[i].thread, l.held[i].unresolved = made.at, made.thread, false

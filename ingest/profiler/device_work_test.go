@@ -123,7 +123,7 @@ func TestInOrder(t *testing.T) {
 		latest[w.lane] = w.launch
 		want = append(want, launched{w.start, w.end, w.launch})
 	}
-	if err := b.works.inOrder(&b.launches, func(w *work) { got = append(got, launched{w.start, w.end, w.launch}) }); err != nil {
+	if err := b.works.eachByStart(&b.launches, func(w *work) { got = append(got, launched{w.start, w.end, w.launch}) }); err != nil {
 		t.Fatal(err)
 	}
 	order := func(a, b launched) int {

@@ -29,12 +29,12 @@ func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
 	b.dispatched = append(b.dispatched, Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 }
 
-// entered are the collectives of a rank without device work, each once, as its
+// enteredCollectives returns the collectives of a rank without device work, each once, as its
 // host entered them. One collective may stand in a profile as the wrapper that
-// tells its arguments, as the operator that hands it over, and as what the
+// has its arguments, as the operator that hands it over, and as what the
 // backend does for it on a thread of its own: of these, the first that has most
-// collectives tells all.
-func (b *Builder) entered() *record {
+// collectives is taken for all.
+func (b *Builder) enteredCollectives() *record {
 	var wrappers, backend []Call
 	for _, c := range b.calls {
 		switch {
@@ -45,8 +45,8 @@ func (b *Builder) entered() *record {
 			wrappers = append(wrappers, c)
 		}
 	}
-	best := outermost(wrappers)
-	for _, other := range [][]Call{outermost(b.dispatched), outermost(backend)} {
+	best := outermostCalls(wrappers)
+	for _, other := range [][]Call{outermostCalls(b.dispatched), outermostCalls(backend)} {
 		if len(other) > len(best) {
 			best = other
 		}
@@ -65,8 +65,8 @@ func (b *Builder) entered() *record {
 	return r
 }
 
-// outermost are the calls that lie in no other on their thread, by start.
-func outermost(all []Call) []Call {
+// outermostCalls returns the calls that lie in no other on their thread, by start.
+func outermostCalls(all []Call) []Call {
 	slices.SortStableFunc(all, func(x, y Call) int {
 		return cmp.Or(cmp.Compare(x.Thread, y.Thread), cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End))
 	})

@@ -47,7 +47,7 @@ func (o *operators) sumFunctions(h host) {
 	at := int64(0)       // up to where time is given out
 	give := func(until int64) {
 		if n := len(stack); n > 0 && until > at {
-			o.own(stack[n-1].name, h, at, until)
+			o.addSelfTime(stack[n-1].name, h, at, until)
 		}
 		at = max(at, until)
 	}
@@ -61,7 +61,7 @@ func (o *operators) sumFunctions(h host) {
 	for _, f := range calls {
 		leave(f.start)
 		stack = append(stack, f)
-		if t := o.placed(f.name, h, f.start); t != nil {
+		if t := o.tallyOf(f.name, h, f.start); t != nil {
 			t.Count++
 		}
 	}
@@ -71,9 +71,9 @@ func (o *operators) sumFunctions(h host) {
 	o.r.Functions = len(o.r.Tallies) > 0
 }
 
-// placed is the tally of a function where the host is at a moment; nil outside of
+// tallyOf returns the tally of a function where the host is at a moment; nil outside of
 // the steps.
-func (o *operators) placed(id NameID, h host, at int64) *profile.Tally {
+func (o *operators) tallyOf(id NameID, h host, at int64) *profile.Tally {
 	step := h.stepAt(at)
 	if step < 0 {
 		return nil
@@ -81,11 +81,11 @@ func (o *operators) placed(id NameID, h host, at int64) *profile.Tally {
 	return o.tallyAt(place{int32(id), int32(step), int32(h.stageAt(step, at))})
 }
 
-// own adds time that a function took itself to the stages that it lies in.
-func (o *operators) own(id NameID, h host, from, to int64) {
+// addSelfTime adds time that a function took itself to the stages that it lies in.
+func (o *operators) addSelfTime(id NameID, h host, from, to int64) {
 	for from < to {
 		until := min(to, h.changes(from))
-		if t := o.placed(id, h, from); t != nil {
+		if t := o.tallyOf(id, h, from); t != nil {
 			t.Count, t.Dur = max(1, t.Count), t.Dur+until-from
 		}
 		from = until

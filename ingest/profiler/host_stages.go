@@ -55,16 +55,16 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 	main := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread }))
 	behind := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background }))
 	forward, backward := b.stages.Index(stagemap.Forward), b.stages.Index(stagemap.Backward)
-	running := b.running()
+	running := b.backendCollectives()
 	inferred := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		pieces := main.within(s)
+		pieces := main.piecesIn(s)
 		if has(pieces, backward) < 0 {
-			pieces = append(pieces, hulls(pieces, behind.within(s))...)
+			pieces = append(pieces, hulls(pieces, behind.piecesIn(s))...)
 			slices.SortStableFunc(pieces, piece.compare)
 		}
-		s.Spans = untilDone(cover(pieces), running, s.End)
+		s.Spans = extendSpans(cover(pieces), running, s.End)
 		if forward >= 0 && inferForward(s, forward, backward) {
 			inferred++
 		}
@@ -75,20 +75,20 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 	}
 }
 
-// running are the collectives that a backend works on, by start; none where devices
+// backendCollectives returns the collectives that a backend works on, by start; none where devices
 // do, whose host waits in calls of its own.
-func (b *Builder) running() []Call {
+func (b *Builder) backendCollectives() []Call {
 	if b.works.any() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(b.calls), func(c Call) bool { return !isCall(c.Name) })
 }
 
-// untilDone ends spans when the collectives that a backend began in them are done, and
+// extendSpans ends spans when the collectives that a backend began in them are done, and
 // those that it began before these were: the thread waits for them, as
 // DistributedDataParallel does at the end of backward, and nothing records that. The
 // next span, and the end of the step, end it anyway.
-func untilDone(spans []profile.Span, running []Call, stepEnd int64) []profile.Span {
+func extendSpans(spans []profile.Span, running []Call, stepEnd int64) []profile.Span {
 	for i := range spans {
 		s, until := &spans[i], stepEnd
 		if i+1 < len(spans) {
@@ -128,8 +128,8 @@ func (p piece) compare(q piece) int {
 	return cmp.Or(cmp.Compare(p.start, q.start), cmp.Compare(q.end, p.end))
 }
 
-// within are the pieces that overlap the step, cut to it.
-func (t timeline) within(s *profile.Step) []piece {
+// piecesIn returns the pieces that overlap the step, cut to it.
+func (t timeline) piecesIn(s *profile.Step) []piece {
 	var out []piece
 	from := sort.Search(len(t.reach), func(i int) bool { return t.reach[i] > s.Start })
 	end := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].start >= s.End })
@@ -153,7 +153,7 @@ func has(pieces []piece, stage int) int {
 func hulls(main, behind []piece) []piece {
 	var out []piece
 	for _, p := range behind {
-		if n := len(out); n > 0 && out[n-1].stage == p.stage && !between(main, out[n-1], p) {
+		if n := len(out); n > 0 && out[n-1].stage == p.stage && !stageBeginsBetween(main, out[n-1], p) {
 			out[n-1].end = max(out[n-1].end, p.end)
 			continue
 		}
@@ -165,9 +165,9 @@ func hulls(main, behind []piece) []piece {
 	return slices.DeleteFunc(out, func(p piece) bool { return p.end <= p.start })
 }
 
-// between reports whether the main thread begins another stage after a began
+// stageBeginsBetween reports whether the main thread begins another stage after a began
 // and before b does.
-func between(main []piece, a, b piece) bool {
+func stageBeginsBetween(main []piece, a, b piece) bool {
 	i := sort.Search(len(main), func(i int) bool { return main[i].start > a.start })
 	return i < len(main) && main[i].start <= b.start
 }
@@ -304,8 +304,8 @@ func (h host) changes(t int64) int64 {
 	return min(next, s.Spans[k].End)
 }
 
-// placed tells calls in which step and stage they were made.
-func (h host) placed(r *profile.Rank, of *record) comms.Record {
+// assignStages sets the step and the stage in which calls were made, and returns their record.
+func (h host) assignStages(r *profile.Rank, of *record) comms.Record {
 	for i := range of.Calls {
 		c, at := &of.Calls[i], of.Calls[i].Enter
 		if c.Kernel != comms.None {

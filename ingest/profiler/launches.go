@@ -50,7 +50,7 @@ func (b *Builder) Launch(thread, correlation, at int64, shape LaunchShape) {
 		return
 	}
 	made := launch{at, b.thread(thread), shape == LaunchesGraph}
-	if b.works.launched(correlation, made) && shape == LaunchesOne {
+	if b.works.resolveLaunch(correlation, made) && shape == LaunchesOne {
 		return
 	}
 	b.launches.put(correlation, made)

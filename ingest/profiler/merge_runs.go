@@ -6,14 +6,14 @@ import "container/heap"
 // when nothing but its neighbour tells.
 const longestQueue = 1_000_000
 
-// inOrder goes through all work by start, of equals in the order in which it
+// eachByStart goes through all work by start, of equals in the order in which it
 // came. What has no launch that is known was launched, on its queue, when its
 // neighbour was, at the latest when it began. O(n log m) for m runs that
 // overlap; an error is of the temporary file.
-func (l *works) inOrder(from *launches, do func(w *work)) error {
+func (l *works) eachByStart(from *launches, do func(w *work)) error {
 	latest := make([]int64, len(l.lanes)) // launch on each lane
 	seen := make([]bool, len(l.lanes))
-	return l.merged(func(w *work) {
+	return l.mergeRuns(func(w *work) {
 		if w.unresolved {
 			made, known := from.find(w.launch)
 			switch {
@@ -30,9 +30,9 @@ func (l *works) inOrder(from *launches, do func(w *work)) error {
 	})
 }
 
-// merged reads the runs as one, by start. A run is opened when its turn comes, so
+// mergeRuns reads the runs as one, by start. A run is opened when its turn comes, so
 // that of runs that follow each other one or two are open.
-func (l *works) merged(do func(w *work)) error {
+func (l *works) mergeRuns(do func(w *work)) error {
 	var open cursors
 	for left := l.runs; len(left)+len(open) > 0; {
 		for len(left) > 0 && (len(open) == 0 || left[0].first <= open[0].now.start) {

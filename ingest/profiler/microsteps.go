@@ -39,8 +39,8 @@ func (h host) slot(step int, t int64) int {
 	return h.steps[step].MicrostepAt(t)*h.stages + stage
 }
 
-// staged are the stage and the microstep of a slot; no slot is of no stage.
-func (h host) staged(slot int) (stage, micro int) {
+// stageAndMicrostep returns the stage and the microstep of a slot; no slot is of no stage.
+func (h host) stageAndMicrostep(slot int) (stage, micro int) {
 	if slot < 0 {
 		return -1, 0
 	}

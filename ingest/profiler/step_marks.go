@@ -22,10 +22,10 @@ func (b *Builder) chooseMarks() ([]mark, int64) {
 	thread := busiest(marks)
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.thread != thread })
 	slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) })
-	marks = b.apart(marks)
+	marks = b.removeOverlaps(marks)
 	switch {
-	case ascending(marks):
-	case apartInNumber(marks):
+	case numbersAscend(marks):
+	case numbersDiffer(marks):
 		b.Note(input.NoteRecorder, "the numbers of the steps do not ascend with time, as where a clock is set back: the numbers count")
 	default:
 		if best != stagemap.WrapperMark {
@@ -54,9 +54,9 @@ func busiest(marks []mark) int64 {
 	return best
 }
 
-// apart drops steps that lie in the one before, and cuts those that overlap
+// removeOverlaps drops steps that lie in the one before, and cuts those that overlap
 // it, so that no moment belongs to two.
-func (b *Builder) apart(marks []mark) []mark {
+func (b *Builder) removeOverlaps(marks []mark) []mark {
 	inside, overlapping := 0, 0
 	kept := marks[:0]
 	for _, m := range marks {
@@ -79,8 +79,8 @@ func (b *Builder) apart(marks []mark) []mark {
 	return kept
 }
 
-// apartInNumber reports whether every mark has a number of its own.
-func apartInNumber(marks []mark) bool {
+// numbersDiffer reports whether every mark has a number of its own.
+func numbersDiffer(marks []mark) bool {
 	seen := make(map[int64]bool, len(marks))
 	for _, m := range marks {
 		if m.Number < 0 || seen[m.Number] {
@@ -91,7 +91,8 @@ func apartInNumber(marks []mark) bool {
 	return true
 }
 
-func ascending(marks []mark) bool {
+// numbersAscend reports whether every mark has a number, larger than the one before.
+func numbersAscend(marks []mark) bool {
 	for i, m := range marks {
 		if m.Number < 0 || i > 0 && m.Number <= marks[i-1].Number {
 			return false

@@ -82,7 +82,7 @@ func Read(open func() (io.ReadCloser, error), name string, o Options) (*profile.
 		m = stagemap.Default()
 	}
 	if m.Index(Compute) < 0 {
-		m = m.With(Compute)
+		m = m.AddStage(Compute)
 	}
 	r := &reader{b: profiler.NewBuilder(m, o.Detail)}
 	defer r.b.Discard()

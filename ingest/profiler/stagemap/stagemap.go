@@ -86,8 +86,8 @@ func Default() *Map {
 	return &Map{Stages: []string{Data, Forward, Backward, Callbacks, Optimizer}, rules: builtin()}
 }
 
-// With is the map with one more stage, before the callbacks.
-func (m *Map) With(stage string) *Map {
+// AddStage returns the map with one more stage, before the callbacks.
+func (m *Map) AddStage(stage string) *Map {
 	at := m.Index(Callbacks)
 	if at < 0 {
 		at = len(m.Stages)

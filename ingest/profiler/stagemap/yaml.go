@@ -85,7 +85,7 @@ func read(r io.Reader, name string) (*Map, error) {
 	}
 	var own []rule
 	for _, f := range d.Rules {
-		r, line, err := f.in(m)
+		r, line, err := f.ruleFor(m)
 		if err != nil {
 			return nil, input.At(input.Pos{File: name, Line: int64(line)}, err)
 		}
@@ -95,8 +95,8 @@ func read(r io.Reader, name string) (*Map, error) {
 	return m, nil
 }
 
-// in is a rule that leads to a stage of m; an error is about a line.
-func (f *fileRule) in(m *Map) (r rule, line int, err error) {
+// ruleFor returns the rule, which leads to a stage of m; an error is about a line.
+func (f *fileRule) ruleFor(m *Map) (r rule, line int, err error) {
 	ways := 0
 	for how, pattern := range map[how]word{exact: f.Exact, prefix: f.Prefix, glob: f.Glob} {
 		if pattern.text != "" {

@@ -44,11 +44,11 @@ func (c *converter) note(kind input.NoteKind, format string, args ...any) {
 }
 
 func (c *converter) hostColumns() {
-	for _, p := range c.parted() {
+	for _, p := range c.stageParts() {
 		if c.anyStep(func(_ *profile.Rank, step *profile.Step) bool {
 			return slices.ContainsFunc(step.Spans, func(span profile.Span) bool { return p.has(span.Stage, step.MicrostepAt(span.Start)) })
 		}) {
-			c.add(column{p, hostTime}, p.named(c.ranks[0].Stages[p.stage]))
+			c.add(column{p, hostTime}, p.nameOf(c.ranks[0].Stages[p.stage]))
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (c *converter) anyStep(is func(r *profile.Rank, s *profile.Step) bool) bool
 // communicates in one microstep of several, as gradients are reduced in the
 // last, does so once in a step: its communication carries no index.
 func (c *converter) deviceColumns() {
-	parts := c.parted()
+	parts := c.stageParts()
 	exposing := make([]exposure, len(parts))
 	often := make(map[int]int) // by stage: parts that expose communication
 	for i, p := range parts {
@@ -89,9 +89,9 @@ func (c *converter) deviceColumns() {
 				as.micro = wholeStep
 			}
 			if !c.severalGroups {
-				c.add(column{p, waitTime}, as.named(waitStem+stem))
+				c.add(column{p, waitTime}, as.nameOf(waitStem+stem))
 			}
-			c.add(column{p, transferTime}, as.named(transferStem+stem))
+			c.add(column{p, transferTime}, as.nameOf(transferStem+stem))
 		}
 		shown := exposing[i].any() || often[p.stage] > 1
 		if shown && exposing[i].before > exposing[i].after {
@@ -103,7 +103,7 @@ func (c *converter) deviceColumns() {
 			if stem != name {
 				name = stem + deviceSuffix
 			}
-			c.add(column{p, deviceTime}, p.named(name))
+			c.add(column{p, deviceTime}, p.nameOf(name))
 		}
 		if c.severalGroups && i == last {
 			c.add(column{part{p.stage, wholeStep}, wholeWait}, RankWait)

@@ -57,8 +57,8 @@ func (c *converter) syncSteps() {
 	}
 }
 
-// used says of each step of a rank whether it is used.
-func (c *converter) used(r int) []bool {
+// usedSteps reports of each step of a rank whether it is used.
+func (c *converter) usedSteps(r int) []bool {
 	out := make([]bool, len(c.ranks[r].Steps))
 	for _, at := range c.steps[r] {
 		out[at] = true
@@ -66,8 +66,8 @@ func (c *converter) used(r int) []bool {
 	return out
 }
 
-// numbered are the numbers of steps that some rank has, ascending, and the positions of these.
-func (c *converter) numbered(steps [][]int) (list []int64, at map[int64]int32) {
+// stepNumbers returns the numbers of steps that some rank has, ascending, and the positions of these.
+func (c *converter) stepNumbers(steps [][]int) (list []int64, at map[int64]int32) {
 	for r, rank := range c.ranks {
 		for _, i := range steps[r] {
 			list = append(list, rank.Steps[i].Index)

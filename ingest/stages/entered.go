@@ -14,12 +14,12 @@ import (
 // maxEntered is how many calls of a run are handed on, over all ranks.
 const maxEntered = 1 << 20
 
-// entered returns when the host of each rank entered each collective, from the
+// enteredCollectives returns when the host of each rank entered each collective, from the
 // profiles of one run; nil where that cannot be compared: some rank recorded
 // device work, behind which its host runs ahead; a call does not say in which of
 // several groups it is, or of which ranks where some have no profile; or a send or
 // receive does not say with whom. O(calls).
-func entered(ranks []*profile.Rank, run string) *comms.Record {
+func enteredCollectives(ranks []*profile.Rank, run string) *comms.Record {
 	if len(ranks) < 2 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func entered(ranks []*profile.Rank, run string) *comms.Record {
 		e.common = commonSteps(ranks)
 	}
 	var each []*comms.Record
-	for _, r := range byID(ranks) {
+	for _, r := range ranksByID(ranks) {
 		each = append(each, e.recordOf(r))
 	}
 	c := comms.Join(each...)

@@ -25,7 +25,7 @@ func rankThatEntered(id int, steps ...int64) *profile.Rank {
 
 func TestEntered(t *testing.T) {
 	t.Run("common steps", func(t *testing.T) {
-		c := entered([]*profile.Rank{rankThatEntered(0, 2, 3, 4), rankThatEntered(1, 3, 4, 5)}, "job")
+		c := enteredCollectives([]*profile.Rank{rankThatEntered(0, 2, 3, 4), rankThatEntered(1, 3, 4, 5)}, "job")
 		if c == nil || len(c.Calls) != 4 || len(c.Processes) != 2 || c.Sources[1].Kind != comms.SourceKineto {
 			t.Fatalf("%+v", c)
 		}
@@ -41,7 +41,7 @@ func TestEntered(t *testing.T) {
 		for _, r := range ranks {
 			r.Entered.Groups[0].Members = []int{0, 1, 2}
 		}
-		if c := entered(ranks, "job"); c == nil || len(c.Calls) != 4 || !slices.Equal(c.Groups[0].Members, []int{0, 1, 2}) {
+		if c := enteredCollectives(ranks, "job"); c == nil || len(c.Calls) != 4 || !slices.Equal(c.Groups[0].Members, []int{0, 1, 2}) {
 			t.Errorf("%+v, expected four calls of a group of three", c)
 		}
 	})
@@ -55,7 +55,7 @@ func TestEntered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rankThatEntered(1, 3, 4, 5)
 			spoil(r)
-			if c := entered([]*profile.Rank{rankThatEntered(0, 3, 4, 5), r}, "job"); c != nil {
+			if c := enteredCollectives([]*profile.Rank{rankThatEntered(0, 3, 4, 5), r}, "job"); c != nil {
 				t.Errorf("%d calls, expected none that compare", len(c.Calls))
 			}
 		})

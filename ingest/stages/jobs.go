@@ -36,8 +36,8 @@ func Jobs(ranks []*profile.Rank) []Profiles {
 	slices.SortStableFunc(ranks, func(a, b *profile.Rank) int { return natural.Compare(a.Source, b.Source) })
 	rebase(ranks)
 	var out []Profiles
-	for _, same := range byWorld(ranks) {
-		for _, together := range byTime(same) {
+	for _, same := range groupByWorld(ranks) {
+		for _, together := range groupByTime(same) {
 			j := Profiles{Ranks: together}
 			j.dropCopies()
 			j.identify()
@@ -64,15 +64,15 @@ func rebase(ranks []*profile.Rank) {
 		}
 	}
 	for _, r := range ranks {
-		if best != 0 && r.Base == 0 && truncated(r) {
+		if best != 0 && r.Base == 0 && isTruncated(r) {
 			r.Shift(best)
 		}
 	}
 }
 
-// byWorld groups profiles that tell the same size of the world; those that
-// tell none belong to the only size that is told, if it is.
-func byWorld(ranks []*profile.Rank) [][]*profile.Rank {
+// groupByWorld groups profiles that give the same size of the world; those that
+// give none belong to the only size that is given, if it is.
+func groupByWorld(ranks []*profile.Rank) [][]*profile.Rank {
 	var worlds []int
 	for _, r := range ranks {
 		if r.World > 0 && !slices.Contains(worlds, r.World) {
@@ -94,8 +94,8 @@ func byWorld(ranks []*profile.Rank) [][]*profile.Rank {
 	return slices.DeleteFunc(groups, func(g []*profile.Rank) bool { return len(g) == 0 })
 }
 
-// byTime groups profiles by when they were recorded.
-func byTime(ranks []*profile.Rank) [][]*profile.Rank {
+// groupByTime groups profiles by when they were recorded.
+func groupByTime(ranks []*profile.Rank) [][]*profile.Rank {
 	sorted := slices.Clone(ranks)
 	slices.SortStableFunc(sorted, func(a, b *profile.Rank) int { return cmp.Compare(startOf(a), startOf(b)) })
 	var out [][]*profile.Rank
@@ -131,8 +131,8 @@ func (j *Profiles) note(kind input.NoteKind, format string, args ...any) {
 	j.Notes = append(j.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// numbered lists the first traces with the ranks that they count as.
-func (j *Profiles) numbered() string {
+// rankAssignments lists the first traces with the ranks that they count as.
+func (j *Profiles) rankAssignments() string {
 	const most = 8
 	var list []string
 	for i, r := range j.Ranks[:min(most, len(j.Ranks))] {
@@ -176,7 +176,7 @@ func (j *Profiles) identify() {
 		for i := range j.Ranks {
 			told[i] = i
 		}
-		j.note(input.NoteRanksNumbered, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names (%s)", j.numbered())
+		j.note(input.NoteRanksNumbered, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names (%s)", j.rankAssignments())
 		j.assign(told)
 	case complete(told):
 		j.keepLongest()

@@ -13,20 +13,20 @@ import (
 // operators returns the operators behind the stages, by the names of the timeline that the options ask for.
 func (c *converter) operators(ranks []*profile.Rank) *operator.Totals {
 	if c.o.Operators == Auto || c.o.Operators == c.o.Timeline {
-		return c.launched()
+		return c.operatorTotals()
 	}
-	other, err := c.onTimeline(ranks, c.o.Operators)
+	other, err := c.prepareTimeline(ranks, c.o.Operators)
 	if err != nil {
 		return nil
 	}
-	return other.launched()
+	return other.operatorTotals()
 }
 
-// launched are the operators behind the stages of the windows, by name. nil
+// operatorTotals returns the operators behind the stages of the windows, by name. nil
 // where some rank had too many names to keep apart, only some have functions, or no
 // rank has any. Functions are of all steps of a rank, whoever else recorded them.
 // O(n log n).
-func (c *converter) launched() *operator.Totals {
+func (c *converter) operatorTotals() *operator.Totals {
 	functions := c.ranks[0].Functions
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions || r.TalliesLost }) {
 		return nil
@@ -41,7 +41,7 @@ func (c *converter) launched() *operator.Totals {
 	}
 	t := totaler{converter: c, out: &operator.Totals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
 		row: make(map[operator.Total]int32)}
-	t.out.Steps, t.step = c.numbered(c.steps)
+	t.out.Steps, t.step = c.stepNumbers(c.steps)
 	for r, rank := range c.ranks {
 		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
 		t.rank(r)
@@ -66,10 +66,10 @@ type totaler struct {
 
 // rank adds the operators of one rank.
 func (t *totaler) rank(r int) {
-	rank, used := t.ranks[r], t.used(r)
+	rank, used := t.ranks[r], t.usedSteps(r)
 	for _, tally := range rank.Tallies {
 		if used[tally.Step] {
-			row := t.at(r, t.step[rank.Steps[tally.Step].Index], t.stageName(rank.Stage(tally.Stage), deviceTime), rank.Names[tally.Name])
+			row := t.rowOf(r, t.step[rank.Steps[tally.Step].Index], t.stageName(rank.Stage(tally.Stage), deviceTime), rank.Names[tally.Name])
 			row.Count += tally.Count
 			row.Dur += tally.Dur
 		}
@@ -80,7 +80,7 @@ func (t *totaler) rank(r int) {
 		if !ok || at != i {
 			continue
 		}
-		row := t.at(r, step, t.stageName(c.Stage, transferTime), c.Name)
+		row := t.rowOf(r, step, t.stageName(c.Stage, transferTime), c.Name)
 		start, end := rank.Comm.Ran(i)
 		row.Count++
 		row.Communicates++
@@ -92,8 +92,8 @@ func (t *totaler) rank(r int) {
 	}
 }
 
-// at is the row of a place, which is made where there is none.
-func (t *totaler) at(r int, step int32, stage, name string) *operator.Total {
+// rowOf returns the row of a place, which is made where there is none.
+func (t *totaler) rowOf(r int, step int32, stage, name string) *operator.Total {
 	place := operator.Total{Rank: int32(r), Step: step,
 		Stage: operator.Number(t.stages, &t.out.Stages, stage), Name: operator.Number(t.names, &t.out.Names, name)}
 	return &t.out.Rows[operator.Number(t.row, &t.out.Rows, place)]

@@ -56,7 +56,7 @@ func callsOf(ranks []*profile.Rank) iter.Seq[[]points.Call] {
 		for _, rank := range ranks {
 			var calls []points.Call
 			groups, pieces := rank.GroupKeys(), rank.Pieces()
-			for _, i := range byStart(rank) {
+			for _, i := range callsByStart(rank) {
 				c := &rank.Comm.Calls[i]
 				if c.Step < 0 {
 					continue
@@ -82,7 +82,8 @@ func callsOf(ranks []*profile.Rank) iter.Seq[[]points.Call] {
 	}
 }
 
-func byStart(r *profile.Rank) []int {
+// callsByStart returns the calls of a rank in the order in which they ran.
+func callsByStart(r *profile.Rank) []int {
 	order := make([]int, len(r.Comm.Calls))
 	starts := make([]int64, len(order))
 	for i := range order {

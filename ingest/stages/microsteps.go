@@ -36,15 +36,15 @@ func (c *converter) chooseMicrosteps() {
 	case most < 2:
 		return
 	}
-	c.micro = microstepping{n: most, staged: c.inAllMicrosteps()}
+	c.micro = microstepping{n: most, staged: c.stagesInAllMicrosteps()}
 	if !slices.Contains(c.micro.staged, true) {
 		c.micro.n = 1
 	}
 }
 
-// inAllMicrosteps tells of every stage whether each microstep has a part of it.
+// stagesInAllMicrosteps reports of every stage whether each microstep has a part of it.
 // The optimizer's have none: it works once in a step.
-func (c *converter) inAllMicrosteps() []bool {
+func (c *converter) stagesInAllMicrosteps() []bool {
 	names := c.ranks[0].Stages
 	in := slices.Repeat([]bool{true}, len(names))
 	if at := slices.Index(names, profile.OptimizerStage); at >= 0 {
@@ -71,9 +71,9 @@ const wholeStep = -1
 // part is a stage of a microstep, or of whole steps.
 type part struct{ stage, micro int }
 
-// parted are the parts in the order of a step: microstep by microstep, and
+// stageParts returns the parts in the order of a step: microstep by microstep, and
 // before and after them what belongs to the whole step.
-func (c *converter) parted() []part {
+func (c *converter) stageParts() []part {
 	var out, after []part
 	first := slices.Index(c.micro.staged, true)
 	for s := range c.ranks[0].Stages {
@@ -114,8 +114,8 @@ func (p part) sum(account []int64, stages int) int64 {
 	return total
 }
 
-// named is the name of a stage's part.
-func (p part) named(stage string) string {
+// nameOf returns the name of a stage's part.
+func (p part) nameOf(stage string) string {
 	if p.micro == wholeStep {
 		return stage
 	}

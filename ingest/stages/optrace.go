@@ -23,7 +23,7 @@ import (
 // with a note, and so are steps. The timeline of the options is for the names of
 // stages alone. O(n log n).
 func (c *converter) trace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
-	c, err := c.onTimeline(ranks, Auto)
+	c, err := c.prepareTimeline(ranks, Auto)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (f *flattener) tables() {
 			f.o.Notes = append(f.o.Notes, input.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
 		}
 	}
-	f.o.Steps, f.step = f.numbered(f.steps)
+	f.o.Steps, f.step = f.stepNumbers(f.steps)
 	dp, pp := f.o.Coordinates()
 	f.o.Layout = operator.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
 	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
@@ -103,7 +103,7 @@ func (f *flattener) replicas() []trace.Role {
 
 // rows appends the operators of one rank.
 func (f *flattener) rows(r int) {
-	rank, o, used := f.ranks[r], f.o, f.used(r)
+	rank, o, used := f.ranks[r], f.o, f.usedSteps(r)
 	type key struct{ name, step int32 }
 	seq := make(map[key]int32)
 	launch, messages := f.launcher(rank), messagesOf(rank)

@@ -69,7 +69,7 @@ func (c *converter) launchCounts() []map[launchPlace]counted {
 	out := make([]map[launchPlace]counted, len(c.ranks))
 	for r, rank := range c.ranks {
 		out[r] = make(map[launchPlace]counted)
-		used := c.used(r)
+		used := c.usedSteps(r)
 		for _, t := range rank.Tallies {
 			if used[t.Step] {
 				p := launchPlace{rank.Names[t.Name], t.Stage, rank.Steps[t.Step].Index}
@@ -100,7 +100,7 @@ func (c *converter) alikeAlong(axis string, launched []map[launchPlace]counted) 
 func (c *converter) setsAlong(axis string) [][]int {
 	at := make(map[string][]int)
 	for r, role := range c.roles {
-		at[without(role, axis).String()] = append(at[without(role, axis).String()], r)
+		at[dropAxis(role, axis).String()] = append(at[dropAxis(role, axis).String()], r)
 	}
 	var sets [][]int
 	for _, key := range slices.Sorted(maps.Keys(at)) {
@@ -121,7 +121,8 @@ func coordOf(role trace.Role, axis string) int {
 	return at
 }
 
-func without(role trace.Role, axis string) trace.Role {
+// dropAxis returns a role without its coordinates on an axis.
+func dropAxis(role trace.Role, axis string) trace.Role {
 	return slices.DeleteFunc(slices.Clone(role), func(c trace.Coord) bool { return c.Axis == axis })
 }
 
@@ -171,7 +172,7 @@ func (c *converter) mergeAxis(axis string) {
 	}
 	for r, role := range c.roles {
 		replica := coordOf(role, trace.DataParallel)*len(sizes) + coordOf(role, axis)
-		rest := without(without(role, axis), trace.DataParallel)
+		rest := dropAxis(dropAxis(role, axis), trace.DataParallel)
 		merged, err := trace.NewRole(append(rest, trace.Coord{Axis: trace.DataParallel, Index: replica})...)
 		if err != nil {
 			return

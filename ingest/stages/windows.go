@@ -98,7 +98,7 @@ func Divide(ranks []*profile.Rank, o Options) (recorded.Job, error) {
 	case errors.Is(none, input.ErrTooLarge):
 		err = none
 	}
-	return recorded.Job{Windows: windows, Operators: each, Launched: c.operators(ranks), Devices: device, Calls: entered(ranks, o.Run)}, err
+	return recorded.Job{Windows: windows, Operators: each, Launched: c.operators(ranks), Devices: device, Calls: enteredCollectives(ranks, o.Run)}, err
 }
 
 // windows returns the steps as windows, divided into stages.
@@ -124,8 +124,8 @@ func (c *converter) windows() ([]*trace.Window, error) {
 	return windows, nil
 }
 
-// onTimeline returns what was prepared of the ranks for another timeline. What does not depend on it is taken over.
-func (c *converter) onTimeline(ranks []*profile.Rank, t Timeline) (*converter, error) {
+// prepareTimeline returns what was prepared of the ranks for another timeline. What does not depend on it is taken over.
+func (c *converter) prepareTimeline(ranks []*profile.Rank, t Timeline) (*converter, error) {
 	other, err := prepare(ranks, Options{Run: c.o.Run, Timeline: t})
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func prepare(ranks []*profile.Rank, o Options) (*converter, error) {
 	if len(ranks) == 0 {
 		return nil, input.Bad(input.ErrEmpty, "no profiles")
 	}
-	c := &converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
+	c := &converter{o: o, ranks: ranksByID(ranks), world: worldOf(ranks)}
 	c.chooseTimeline()
 	c.syncSteps()
 	c.dropLost()
@@ -159,7 +159,8 @@ func (c *converter) compare() {
 	c.clocks = clocks(c.ranks, c.matched)
 }
 
-func byID(ranks []*profile.Rank) []*profile.Rank {
+// ranksByID returns a copy of the profiles, sorted by rank.
+func ranksByID(ranks []*profile.Rank) []*profile.Rank {
 	ranks = slices.Clone(ranks)
 	slices.SortStableFunc(ranks, func(a, b *profile.Rank) int { return a.ID - b.ID })
 	return ranks
@@ -261,7 +262,7 @@ func (c *converter) parts(r int) []*trace.Part {
 	for n, at := range steps {
 		s := &rank.Steps[at]
 		if n == 0 || s.Index != rank.Steps[steps[n-1]].Index+1 {
-			out = append(out, &trace.Part{Pos: input.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
+			out = append(out, &trace.Part{Pos: input.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !isTruncated(rank),
 				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]},
 				Schema: trace.Schema{Stages: c.names}})
 			if rank.Base != 0 && c.o.Timeline != OnDevice {
@@ -310,8 +311,8 @@ func (c *converter) dropLost() {
 	c.note(input.NoteRecorder, "steps %s are left out: some rank recorded no device work in them", listSteps(dropped))
 }
 
-// truncated reports whether the recording of a rank was cut off.
-func truncated(r *profile.Rank) bool {
+// isTruncated reports whether the recording of a rank was cut off.
+func isTruncated(r *profile.Rank) bool {
 	return slices.ContainsFunc(r.Notes, func(n input.Note) bool { return n.Kind == input.NoteTruncated })
 }
 

@@ -122,7 +122,7 @@ func Example() {
 	fmt.Printf("%v %d, along %v\n", cause.Kind, cause.Op, cause.Path)
 
 	// Bootstrap: what a step takes, beside what it would take until the last of the others, with an interval of 95 %.
-	mean := must(bootstrap.Analyze(pairs, bootstrap.Options{})).Of(bootstrap.Mean)
+	mean := must(bootstrap.Analyze(pairs, bootstrap.Options{})).EstimateOf(bootstrap.Mean)
 	fmt.Printf("the delay makes a step %.1f %% longer (%.1f to %.1f %%)\n", 100*mean.Value, 100*mean.Intervals[0].Lower, 100*mean.Intervals[0].Upper)
 	// Output:
 	// data.next_wait: 10.0 ms a step exposed

@@ -71,11 +71,11 @@ func TestStatisticsAreIndependent(t *testing.T) {
 	all := analyzed(t, pairs, o)
 	for s := range statisticCount {
 		o.Statistics = []Statistic{s}
-		if got := analyzed(t, pairs, o); !reflect.DeepEqual(got.Estimates[0], *all.Of(s)) || len(got.Estimates) != 1 {
-			t.Errorf("%v alone: %+v, among all: %+v", s, got.Estimates, all.Of(s))
+		if got := analyzed(t, pairs, o); !reflect.DeepEqual(got.Estimates[0], *all.EstimateOf(s)) || len(got.Estimates) != 1 {
+			t.Errorf("%v alone: %+v, among all: %+v", s, got.Estimates, all.EstimateOf(s))
 		}
 	}
-	if o.Statistics = []Statistic{Total}; analyzed(t, pairs, o).Of(Mean) != nil {
+	if o.Statistics = []Statistic{Total}; analyzed(t, pairs, o).EstimateOf(Mean) != nil {
 		t.Error("a mean that nobody asked for")
 	}
 }
@@ -112,7 +112,7 @@ func TestBlocksAreASet(t *testing.T) {
 		t.Errorf("shuffled: %+v, want %+v", got.Estimates, want.Estimates)
 	}
 	exact := func(r *Result) []float64 {
-		return []float64{r.Of(Mean).Value, r.Of(Median).Value, r.Of(Total).Value, *r.Of(Mean).SE}
+		return []float64{r.EstimateOf(Mean).Value, r.EstimateOf(Median).Value, r.EstimateOf(Total).Value, *r.EstimateOf(Mean).SE}
 	}
 	for i, x := range exact(want) {
 		if y := exact(got)[i]; math.Abs(x-y) > 1e-14 {
@@ -269,11 +269,11 @@ func TestAgainst(t *testing.T) {
 		gate float64
 		want Standing
 	}{{0.03, Within}, {0.02, Within}, {0.015, PerhapsWithin}, {0.01, PerhapsWithin}, {0.009, PerhapsAbove}, {0.005, PerhapsAbove}, {0.0049, Above}} {
-		if got := e.Against(c.gate, e.By(Studentised)); got != c.want {
+		if got := e.Against(c.gate, e.IntervalOf(Studentised)); got != c.want {
 			t.Errorf("gate %v: %v, want %v", c.gate, got, c.want)
 		}
 	}
-	if got := e.Against(1, e.By(Order)); got != PerhapsWithin {
+	if got := e.Against(1, e.IntervalOf(Order)); got != PerhapsWithin {
 		t.Errorf("without an interval: %v", got)
 	}
 }

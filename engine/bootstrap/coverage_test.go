@@ -30,7 +30,7 @@ type covered struct{ upper, both [len(columns) + 1]int }
 // count looks at one experiment. The last column is the studentised total.
 func (c *covered) count(r *Result, mean, median float64) {
 	for k, col := range append(columns[:], column{Total, Studentised}) {
-		i := r.Of(col.of).By(col.by)
+		i := r.EstimateOf(col.of).IntervalOf(col.by)
 		truth := mean
 		if col.of == Median {
 			truth = median

@@ -17,7 +17,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	mean := r.Of(bootstrap.Mean)
+	mean := r.EstimateOf(bootstrap.Mean)
 	fmt.Printf("%.2f %%, with 95 %% confidence between %.2f and %.2f %%\n",
 		100*mean.Value, 100*mean.Intervals[0].Lower, 100*mean.Intervals[0].Upper)
 	// Output: 1.00 %, with 95 % confidence between 0.93 and 1.07 %

@@ -155,7 +155,7 @@ func TestOracle(t *testing.T) {
 			r := analyze(s, o, func(b int, index []int32, _ int) { copy(index, indices[b]) })
 			intervals := func(of Statistic, m Method, w want, tol float64) {
 				t.Helper()
-				got := r.Of(of).By(m)
+				got := r.EstimateOf(of).IntervalOf(m)
 				if got == nil {
 					t.Fatalf("no %v interval of the %v", m, of)
 				}
@@ -167,15 +167,15 @@ func TestOracle(t *testing.T) {
 			for i, x := range c.Expect.X {
 				check("x", r.Overheads[i], x, file.Tol.Abs)
 			}
-			check("mean", r.Of(Mean).Value, c.Expect.Mean, file.Tol.Abs)
-			check("median", r.Of(Median).Value, c.Expect.Median, file.Tol.Abs)
-			check("standard error", *r.Of(Mean).SE, c.Expect.SE, file.Tol.Abs)
+			check("mean", r.EstimateOf(Mean).Value, c.Expect.Mean, file.Tol.Abs)
+			check("median", r.EstimateOf(Median).Value, c.Expect.Median, file.Tol.Abs)
+			check("standard error", *r.EstimateOf(Mean).SE, c.Expect.SE, file.Tol.Abs)
 			intervals(Mean, Percentile, c.Expect.Percentile, file.Tol.Abs)
 			intervals(Mean, Studentised, c.Expect.Studentised, file.Tol.Abs)
 			intervals(Median, Percentile, c.Expect.MedianPct, file.Tol.Abs)
 			if c.Expect.Order != nil {
 				intervals(Median, Order, *c.Expect.Order, file.Tol.Abs)
-			} else if r.Of(Median).By(Order) != nil {
+			} else if r.EstimateOf(Median).IntervalOf(Order) != nil {
 				t.Error("an order interval of pairs that are not independent")
 			}
 		})

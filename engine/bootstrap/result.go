@@ -22,8 +22,8 @@ type Estimate struct {
 	Intervals []Interval // an interval for every method of the statistic, the recommended one first; empty for a single pair of runs
 }
 
-// By is the interval of a method, nil where there is none.
-func (e *Estimate) By(m Method) *Interval {
+// IntervalOf returns the interval of a method, nil where there is none.
+func (e *Estimate) IntervalOf(m Method) *Interval {
 	for i := range e.Intervals {
 		if e.Intervals[i].Method == m {
 			return &e.Intervals[i]
@@ -64,8 +64,8 @@ type Result struct {
 	Estimates []Estimate // the statistics; in the order of Options.Statistics
 }
 
-// Of is the estimate of a statistic, nil when it was not asked for.
-func (r *Result) Of(s Statistic) *Estimate {
+// EstimateOf returns the estimate of a statistic, nil when it was not asked for.
+func (r *Result) EstimateOf(s Statistic) *Estimate {
 	for i := range r.Estimates {
 		if r.Estimates[i].Statistic == s {
 			return &r.Estimates[i]

@@ -107,7 +107,7 @@ func (s *sample) doubts(o Options) []Doubt {
 	case n < fewBlocks:
 		doubts = append(doubts, FewBlocks)
 	}
-	if s.skewed() {
+	if s.isSkewed() {
 		doubts = append(doubts, Skewed)
 	}
 	if float64(o.Replicates)*(1-o.Confidence)/2 < fewestBeyond {
@@ -116,10 +116,10 @@ func (s *sample) doubts(o Options) []Doubt {
 	return doubts
 }
 
-// skewed reports whether the skewness of the blocks' shares in the mean is more
+// isSkewed reports whether the skewness of the blocks' shares in the mean is more
 // than twice its standard error among normal ones (Joanes and Gill 1998, The
 // Statistician 47:183–189: G1).
-func (s *sample) skewed() bool {
+func (s *sample) isSkewed() bool {
 	n := float64(s.blocks())
 	if n < 3 {
 		return false

@@ -62,7 +62,7 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 		return nil, err
 	}
 	a := &Account{Result: r, Measurements: measurements, Matched: by, Gate: o.Gate}
-	if a.Estimate = r.Of(o.Statistic); a.Estimate == nil {
+	if a.Estimate = r.EstimateOf(o.Statistic); a.Estimate == nil {
 		return nil, fmt.Errorf("overhead: the %v is not among what was estimated", o.Statistic)
 	}
 	if a.Interval, err = chosen(a.Estimate, o.Method); err != nil {
@@ -82,7 +82,7 @@ func chosen(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, er
 	if m == nil {
 		return &e.Intervals[0], nil
 	}
-	if i := e.By(*m); i != nil {
+	if i := e.IntervalOf(*m); i != nil {
 		return i, nil
 	}
 	return nil, fmt.Errorf("overhead: there is no %v interval of the %v of these pairs", *m, e.Statistic)

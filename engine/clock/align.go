@@ -235,10 +235,10 @@ func (a *aligner) boundsOf(clock, reference int, by Clock) *bounds {
 	for _, m := range a.messages[pair{min(clock, reference), max(clock, reference)}] {
 		if m.From == clock {
 			at := by.Reference(m.Received)
-			b.atLeast(at, m.Sent-at)
+			b.addLower(at, m.Sent-at)
 		} else {
 			at := by.Reference(m.Sent)
-			b.atMost(at, m.Received-at)
+			b.addUpper(at, m.Received-at)
 		}
 	}
 	return b

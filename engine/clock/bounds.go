@@ -36,8 +36,11 @@ func (b *bounds) boundFrom(at, ahead int64) bound {
 	return bound{float64(at - b.epoch), float64(ahead - b.base)}
 }
 
-func (b *bounds) atMost(at, ahead int64)  { b.upper = append(b.upper, b.boundFrom(at, ahead)) }
-func (b *bounds) atLeast(at, ahead int64) { b.lower = append(b.lower, b.boundFrom(at, ahead)) }
+// addUpper adds a bound: at a time the clock is ahead by at most so much.
+func (b *bounds) addUpper(at, ahead int64) { b.upper = append(b.upper, b.boundFrom(at, ahead)) }
+
+// addLower adds a bound: at a time the clock is ahead by at least so much.
+func (b *bounds) addLower(at, ahead int64) { b.lower = append(b.lower, b.boundFrom(at, ahead)) }
 
 func (b *bounds) len() int { return len(b.upper) + len(b.lower) }
 

@@ -9,8 +9,8 @@ import (
 func boundsOf(gains, half int64) *bounds {
 	b := &bounds{}
 	for i := range int64(11) {
-		b.atMost(i*1_000_000, gains*i/10+half)
-		b.atLeast(i*1_000_000, gains*i/10-half)
+		b.addUpper(i*1_000_000, gains*i/10+half)
+		b.addLower(i*1_000_000, gains*i/10-half)
 	}
 	return b
 }
@@ -35,8 +35,8 @@ func TestDriftDoublesRoom(t *testing.T) {
 // TestOneDirection: of bounds of one direction nothing is fitted; an offset moves to the nearest that they allow.
 func TestOneDirection(t *testing.T) {
 	b := &bounds{}
-	b.atLeast(5, 1030)
-	b.atLeast(6, 1050)
+	b.addLower(5, 1030)
+	b.addLower(6, 1050)
 	if _, ok := b.fit(); ok {
 		t.Error("fitted without an upper bound")
 	}
@@ -45,8 +45,8 @@ func TestOneDirection(t *testing.T) {
 			t.Errorf("at least 1030 and 1050: %d becomes %d, want %d", offset, got, want)
 		}
 	}
-	b.atMost(7, 1100)
-	b.atMost(8, 1080)
+	b.addUpper(7, 1100)
+	b.addUpper(8, 1080)
 	for offset, want := range map[int64]int64{0: 1050, 1070: 1070, 2000: 1080} {
 		if got := b.clamp(offset); got != want {
 			t.Errorf("and at most 1100 and 1080: %d becomes %d, want %d", offset, got, want)

@@ -261,7 +261,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		b := &h.Groups[0]
 		return []Finding{{Kind: KindGroup, Cause: CauseMissing, Confidence: evidence.Ambiguous, Place: Place{Op: operation(b.Op), Group: groupOf(b.Group, b.Desc)},
 			Evidence: []evidence.Observation{evidence.NeverEntered{Rank: -1, Op: operation(b.Op), N: b.Seq, Group: groupOf(b.Group, b.Desc), Waiting: b.Waiting, Since: b.Since,
-				AtLeast: h.Waited(b), At: sourceOf(b.Line), LastN: -1, Unknown: b.Unknown, GaveUp: b.GaveUp}}}}
+				AtLeast: h.WaitTime(b), At: sourceOf(b.Line), LastN: -1, Unknown: b.Unknown, GaveUp: b.GaveUp}}}}
 	}
 	for _, root := range roots {
 		a, b := root.Absent, root.In
@@ -276,7 +276,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		if len(together) > 1 {
 			f.Ranks = together
 		}
-		e := evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Waited(b),
+		e := evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.WaitTime(b),
 			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, GaveUp: b.GaveUp, Stack: standsAt(r.StackOf(a.Rank))}
 		if a.May && !e.NoDump {
 			e.Dump = a.Dump.String()
@@ -287,7 +287,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
 		case b.GaveUp: // logs of several attempts may be in one
 			f.Confidence = evidence.Supported
-		case h.Waited(b) < max(r.Step, 1)*arrivals.Still:
+		case h.WaitTime(b) < max(r.Step, 1)*arrivals.Still:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})
 		}
 		j.locate(&f)

@@ -306,7 +306,7 @@ func blockedOf(h *arrivals.Hang, b *arrivals.Blocked) Blocked {
 			unknown = append(unknown, a.Rank)
 		}
 	}
-	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.Waited(b),
+	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.WaitTime(b),
 		each(b.Missing, func(a arrivals.Absent) Absent {
 			return Absent{a.Rank, a.May, nameOf(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
 		}), unknown, b.GaveUp, nonNegative(b.WaitsFor)}

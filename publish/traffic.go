@@ -355,7 +355,7 @@ func MessagesOf(r *comm.Result) []Message {
 }
 
 func trafficRowOf(x volume.Row) TrafficRow {
-	return TrafficRow{Purpose(x.For()), x.Op.String(), number(x.Theory.Logged), number(x.Theory.Sent), number(x.Observed.Logged), number(x.Observed.Sent),
+	return TrafficRow{Purpose(x.Purpose()), x.Op.String(), number(x.Theory.Logged), number(x.Theory.Sent), number(x.Observed.Logged), number(x.Observed.Sent),
 		number(x.Ratio), number(x.Count), number(x.Size)}
 }
 

@@ -48,10 +48,10 @@ func changesHeadline(r *changes.Result) string {
 	if r.PerStep {
 		of = "a step"
 	}
-	if r.Differing() == 0 && len(r.Gone) == 0 && len(r.New) == 0 {
+	if r.CountDiffering() == 0 && len(r.Gone) == 0 && len(r.New) == 0 {
 		return fmt.Sprintf("The communication of %s is the same: calls, bytes and sizes of %s.", of, uses)
 	}
-	text := fmt.Sprintf("The communication of %s differs in %d of %s", of, r.Differing(), uses)
+	text := fmt.Sprintf("The communication of %s differs in %d of %s", of, r.CountDiffering(), uses)
 	if n := len(r.Gone); n > 0 {
 		text += fmt.Sprintf("; %s %s gone", table.Counted(n, "communicator"), isAre(n))
 	}

@@ -44,7 +44,7 @@ func sayNobodyMissing(h *arrivals.Hang, b *arrivals.Blocked) string {
 		text += "; nothing was reported by " + ranksWord(b.Unknown)
 	}
 	text += "."
-	for _, other := range h.Behind() {
+	for _, other := range h.BlockedByFirst() {
 		text += fmt.Sprintf(" Meanwhile %s for %s in %s: calls of different groups.", sayWait(ranksWord(other.Waiting), other), missingWords(other), sayCall(other))
 	}
 	return text

@@ -28,7 +28,7 @@ func modelBlocks(r *comm.Result) document {
 			if x.Theory.Logged > 0 {
 				expected = Size(int64(x.Theory.Logged))
 			}
-			t.Row(trace.RankList(ranks), x.For(), x.Op.String(), expected, Size(int64(x.Observed.Logged)), x.Ratio, x.Count, x.Size)
+			t.Row(trace.RankList(ranks), x.Purpose(), x.Op.String(), expected, Size(int64(x.Observed.Logged)), x.Ratio, x.Count, x.Size)
 		}
 	}
 	return section("Volumes beside the model", t.Tidy(), prose(sayBubble(&r.Accounts[0])))

@@ -128,14 +128,14 @@ func (c *chrome) span(e chromeEvent, start, end int64) {
 // rank writes one process, of which some kernels have rows.
 func (c *chrome) rank(i int, ran map[int]*operation) {
 	k := &c.r.Ranks[i]
-	if _, known := c.r.OnFirstClock(i, 0); k.Profile == comms.None || !known || c.r.Timeless {
+	if _, known := c.r.FirstClockTime(i, 0); k.Profile == comms.None || !known || c.r.Timeless {
 		return
 	}
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
 	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
 	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
-	c.marks(l, i, c.r.Profiled(i).Steps, track{group: stepTracks, name: "steps"}, "step")
-	c.marks(l, i, c.r.Profiled(i).Phases, track{group: phaseTracks, name: "phases and microbatches"}, "phase")
+	c.marks(l, i, c.r.ProfiledProcess(i).Steps, track{group: stepTracks, name: "steps"}, "step")
+	c.marks(l, i, c.r.ProfiledProcess(i).Phases, track{group: phaseTracks, name: "phases and microbatches"}, "phase")
 	for n := range c.r.Kernels(i) {
 		c.kernel(i, n, ran[n], l)
 	}
@@ -148,8 +148,8 @@ func (c *chrome) marks(l *lanes, i int, all []comms.Span, on track, category str
 		return cmp.Or(cmp.Compare(ordered[a].Start, ordered[b].Start), cmp.Compare(ordered[b].End, ordered[a].End)) < 0
 	})
 	for _, s := range ordered {
-		start, _ := c.r.OnFirstClock(i, s.Start)
-		end, _ := c.r.OnFirstClock(i, s.End)
+		start, _ := c.r.FirstClockTime(i, s.Start)
+		end, _ := c.r.FirstClockTime(i, s.End)
 		c.span(chromeEvent{Name: s.Name, Category: category, Process: l.rank, Thread: l.nestedLine(on, start, end)}, start, end)
 	}
 }
@@ -157,8 +157,8 @@ func (c *chrome) marks(l *lanes, i int, all []comms.Span, on track, category str
 // kernel writes a kernel on the track of its stream and, where its communicator's kind is told, on that of the kind.
 func (c *chrome) kernel(i, n int, o *operation, l *lanes) {
 	x := &c.r.Kernels(i)[n]
-	start, _ := c.r.OnFirstClock(i, x.Start)
-	end, _ := c.r.OnFirstClock(i, x.End)
+	start, _ := c.r.FirstClockTime(i, x.Start)
+	end, _ := c.r.FirstClockTime(i, x.End)
 	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: c.r.Ranks[i].Rank}
 	if o != nil {
 		args, err := o.args()
@@ -182,14 +182,14 @@ func origin(r *comm.Result) (first int64) {
 	set := false
 	for i := range r.Ranks {
 		look := func(t int64) {
-			if at, known := r.OnFirstClock(i, t); known && (!set || at < first) {
+			if at, known := r.FirstClockTime(i, t); known && (!set || at < first) {
 				first, set = at, true
 			}
 		}
 		for _, x := range r.Kernels(i) {
 			look(x.Start)
 		}
-		for _, s := range r.Profiled(i).Steps {
+		for _, s := range r.ProfiledProcess(i).Steps {
 			look(s.Start)
 		}
 	}

@@ -132,7 +132,7 @@ func (row *Row) ran(r *comm.Result, x *comm.CallDetail) {
 	row.KernelCalls, row.KernelBytes = some(int64(x.Moved.Calls)), some(x.Moved.Bytes)
 	row.Kernel = some(n.Op.String())
 	if !r.Timeless {
-		if at, known := r.OnFirstClock(x.Rank, n.Start); known {
+		if at, known := r.FirstClockTime(x.Rank, n.Start); known {
 			row.Start = some(at)
 		}
 	}

@@ -68,7 +68,7 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, live.Inputs, error) {
 		}
 		return nil
 	})
-	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() && !(c.Command.Name != "arrivals" && j.Looked()) })
+	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() && !(c.Command.Name != "arrivals" && j.ShowsStoppedRanks()) })
 	if err == nil && len(jobs) == 0 {
 		err = badInput(errors.New("no input says when ranks entered their calls: expected dumps of PyTorch's Flight Recorder (written on a time-out with TORCH_NCCL_DUMP_ON_TIMEOUT=1, or on demand by " +
 			"torch._C._distributed_c10d._dump_fr_trace()), packets with arrivals (Recorder(..., arrivals=True)), or profiler traces with collectives and no device work, of two ranks or more"))

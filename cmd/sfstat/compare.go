@@ -87,7 +87,7 @@ func (p *program) trafficChanges(c *cli.Context) (*changes.Result, error) {
 			return nil, badInput(err)
 		}
 	}
-	return changes.Between(sides[0], sides[1]), nil
+	return changes.Compare(sides[0], sides[1]), nil
 }
 
 // gateExceeded turns a standing against the gate into exit code 3.

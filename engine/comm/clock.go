@@ -105,9 +105,9 @@ func (r *Result) endsTogether(m *members) [][]clock.Reading {
 	return ends
 }
 
-// OnFirstClock brings a time of a rank's kernels to the clock of the first rank; known is false where the two do not
+// FirstClockTime brings a time of a rank's kernels to the clock of the first rank; known is false where the two do not
 // compare.
-func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
+func (r *Result) FirstClockTime(rank int, t int64) (at int64, known bool) {
 	c := r.clockOf(rank)
 	if c == comms.None || !r.fits[c].Known {
 		return 0, false
@@ -115,8 +115,8 @@ func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
 	return r.fits[c].Reference(t), true
 }
 
-// Placed reports whether times of a rank are on the clock of the first one.
-func (r *Result) Placed(rank int) bool {
+// SharesFirstClock reports whether times of a rank are on the clock of the first one.
+func (r *Result) SharesFirstClock(rank int) bool {
 	if r.Timeless {
 		return r.Ranks[rank].Profile != comms.None
 	}

@@ -100,7 +100,7 @@ func (r *Result) collectives(m *members) {
 	}
 	for i := range all.All {
 		j := &all.All[i]
-		if (j.served[0] == nil || j.exchange()) && r.onOneClock(&j.Collective) {
+		if (j.served[0] == nil || j.exchange()) && r.keepOneClock(&j.Collective) {
 			r.finish(&j.Collective)
 			r.Collectives = append(r.Collectives, j.Collective)
 		}
@@ -148,11 +148,11 @@ func (j *joint) exchange() bool {
 	return true
 }
 
-// onOneClock drops parts whose clock does not compare with the others', and reports whether any is left. Ranks with one clock
+// keepOneClock drops parts whose clock does not compare with the others', and reports whether any is left. Ranks with one clock
 // compare, whatever it is.
-func (r *Result) onOneClock(c *Collective) bool {
+func (r *Result) keepOneClock(c *Collective) bool {
 	if slices.ContainsFunc(c.Parts, func(p Part) bool { return r.clockOf(p.Rank) != r.clockOf(c.Parts[0].Rank) }) {
-		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !r.Placed(p.Rank) })
+		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !r.SharesFirstClock(p.Rank) })
 	}
 	return len(c.Parts) > 0
 }

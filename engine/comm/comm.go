@@ -65,8 +65,8 @@ type Rank struct {
 // Logged reports whether the rank left a log.
 func (k *Rank) Logged() bool { return k.Log != comms.None }
 
-// called reports whether its calls were recorded.
-func (k *Rank) called() bool { return k.Log != comms.None || k.Join != Unjoined }
+// hasCalls reports whether its calls were recorded.
+func (k *Rank) hasCalls() bool { return k.Log != comms.None || k.Join != Unjoined }
 
 // Match is a call and the kernel that ran it.
 type Match struct {
@@ -162,8 +162,8 @@ func (r *Result) Kernels(rank int) []comms.Kernel {
 	return nil
 }
 
-// Profiled is the process that a profiler saw of a rank; where none did, one without steps, on no clock.
-func (r *Result) Profiled(rank int) *comms.Process {
+// ProfiledProcess returns the process that a profiler saw of a rank; where none did, one without steps, on no clock.
+func (r *Result) ProfiledProcess(rank int) *comms.Process {
 	if p := r.Ranks[rank].Profile; p != comms.None {
 		return &r.Recorded.Processes[p]
 	}
@@ -195,7 +195,7 @@ func (r *Result) kindOf(process int) comms.SourceKind {
 }
 
 // clockOf is the clock that a rank's kernels were recorded by.
-func (r *Result) clockOf(rank int) int { return r.Profiled(rank).Clock }
+func (r *Result) clockOf(rank int) int { return r.ProfiledProcess(rank).Clock }
 
 // countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.
 func (r *Result) countCalls() (duplicates map[int]bool) {

@@ -72,7 +72,7 @@ func (a moves) join(r *Result, c *Collective) {
 		if x.Parts++; x.Parts == 1 && c.Transfer > 0 {
 			x.Measure = &c.Measure
 			if own := p.End - p.Start; r.Speed.Theory.Convention == Thesis && own > 0 {
-				m := c.Over(own)
+				m := c.Rescale(own)
 				x.Measure = &m
 			}
 		}

@@ -23,7 +23,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		switch {
-		case !k.called() || k.Profile == comms.None:
+		case !k.hasCalls() || k.Profile == comms.None:
 		case k.Join != Unjoined:
 			if err := r.matchTied(i, t); err != nil {
 				return err
@@ -31,7 +31,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 		default:
 			k.Join = ByAlignment
 			at[i] = len(ps)
-			p, _ := r.aligned(i)
+			p, _ := r.alignInput(i)
 			ps, ranks = append(ps, p), append(ranks, i)
 		}
 	}
@@ -96,7 +96,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 func (r *Result) matchNames(pair func(align.Process) ([]needleman.Pair, error)) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		process, both := r.aligned(i)
+		process, both := r.alignInput(i)
 		if !both {
 			continue
 		}
@@ -111,11 +111,11 @@ func (r *Result) matchNames(pair func(align.Process) ([]needleman.Pair, error)) 
 	return nil
 }
 
-// aligned is a rank as the engine takes it: its calls in the order of [Rank.Calls], and its kernels.
+// alignInput returns a rank as the engine takes it: its calls in the order of [Rank.Calls], and its kernels.
 // It is false where one side is missing.
-func (r *Result) aligned(rank int) (p align.Process, both bool) {
+func (r *Result) alignInput(rank int) (p align.Process, both bool) {
 	k := &r.Ranks[rank]
-	if !k.called() || k.Profile == comms.None {
+	if !k.hasCalls() || k.Profile == comms.None {
 		return p, false
 	}
 	p = r.callsOf(k.Calls)

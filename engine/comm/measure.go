@@ -27,9 +27,9 @@ type Measure struct {
 	Bus       float64 // GB/s
 }
 
-// Over is the same call with bandwidths over another time than its transfer: by equation 4.10 of the NCCL Trace Profiler
+// Rescale returns the same call with bandwidths over another time than its transfer: by equation 4.10 of the NCCL Trace Profiler
 // a kernel's own, in which it also waits for the last.
-func (m Measure) Over(duration int64) Measure {
+func (m Measure) Rescale(duration int64) Measure {
 	part := float64(m.Transfer) / float64(duration)
 	m.Algorithm, m.Bus = m.Algorithm*part, m.Bus*part
 	return m

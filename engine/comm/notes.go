@@ -132,7 +132,7 @@ func (r *Result) noteBeginnings() {
 		if k.Matching == nil {
 			continue
 		}
-		all := k.Matching.Undecided()
+		all := k.Matching.UndecidedStreams()
 		if len(all) == 0 {
 			continue
 		}

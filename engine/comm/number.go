@@ -39,7 +39,7 @@ func (r *Result) number(m *members) (why Note) {
 func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	with := 0
 	for i := range r.Ranks {
-		if r.Ranks[i].called() {
+		if r.Ranks[i].hasCalls() {
 			with++
 		}
 	}

@@ -55,7 +55,7 @@ func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 		}
 		p := newProfile(r, t, i, of.calls[k.Profile])
 		switch {
-		case !p.sized(): // names alone say no more than the kernels'
+		case !p.hasSizes(): // names alone say no more than the kernels'
 		case k.Log == comms.None:
 			p.adopt()
 		case r.isDump(k.Profile):
@@ -119,8 +119,8 @@ func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
 
 func (p *profile) call(i int) *comms.Call { return &p.r.Recorded.Calls[i] }
 
-// sized reports whether the sizes of calls were recorded.
-func (p *profile) sized() bool {
+// hasSizes reports whether the sizes of calls were recorded.
+func (p *profile) hasSizes() bool {
 	return slices.ContainsFunc(p.calls, func(i int) bool { return p.call(i).Bytes >= 0 })
 }
 
@@ -143,7 +143,7 @@ func (p *profile) adopt() {
 // addGroup makes a communicator one of the job's.
 func (p *profile) addGroup(g int) {
 	group := p.r.Recorded.Groups[g]
-	if group.Size == 0 && p.silent(g) {
+	if group.Size == 0 && p.launchesNothing(g) {
 		group.Rank, group.Size = 0, 1 // nothing is launched where there is one rank
 	}
 	n := len(p.r.Groups)
@@ -153,8 +153,8 @@ func (p *profile) addGroup(g int) {
 	}
 }
 
-// silent reports whether no call of a communicator launched anything.
-func (p *profile) silent(g int) bool {
+// launchesNothing reports whether no call of a communicator launched anything.
+func (p *profile) launchesNothing(g int) bool {
 	return !slices.ContainsFunc(p.units[g], p.launches)
 }
 

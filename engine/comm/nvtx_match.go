@@ -60,7 +60,7 @@ func (p *profile) find(logged int, units []launchUnit) (recorded int, shift int6
 
 // fit compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
 func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
-	of, in := p.ofLog(units), p.ofRanges(recorded)
+	of, in := p.logUnits(units), p.rangeUnits(recorded)
 	if len(in) == 0 || len(of) == 0 {
 		return 0, false
 	}
@@ -71,8 +71,8 @@ func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
 	return countShift(of, in)
 }
 
-// ofRanges is the units of the ranges with what tells them apart, without those that launched nothing.
-func (p *profile) ofRanges(recorded int) (out []launchUnit) {
+// rangeUnits returns the units of the ranges with what tells them apart, without those that launched nothing.
+func (p *profile) rangeUnits(recorded int) (out []launchUnit) {
 	for _, u := range p.units[recorded] {
 		u.Time, u.HasTime = u.calls[0].Enter, true
 		u.calls = slices.DeleteFunc(slices.Clone(u.calls), func(c *comms.Call) bool { return c.Kernel == comms.None && c.Bytes != 0 })
@@ -83,8 +83,8 @@ func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 	return out
 }
 
-// ofLog is the units of the log with what tells them apart.
-func (p *profile) ofLog(units []launchUnit) (out []launchUnit) {
+// logUnits returns the units of the log with what tells them apart.
+func (p *profile) logUnits(units []launchUnit) (out []launchUnit) {
 	for _, u := range units {
 		u.Time, u.HasTime = u.calls[0].Enter, u.calls[0].HasEnter
 		u.After, u.Before = p.bounds(u.ids[0])
@@ -163,7 +163,7 @@ func (p *profile) addRest(unfound bool) {
 		switch {
 		case !known && (unfound || p.r.Recorded.Groups[g].ID == 0):
 			continue
-		case !known && (p.silent(g) || p.logHas(g)):
+		case !known && (p.launchesNothing(g) || p.logHas(g)):
 			continue
 		case !known:
 			p.addGroup(g)

@@ -51,9 +51,9 @@ func (u *usageOf) signature(calls []int, side int) parallel.Signature {
 		}
 	}
 	s.Repeats = float64(most)
-	s.Sending, s.Successive, s.Burstiness = u.sending(calls), u.successive(calls), u.burstiness(calls)
+	s.Sending, s.Successive, s.Burstiness = u.sendPattern(calls), u.successive(calls), u.burstiness(calls)
 	if rank := u.m.sides[side].Process; rank != comms.None {
-		if s.Steps = len(u.r.Profiled(rank).Steps); s.Steps > 0 {
+		if s.Steps = len(u.r.ProfiledProcess(rank).Steps); s.Steps > 0 {
 			s.PerStep = float64(s.Large) / float64(s.Steps)
 			s.Repeats = float64(most) / float64(s.Steps)
 		}
@@ -104,8 +104,8 @@ type launched struct {
 	uneven       bool
 }
 
-// sending looks at sends and receives.
-func (u *usageOf) sending(calls []int) (s parallel.Sending) {
+// sendPattern returns how its sends and receives are used.
+func (u *usageOf) sendPattern(calls []int) (s parallel.Sending) {
 	launches := map[int64]*launched{}
 	sent, received := map[int]bool{}, map[int]bool{}
 	for _, i := range calls {
@@ -176,8 +176,8 @@ func (u *usageOf) successive(calls []int) float64 {
 func (u *usageOf) burstiness(calls []int) float64 {
 	var gaps []float64
 	for k := 1; k < len(calls); k++ {
-		before, known := u.entered(calls[k-1])
-		at, both := u.entered(calls[k])
+		before, known := u.entryTime(calls[k-1])
+		at, both := u.entryTime(calls[k])
 		if !known || !both {
 			return math.NaN()
 		}
@@ -193,8 +193,8 @@ func (u *usageOf) burstiness(calls []int) float64 {
 	return (sigma - mean) / (sigma + mean)
 }
 
-// entered is when a call was entered, on a clock of its rank's; of one that only a dump has, when its kernel began.
-func (u *usageOf) entered(call int) (at int64, known bool) {
+// entryTime returns when a call was entered, on a clock of its rank's; of one that only a dump has, when its kernel began.
+func (u *usageOf) entryTime(call int) (at int64, known bool) {
 	c := &u.r.Calls[call]
 	if c.HasEnter || u.r.Timeless {
 		return c.Enter, c.HasEnter

@@ -48,8 +48,8 @@ func (s *Steps) total(r *Result) {
 	}
 	for _, m := range r.Matches {
 		k := &r.Kernels(m.Rank)[m.Kernel]
-		start, known := r.OnFirstClock(m.Rank, k.Start)
-		end, _ := r.OnFirstClock(m.Rank, k.End)
+		start, known := r.FirstClockTime(m.Rank, k.Start)
+		end, _ := r.FirstClockTime(m.Rank, k.End)
 		if t := of(m.Call); known && !r.Timeless {
 			if t.End == 0 {
 				t.Begin = start

@@ -71,15 +71,15 @@ func StepsOf(r *Result) *Steps {
 	at := whenMade(r)
 	steps, ranks := map[int]int{}, 0
 	for i := range r.Ranks {
-		if marks := r.Profiled(i).Steps; len(marks) > 0 {
+		if marks := r.ProfiledProcess(i).Steps; len(marks) > 0 {
 			s.Source, ranks = ByMarks, ranks+1
-			for k := range s.byMarks(r.Ranks[i].Calls, marks, at) {
+			for k := range s.placeByMarks(r.Ranks[i].Calls, marks, at) {
 				steps[k]++
 			}
 		}
 	}
 	if s.Source == NoSteps {
-		if n := s.byRepetition(r); n > 0 {
+		if n := s.placeByRepetition(r); n > 0 {
 			s.Source = ByRepetition
 			for k := range n {
 				steps[k] = ranks
@@ -106,8 +106,8 @@ func whenMade(r *Result) map[int]int64 {
 	return at
 }
 
-// byMarks places the calls of a rank by its marked steps, and returns how many there are.
-func (s *Steps) byMarks(calls []int, marks []comms.Span, at map[int]int64) int {
+// placeByMarks places the calls of a rank by its marked steps, and returns how many there are.
+func (s *Steps) placeByMarks(calls []int, marks []comms.Span, at map[int]int64) int {
 	marks = dropOverlaps(marks)
 	first, end := recordedCalls(calls, at)
 	last := outside
@@ -179,9 +179,9 @@ func likenessOf(r *Result, call int) likeness {
 	return likeness{x.Op, x.Group, x.Bytes, x.Peer}
 }
 
-// byRepetition places the calls by where those of each rank repeat themselves, and returns how many steps there are: 0 where ranks do not
+// placeByRepetition places the calls by where those of each rank repeat themselves, and returns how many steps there are: 0 where ranks do not
 // agree on that, or the repetition may be one inside of steps.
-func (s *Steps) byRepetition(r *Result) int {
+func (s *Steps) placeByRepetition(r *Result) int {
 	steps := 0
 	all := make([]repeated, len(r.Ranks))
 	for i := range r.Ranks {
@@ -322,7 +322,7 @@ func distances(list []int) (out []int) {
 func (s *Steps) name(r *Result) {
 	var marks []comms.Span
 	for i := range r.Ranks {
-		if m := r.Profiled(i).Steps; len(m) > len(marks) {
+		if m := r.ProfiledProcess(i).Steps; len(m) > len(marks) {
 			marks = m
 		}
 	}

@@ -72,7 +72,7 @@ func (r *Result) wireOf(m *members, call int) (w wire, ok bool) {
 // transfers finds when messages moved. Data move once both kernels run. A kernel that serves several peers ends with the slowest
 // of them, so that it tells nothing of the others: such are counted and left out.
 func (r *Result) transfers(m *members, duplicates map[int]bool) {
-	ran, peers := r.sending(m)
+	ran, peers := r.matchesAndPeers(m)
 	at := map[[2]site]int{}
 	var sent [][2]int64 // of each transfer, bytes forth and back
 	for _, x := range r.messages(m, duplicates) {
@@ -94,7 +94,7 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 		if !known {
 			g, _ := r.CommunicatorOf(x.send)
 			t := Collective{Communicator: g, Op: op, Message: true, Certain: true, Subject: comms.None, Parts: []Part{r.part(low), r.part(high)}}
-			if r.onOneClock(&t); len(t.Parts) < 2 { // their clocks do not compare
+			if r.keepOneClock(&t); len(t.Parts) < 2 { // their clocks do not compare
 				r.Messages.Unlaunch++
 				continue
 			}
@@ -115,8 +115,8 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 	slices.SortStableFunc(r.Transfers, func(x, y Collective) int { return cmp.Compare(x.Begin, y.Begin) })
 }
 
-// sending is the match of each call, and the peers of each kernel: members of communicators.
-func (r *Result) sending(m *members) (ran map[int]Match, peers map[site]map[wire]bool) {
+// matchesAndPeers returns the match of each call, and the peers of each kernel: members of communicators.
+func (r *Result) matchesAndPeers(m *members) (ran map[int]Match, peers map[site]map[wire]bool) {
 	ran, peers = map[int]Match{}, map[site]map[wire]bool{}
 	for _, x := range r.Matches {
 		ran[x.Call] = x

@@ -51,10 +51,10 @@ func (r *Result) holdAgainst(e expectation) error {
 				purpose.Dimension, purpose.Name = e.purposes(k.Rank, of)
 				purposes[g] = purpose
 			}
-			flow := volume.Called(purpose.Dimension, c.Op, int64(of.NRanks), max(c.Bytes, 0))
+			flow := volume.CallFlow(purpose.Dimension, c.Op, int64(of.NRanks), max(c.Bytes, 0))
 			flow.Name = purpose.Name
 			if c.Op.Message() && c.Peer == r.Groups[c.Group].Rank {
-				flow = flow.ToSelf()
+				flow = flow.Loopback()
 			}
 			calls = append(calls, flow)
 		}

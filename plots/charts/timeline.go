@@ -33,7 +33,7 @@ type clip struct {
 func timeline(r *comm.Result) plots.Timeline {
 	c := &clip{r: r, begins: map[[2]int]int64{}, kinds: map[[2]int]parallel.Kind{}}
 	for i := range r.Ranks {
-		if _, known := r.OnFirstClock(i, 0); known && len(c.ranks) < mostRanks {
+		if _, known := r.FirstClockTime(i, 0); known && len(c.ranks) < mostRanks {
 			c.ranks = append(c.ranks, i)
 		}
 	}
@@ -50,7 +50,7 @@ func timeline(r *comm.Result) plots.Timeline {
 }
 
 func (c *clip) time(i int, t int64) int64 {
-	at, _ := c.r.OnFirstClock(i, t)
+	at, _ := c.r.FirstClockTime(i, t)
 	return at
 }
 
@@ -58,7 +58,7 @@ func (c *clip) time(i int, t int64) int64 {
 func (c *clip) choose() {
 	c.from, c.to = 1<<63-1, -1<<63
 	for _, i := range c.ranks {
-		if steps := slices.Clone(c.r.Profiled(i).Steps); len(steps) > 0 {
+		if steps := slices.Clone(c.r.ProfiledProcess(i).Steps); len(steps) > 0 {
 			slices.SortFunc(steps, func(a, b comms.Span) int { return cmp.Compare(a.Start, b.Start) })
 			s := steps[len(steps)/2]
 			c.from, c.to = c.time(i, s.Start), c.time(i, s.End)

@@ -20,9 +20,9 @@ const (
 	leastKernels   = 4       // fewer fit anywhere
 )
 
-// Undecided lists the streams whose kernels fit, each and in one piece, at several places of the log, and of which less than half of the
+// UndecidedStreams lists the streams whose kernels fit, each and in one piece, at several places of the log, and of which less than half of the
 // matches are certain.
-func (m *Matching) Undecided() (list []Beginnings) {
+func (m *Matching) UndecidedStreams() (list []Beginnings) {
 	certain := map[int]bool{}
 	for _, x := range m.Matches {
 		certain[x.Kernel] = m.IsCertain(x)

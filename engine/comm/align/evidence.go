@@ -148,7 +148,7 @@ func (e *evidence) classOf(l *Launch) class {
 	if l.Op.Reduces() {
 		c.datatype = lead.Datatype
 	}
-	u := tuning(lead)
+	u := tuningOf(lead)
 	c.algo, c.channels = u.Algo, u.Channels
 	return c
 }
@@ -331,7 +331,7 @@ func (e *evidence) Row(dst []int32, i, from int) {
 func (e *evidence) timely(i int, k *comms.Kernel) int32 {
 	l := e.launches[i]
 	if e.clock.queued {
-		return int32(10 * e.waiting(i, k))
+		return int32(10 * e.queuePenalty(i, k))
 	}
 	if l.Lead < 0 || !k.HasLaunch {
 		return 0

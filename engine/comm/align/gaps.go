@@ -123,8 +123,8 @@ func poolSpread(usual map[context]usual, without float64) float64 {
 // the spread of that; 0: nothing tells.
 type expectation struct{ at, spread float64 }
 
-// byStarts aligns a stream again by when its kernels start, until nothing changes. Pairs that rest on estimated gaps are not certain.
-func (p *part) byStarts(r *needleman.Result) (*needleman.Result, error) {
+// refineByStarts aligns a stream again by when its kernels start, until nothing changes. Pairs that rest on estimated gaps are not certain.
+func (p *part) refineByStarts(r *needleman.Result) (*needleman.Result, error) {
 	certain := map[int]needleman.Pair{} // by row
 	for _, q := range r.Pairs {
 		if q.Margin >= certainMargin {

@@ -29,7 +29,7 @@ func Joint(ps []Process, groups [][]Member, o Options) ([]*Matching, error) {
 		}
 	}
 	for _, g := range groups {
-		for _, members := range onOneClock(ps, g) {
+		for _, members := range groupByClock(ps, g) {
 			u := joint{ps: ps, all: all, o: o}
 			if !u.gather(members) {
 				continue
@@ -45,8 +45,8 @@ func Joint(ps []Process, groups [][]Member, o Options) ([]*Matching, error) {
 	return all, nil
 }
 
-// onOneClock parts members by the clock of their kernels.
-func onOneClock(ps []Process, g []Member) [][]Member {
+// groupByClock divides members by the clock of their kernels.
+func groupByClock(ps []Process, g []Member) [][]Member {
 	byClock := map[int][]Member{}
 	for _, m := range g {
 		byClock[ps[m.Process].Clock] = append(byClock[ps[m.Process].Clock], m)
@@ -219,7 +219,7 @@ func (u *joint) knows(k int, count int64) int {
 	member := u.members[k]
 	l := &u.all[member.Process].Launches[u.launchAt[k][count]]
 	n := 2 * len(l.Calls)
-	if tuning(u.ps[member.Process].Calls[l.Lead]).Channels > 0 {
+	if tuningOf(u.ps[member.Process].Calls[l.Lead]).Channels > 0 {
 		n++
 	}
 	return n

@@ -44,7 +44,7 @@ func Calls(p Process, o Options) (*Matching, error) {
 	var clock clocks
 	switch {
 	case o.Clockless:
-	case stamped(&p):
+	case hasTimes(&p):
 		clock = roughOffset(&p)
 	default:
 		clock = queuedClock(&p)
@@ -80,7 +80,7 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	if !clock.use {
 		for i := range parts {
 			var err error
-			if results[i], err = parts[i].byStarts(results[i]); err != nil {
+			if results[i], err = parts[i].refineByStarts(results[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -90,8 +90,8 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	return m, nil
 }
 
-// stamped says whether the calls have stamps and the kernels launches, so that times count.
-func stamped(p *Process) bool {
+// hasTimes reports whether the calls have stamps and the kernels launches, so that times count.
+func hasTimes(p *Process) bool {
 	calls, kernels := 0, 0
 	for _, c := range p.Calls {
 		if c.HasEnter {

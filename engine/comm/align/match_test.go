@@ -250,7 +250,7 @@ func TestUndecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int
-		for _, b := range m.Undecided() {
+		for _, b := range m.UndecidedStreams() {
 			got = append(got, b.Calls...)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -19,8 +19,8 @@ func elements(c *comms.Call) int64 {
 // size is how many bytes the call moves, elements by their size.
 func size(c *comms.Call) int64 { return min(elements(c), 1<<56) * max(c.Datatype.Size(), 1) }
 
-// tuning is how NCCL chose to run the call, as far as known.
-func tuning(c *comms.Call) comms.Tuning {
+// tuningOf returns how NCCL chose to run the call, as far as known.
+func tuningOf(c *comms.Call) comms.Tuning {
 	if c.Tuning == nil {
 		return comms.Tuning{}
 	}
@@ -96,7 +96,7 @@ func (p *Process) reason(c *comms.Call) Reason {
 		return OneRank
 	case elements(c) == 0 && !c.Op.PointToPoint():
 		return NoElements
-	case tuning(c).CopyEngine:
+	case tuningOf(c).CopyEngine:
 		return CopyEngine
 	case c.Op.OneSided():
 		return OneSided
@@ -159,9 +159,9 @@ func fillUnlogged(launches []Launch, lost int) []Launch {
 	return out
 }
 
-// byStart is the order in which kernels of one stream ran, which is that of their
+// startOrder returns the order in which kernels of one stream ran, which is that of their
 // launches, without those that graphs replayed.
-func byStart(kernels []comms.Kernel) []int {
+func startOrder(kernels []comms.Kernel) []int {
 	var order []int
 	for i := range kernels {
 		if !kernels[i].Replay {

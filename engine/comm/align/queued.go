@@ -90,8 +90,8 @@ func (e *evidence) queuedWindow(i int) (least, most int64) {
 	return least, most
 }
 
-// waiting is how much less likely a kernel was queued for as long as it would have been than not at all, as a logarithm.
-func (e *evidence) waiting(i int, k *comms.Kernel) float64 {
+// queuePenalty returns how much less likely a kernel was queued for as long as it would have been than not at all, as a logarithm.
+func (e *evidence) queuePenalty(i int, k *comms.Kernel) float64 {
 	if !e.clock.queued || e.launches[i].Lead < 0 {
 		return 0
 	}

@@ -30,7 +30,7 @@ func streamsOf(p *Process, launches []Launch) *streams {
 		byLog[streamOf[l.Comm]] = append(byLog[streamOf[l.Comm]], i)
 	}
 	byTrace := map[int64][]int{}
-	for _, j := range byStart(p.Kernels) {
+	for _, j := range startOrder(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
 	s.logIDs, s.traceIDs = slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))
@@ -50,7 +50,7 @@ func divide(p *Process, launches []Launch, clock clocks) []part {
 	s := streamsOf(p, launches)
 	all, near := s.alikeness(), func(best, rival float64) bool { return rival > nearlyAlike*best }
 	if clock.use && !clock.queued {
-		all, near = s.coincident(clock), func(float64, float64) bool { return false } // the times of each pair tell
+		all, near = s.coincidences(clock), func(float64, float64) bool { return false } // the times of each pair tell
 	}
 	var parts []part
 	chosen := assign(all, len(s.logs), len(s.traces))
@@ -155,9 +155,9 @@ func (s *streams) alikeness() []candidate {
 	})
 }
 
-// coincident says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
+// coincidences returns for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
 // was due.
-func (s *streams) coincident(clock clocks) []candidate {
+func (s *streams) coincidences(clock clocks) []candidate {
 	sorted := make([][]*comms.Kernel, len(s.traces))
 	for t, ids := range s.traces {
 		for _, j := range ids {

@@ -137,7 +137,7 @@ func (c growCell) gap(d direction, atEnd bool) growCell {
 // ByThesis aligns one process with the whole scoring of the NCCL Trace Profiler: weights, gaps that grow, bonus. A process is one sequence: its calls as
 // logged, its kernels as they started. Nothing but names counts; pairs of different names are not pairs.
 func ByThesis(p Process) ([]needleman.Pair, error) {
-	order := byStart(p.Kernels)
+	order := startOrder(p.Kernels)
 	kernels, calls := make([]nccl.Op, len(order)), make([]nccl.Op, len(p.Calls))
 	for i, k := range order {
 		kernels[i] = p.Kernels[k].Op
@@ -164,7 +164,7 @@ const SlidingWindow = 8
 func BySliding(p Process, window int) []needleman.Pair {
 	var out []needleman.Pair
 	next := 0
-	for _, k := range byStart(p.Kernels) {
+	for _, k := range startOrder(p.Kernels) {
 		for c := next; c < min(next+window, len(p.Calls)); c++ {
 			if kernelOp(p.Calls[c].Op) == p.Kernels[k].Op {
 				out = append(out, needleman.Pair{Row: c, Column: k})

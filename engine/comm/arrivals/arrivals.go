@@ -181,7 +181,7 @@ func (j *Job) Analyze(o Options) *Result {
 			r.Silent = append(r.Silent, m.Groups[g].Name)
 		}
 	}
-	stages, lines := s.placed()
+	stages, lines := s.placeStages()
 	steps := s.extent(r, lines)
 	if o.HangOnly {
 		s.hang(r, lines)
@@ -204,7 +204,7 @@ func (j *Job) Analyze(o Options) *Result {
 		r.Places[i].Unlike = r.Places[i].Unlike && !r.Neighbours
 	}
 	r.locate(lines)
-	r.Between = s.between(lines)
+	r.Between = s.delayBetweenSteps(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
 	r.Late, r.Doubted = slices.DeleteFunc(r.Late, s.eitherClock), slices.DeleteFunc(r.Doubted, s.eitherClock)
@@ -305,8 +305,8 @@ func (s *strikes) clocksWithin(least int64) bool {
 	return len(s.Clocks) < 2 || !slices.ContainsFunc(s.Clocks, func(c sync.Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= least })
 }
 
-// suspected are the ranks that are late, for certain or not.
-func (r *Result) suspected() (list []*claim.Claim) {
+// lateClaims returns the ranks that are late, for certain or not.
+func (r *Result) lateClaims() (list []*claim.Claim) {
 	for i := range r.Late {
 		list = append(list, &r.Late[i])
 	}
@@ -321,7 +321,7 @@ func (r *Result) suspected() (list []*claim.Claim) {
 
 // locate fills in the recorded steps of late ranks.
 func (r *Result) locate(lines []fitted) {
-	for _, c := range r.suspected() {
+	for _, c := range r.lateClaims() {
 		l := c.Entered
 		l.Recorded = [2]int64{-1, -1}
 		for k := range lines {
@@ -334,9 +334,9 @@ func (r *Result) locate(lines []fitted) {
 	}
 }
 
-// unconnected puts late ranks together that no recorded call connects with each other, as those of the
+// joinUnconnected puts late ranks together that no recorded call connects with each other, as those of the
 // stages of a pipeline whose messages nobody recorded: each may be late because another is.
-func (s *strikes) unconnected(r *Result, of []int) {
+func (s *strikes) joinUnconnected(r *Result, of []int) {
 	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return of[s.ByRank[l.Rank()]] != of[s.ByRank[r.Late[0].Rank()]] }) {
 		return
 	}
@@ -349,8 +349,8 @@ func (s *strikes) unconnected(r *Result, of []int) {
 	r.Late, r.Joint = nil, 0
 }
 
-// within is what ranks of a set entered: of each place the cohorts that are theirs.
-func (s *strikes) within(of []int, set int) *strikes {
+// restrict returns what ranks of a set entered: of each place the cohorts that are theirs.
+func (s *strikes) restrict(of []int, set int) *strikes {
 	t := *s.Waits
 	t.Places = slices.Clone(t.Places)
 	for i := range t.Places {
@@ -361,10 +361,10 @@ func (s *strikes) within(of []int, set int) *strikes {
 	return &out
 }
 
-// connected returns the ranks that calls connect, directly or by others: of each, the first of them. Where a step
+// connectedSets returns the ranks that calls connect, directly or by others: of each, the first of them. Where a step
 // repeats calls, those that it does not repeat, as at the beginning of a job, connect nobody: ranks wait for each
 // other in what was recorded of the steps, or in what was not.
-func (s *strikes) connected() []int {
+func (s *strikes) connectedSets() []int {
 	t := sync.NewSets(len(s.Ranks))
 	connect := func(entries []sync.Entry) {
 		for _, e := range entries[min(1, len(entries)):] {

@@ -71,7 +71,7 @@ func (j *Job) answers() *Asked {
 	if len(list) == 0 {
 		return nil
 	}
-	a.logged(j.asked)
+	a.findAbsent(j.asked)
 	slices.SortFunc(list, func(x, y answer) int { return cmp.Compare(x.at, y.at) })
 	last := &list[len(list)-1]
 	a.Reports, a.Unanswered = len(list), append(a.Unanswered, slices.Sorted(maps.Keys(last.silent))...)
@@ -85,8 +85,8 @@ func (j *Job) answers() *Asked {
 	return a
 }
 
-// logged says which ranks of the largest communicator have no line in logs, and no count.
-func (a *Asked) logged(records []*comms.Record) {
+// findAbsent finds the ranks of the largest communicator that have no line in logs, and no count.
+func (a *Asked) findAbsent(records []*comms.Record) {
 	var world *comms.Group
 	for _, c := range records {
 		a.Logged = a.Logged || c.Logged
@@ -127,11 +127,11 @@ func (a *Asked) compare(id uint64, list []answer) {
 	for _, op := range members[ranks[0]] {
 		b := Behind{Communicator: last.names[id], Op: op.Op, Name: op.Op.String(), Least: op.N, Most: op.N}
 		for _, r := range ranks {
-			n := launched(members[r], op.Op)
+			n := launchCount(members[r], op.Op)
 			b.Least, b.Most = min(b.Least, n), max(b.Most, n)
 		}
 		for _, r := range ranks {
-			if launched(members[r], op.Op) < b.Most {
+			if launchCount(members[r], op.Op) < b.Most {
 				b.Ranks = append(b.Ranks, r)
 			} else {
 				b.Ahead = append(b.Ahead, r)
@@ -153,8 +153,8 @@ func (a *Asked) compare(id uint64, list []answer) {
 	}
 }
 
-// launched is the count of an operation.
-func launched(list []comms.Launched, op nccl.Op) int64 {
+// launchCount returns the count of an operation.
+func launchCount(list []comms.Launched, op nccl.Op) int64 {
 	if i := slices.IndexFunc(list, func(l comms.Launched) bool { return l.Op == op }); i >= 0 {
 		return list[i].N
 	}

@@ -13,9 +13,9 @@ type Between struct {
 	Delay int64
 }
 
-// between adds up the own delays at calls that are entered between steps: after the end of one, and before the
+// delayBetweenSteps adds up the own delays at calls that are entered between steps: after the end of one, and before the
 // next begins. Both must have been recorded.
-func (s *strikes) between(lines []fitted) (out Between) {
+func (s *strikes) delayBetweenSteps(lines []fitted) (out Between) {
 	of := map[int]*fitted{}
 	for i := range lines {
 		if l := &lines[i]; l.exact && l.wall != nil {

@@ -98,8 +98,8 @@ type Root struct {
 	In *Blocked // the first group that it blocks
 }
 
-// Waited returns how long a call is waited in at least; 0: not known.
-func (h *Hang) Waited(b *Blocked) int64 {
+// WaitTime returns how long ranks have waited in a call at least; 0: not known.
+func (h *Hang) WaitTime(b *Blocked) int64 {
 	switch {
 	case b.GaveUp:
 		return b.Lasted
@@ -134,8 +134,8 @@ func (h *Hang) Roots() (out []Root) {
 	return out
 }
 
-// Behind returns the calls whose missing ranks wait in the first of the hang.
-func (h *Hang) Behind() (out []*Blocked) {
+// BlockedByFirst returns the calls whose missing ranks wait in the first of the hang.
+func (h *Hang) BlockedByFirst() (out []*Blocked) {
 	for i := range h.Groups {
 		if h.Groups[i].WaitsFor == 0 {
 			out = append(out, &h.Groups[i])
@@ -194,14 +194,14 @@ func (b *Blocked) midStep(step int64, lines []fitted) bool {
 // middle of a step are counted and are not a hang.
 func (s *strikes) hang(r *Result, lines []fitted) {
 	h := &Hang{}
-	r.Untold = s.untold()
+	r.Untold = s.incompleteRanks()
 	for i := range s.Ranks {
 		for k := range s.Ranks[i].Calls {
 			h.Dumped = max(h.Dumped, s.At(sync.Nth(i, k)))
 		}
 	}
 	for g := range s.Groups {
-		if b, ok := s.blocked(int32(g)); ok {
+		if b, ok := s.blockedCall(int32(g)); ok {
 			if !b.GaveUp {
 				b.doubtOlder(r.Step)
 			}
@@ -230,9 +230,9 @@ type tailEnd struct {
 	dump      Dump // what of its record leaves open how far it got; WholeDump: nothing
 }
 
-// blocked finds the call at the end of a group in which some ranks wait and which
+// blockedCall finds the call at the end of a group in which some ranks wait and which
 // others have not entered, or may not have.
-func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
+func (t *strikes) blockedCall(g int32) (b Blocked, ok bool) {
 	if t.ByOrder[g] {
 		return b, false
 	}
@@ -264,14 +264,14 @@ func (t *strikes) blocked(g int32) (b Blocked, ok bool) {
 		t.undate(&b, waiting)
 	}
 	for _, e := range missing {
-		b.Missing = append(b.Missing, t.missing(&b, e))
+		b.Missing = append(b.Missing, t.absentRank(&b, e))
 	}
 	switch {
 	case len(missing) > 0:
 	case len(open) == 0: // all that have a record wait
 		b.Missing, b.Unknown = t.unrecordedIn(&b), nil
 	case len(b.Unknown) == 1:
-		a := t.missing(&b, open[0])
+		a := t.absentRank(&b, open[0])
 		a.May, a.Dump, a.AtMost = true, open[0].dump, b.waited
 		b.Missing, b.Unknown = []Absent{a}, nil
 	}
@@ -339,8 +339,8 @@ func (t *strikes) divideEnds(ends []tailEnd, most, recorded int64) (waiting, mis
 	return waiting, missing, open, true
 }
 
-// untold returns the ranks whose records do not show how far they got in some group, ascending.
-func (t *strikes) untold() (ranks []int) {
+// incompleteRanks returns the ranks whose records do not show how far they got in some group, ascending.
+func (t *strikes) incompleteRanks() (ranks []int) {
 	for i := range t.Ranks {
 		r := &t.Ranks[i]
 		if r.Extent == comms.Whole {
@@ -387,8 +387,8 @@ func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 	}
 }
 
-// missing is a rank that did not enter a call.
-func (t *strikes) missing(b *Blocked, e tailEnd) Absent {
+// absentRank returns a rank that did not enter a call.
+func (t *strikes) absentRank(b *Blocked, e tailEnd) Absent {
 	r := &t.Ranks[e.rank]
 	a := Absent{Rank: r.ID, Host: t.HostOf(e.rank), Seq: e.seq, AtMost: -1}
 	if b.Since != 0 && r.Written > sync.Newest(r) {

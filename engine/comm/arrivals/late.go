@@ -16,7 +16,7 @@ const mostSets = 64
 // late fills in who delays the others, and what that costs. Ranks that nothing recorded connects wait
 // for each other in what is not known, and are judged apart.
 func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
-	of := s.connected()
+	of := s.connectedSets()
 	var sets []int // that hold several ranks: one alone is compared with nobody
 	for q, first := range of {
 		if q != first && !slices.Contains(sets, first) {
@@ -27,7 +27,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		s.lateAmong(r, o, lines, steps)
 	} else {
 		for _, set := range sets {
-			s.within(of, set).lateAmong(r, o, lines, steps)
+			s.restrict(of, set).lateAmong(r, o, lines, steps)
 		}
 		r.Division, r.Cuts = nil, nil
 		// What ranks of one set wait for in the others is not known, nor what a step saves: at most what the set does.
@@ -40,7 +40,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 	if len(r.Late) > 0 {
 		r.Doubted = nil
 	}
-	s.unconnected(r, of)
+	s.joinUnconnected(r, of)
 	if len(r.Late) == 0 && len(r.Doubted) == 0 && r.Set == nil {
 		s.lastUnawaited(r, o)
 	}

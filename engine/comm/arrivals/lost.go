@@ -49,7 +49,7 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 			if !slices.ContainsFunc(c, func(e sync.Entry) bool { return int(e.Process) == of.rank && of.struck[e] }) {
 				continue
 			}
-			in, all := s.beyondPeers(c, work, own, peers)
+			in, all := s.excessOverPeers(c, work, own, peers)
 			for k := range in {
 				more[group[k]] += in[k]
 				longer[group[k]] += all[k]
@@ -102,10 +102,10 @@ func (s *strikes) workBefore(e sync.Entry, lag int8) (spans [][2]int64) {
 	return spans
 }
 
-// beyondPeers returns how much longer a rank spends in each stage in the work
+// excessOverPeers returns how much longer a rank spends in each stage in the work
 // that leads to its entry than the median of its peers, and last in no stage, and how much longer than theirs the
 // stages that this is in are as a whole; nil where no peer's stages are known.
-func (s *strikes) beyondPeers(c sync.Cohort, work func(sync.Entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
+func (s *strikes) excessOverPeers(c sync.Cohort, work func(sync.Entry) [][2]int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
 	var of [][]int64
 	var lines []*fitted
 	var mine sync.Entry
@@ -150,7 +150,7 @@ func (s *strikes) lineOf(rank int) *fitted {
 	if i < 0 || len(s.job.timelines[i].stages) == 0 || len(s.job.timelines[i].steps) < sync.Enough {
 		return nil
 	}
-	f, ok := s.job.timelines[i].recorded(s.Offset[rank])
+	f, ok := s.job.timelines[i].exactFit(s.Offset[rank])
 	if !ok {
 		if f, ok = s.job.timelines[i].fit(s.anchor, s.visits(rank)); !ok {
 			return nil

@@ -112,7 +112,7 @@ func (m *strikes) wrong(p *sync.Point) (Difference, bool) {
 	switch {
 	case !m.Whole(p):
 		return 0, false
-	case m.lost(p):
+	case m.losesElements(p):
 		return UnfitTotals, true
 	}
 	state := m.Call(p.Entries[0]).State
@@ -173,9 +173,9 @@ func ownTypes(k *sync.Kind) bool {
 		slices.ContainsFunc(t.InTypes, func(name string) bool { return !slices.Contains(t.OutTypes, name) })
 }
 
-// lost reports whether the members of an all-to-all do not receive in all what
+// losesElements reports whether the members of an all-to-all do not receive in all what
 // they send in all.
-func (m *strikes) lost(p *sync.Point) bool {
+func (m *strikes) losesElements(p *sync.Point) bool {
 	more := int64(0)
 	for _, e := range p.Entries {
 		k := m.KindOf(e)

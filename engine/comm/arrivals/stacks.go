@@ -55,8 +55,8 @@ func (j *Job) stands(c *comms.Record) (alone bool) {
 	return alone
 }
 
-// Looked reports whether something tells of ranks that stood: stacks, counts of NCCL, a time-out that was got over.
-func (j *Job) Looked() bool { return len(j.stood)+len(j.asked)+len(j.recovered) > 0 }
+// ShowsStoppedRanks reports whether stacks, counts of NCCL or a time-out that was got over show ranks that stood.
+func (j *Job) ShowsStoppedRanks() bool { return len(j.stood)+len(j.asked)+len(j.recovered) > 0 }
 
 // stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
 func (j *Job) stacksOf() []Stack {

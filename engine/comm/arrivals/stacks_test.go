@@ -26,7 +26,7 @@ func TestStacks(t *testing.T) {
 	}
 	r := j.Analyze(Options{})
 	most, others := r.Majority()
-	if most == nil || len(others) != 1 || !j.Empty() || !j.Looked() {
+	if most == nil || len(others) != 1 || !j.Empty() || !j.ShowsStoppedRanks() {
 		t.Fatalf("%+v", r.Stacks)
 	}
 	if diff := cmp.Diff([][]int{{0, 1, 2}, {3}}, [][]int{most.Ranks, others[0].Ranks}); diff != "" {

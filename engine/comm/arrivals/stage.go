@@ -69,7 +69,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
 		return
 	}
-	l.summed = l.summed || w.Accumulation > 1 && !slices.ContainsFunc(l.stages, indexed)
+	l.summed = l.summed || w.Accumulation > 1 && !slices.ContainsFunc(l.stages, isOfMicrobatch)
 	began := int64(0)
 	if w.Epochs != nil {
 		began = w.Epochs[rank]
@@ -112,8 +112,8 @@ func (l *timeline) end() int64 {
 	return l.began[last] + length
 }
 
-// indexed reports whether a stage is of one micro-batch.
-func indexed(stage string) bool {
+// isOfMicrobatch reports whether a stage is of one micro-batch.
+func isOfMicrobatch(stage string) bool {
 	_, micro := stagename.Split(stage)
 	return micro >= 0
 }
@@ -127,14 +127,14 @@ type fitted struct {
 	from  []int64 // [step][stage] when each begins; nil: not laid out
 }
 
-// placed finds the stage of every place, "" if it is not clear: the stage that
+// placeStages finds the stage of every place, "" if it is not clear: the stage that
 // contains most of the waiting for it, over all timelines. An entry at the edge of a
 // stage is weak evidence, but a long wait cannot lie in a short stage.
-func (s *strikes) placed() (stages []string, lines []fitted) {
+func (s *strikes) placeStages() (stages []string, lines []fitted) {
 	stages = make([]string, len(s.Places))
 	votes := make([]map[string]int64, len(s.Places))
 	var visited [][][]visit
-	lines, visited = s.aligned()
+	lines, visited = s.alignTimelines()
 	for i := range lines {
 		for at, of := range visited[i] {
 			for _, v := range of {
@@ -162,16 +162,16 @@ func (s *strikes) placed() (stages []string, lines []fitted) {
 		if recorded := s.KindOf(s.Places[at].Cohorts[0][0]).Stage; recorded != "" {
 			stages[at] = recorded
 		} else {
-			s.byFrames(stages, at)
+			s.setStageByFrames(stages, at)
 		}
 		stages[at], _ = stagename.Split(stages[at])
 	}
 	return stages, lines
 }
 
-// aligned are the timelines of the first ranks on the common clock, with the visits of
+// alignTimelines returns the timelines of the first ranks on the common clock, with the visits of
 // their ranks: as recorded, else by the fit that suits all of them best.
-func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
+func (s *strikes) alignTimelines() (lines []fitted, visited [][][]visit) {
 	var loose []*timeline
 	var of [][][]visit
 	for i := range s.job.timelines[:min(timelineRanks, len(s.job.timelines))] {
@@ -180,13 +180,13 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 		if !ok || len(l.stages) == 0 || len(l.steps) < sync.Enough {
 			continue
 		}
-		if f, ok := l.recorded(s.Offset[r]); ok {
+		if f, ok := l.exactFit(s.Offset[r]); ok {
 			lines, visited = append(lines, f), append(visited, s.visits(r))
 			continue
 		}
 		loose, of = append(loose, l), append(of, s.visits(r))
 	}
-	s.anchor = s.anchored(loose, of)
+	s.anchor = s.bestAnchor(loose, of)
 	for i, l := range loose {
 		if f, ok := l.fit(s.anchor, of[i]); ok {
 			lines, visited = append(lines, f), append(visited, of[i])
@@ -195,9 +195,9 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 	return lines, visited
 }
 
-// byFrames gives a place the only stage that is of the phase which its frames
+// setStageByFrames gives a place the only stage that is of the phase which its frames
 // name.
-func (s *strikes) byFrames(stages []string, at int) {
+func (s *strikes) setStageByFrames(stages []string, at int) {
 	phase := s.lineAt(s.KindOf(s.Places[at].Cohorts[0][0])).Phase
 	if phase == PhaseUnknown || len(s.job.timelines) == 0 {
 		return
@@ -253,11 +253,11 @@ type anchor struct {
 // candidates is how many anchors of a timeline are scored against all the evidence.
 const candidates = 12
 
-// anchored finds the stage whose end follows the release of some place in every step:
+// bestAnchor finds the stage whose end follows the release of some place in every step:
 // a rank that synchronises in a stage leaves it after the last member has entered.
 // Among the closest it takes the one in which calls lie in the stages that their frames
 // name, and each wait lies within one stage, on all ranks together.
-func (s *strikes) anchored(of []*timeline, visited [][][]visit) (best *anchor) {
+func (s *strikes) bestAnchor(of []*timeline, visited [][][]visit) (best *anchor) {
 	phases := make([]Phase, len(s.Places))
 	for at := range phases {
 		phases[at] = s.lineAt(s.KindOf(s.Places[at].Cohorts[0][0])).Phase
@@ -326,9 +326,9 @@ func (l *timeline) fit(a *anchor, visited [][]visit) (f fitted, ok bool) {
 	return f, true
 }
 
-// recorded is the timeline on the common clock where the recorder says when its
+// exactFit returns the timeline on the common clock where the recorder says when its
 // steps began.
-func (l *timeline) recorded(offset int64) (f fitted, ok bool) {
+func (l *timeline) exactFit(offset int64) (f fitted, ok bool) {
 	if slices.Contains(l.began, 0) {
 		return f, false
 	}

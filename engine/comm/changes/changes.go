@@ -68,8 +68,8 @@ type Result struct {
 	New     []Group  // the reverse
 }
 
-// Differing is how many of the uses differ.
-func (r *Result) Differing() (n int) {
+// CountDiffering counts the uses that differ.
+func (r *Result) CountDiffering() (n int) {
 	for i := range r.Changes {
 		if r.Changes[i].Differ {
 			n++
@@ -78,8 +78,8 @@ func (r *Result) Differing() (n int) {
 	return n
 }
 
-// Between compares two recordings. O(calls · log calls).
-func Between(base, now *comm.Result) *Result {
+// Compare compares two recordings. O(calls · log calls).
+func Compare(base, now *comm.Result) *Result {
 	places := [2]*comm.Steps{comm.StepsOf(base), comm.StepsOf(now)}
 	out := &Result{PerStep: countSteps(places[0]) > 0 && countSteps(places[1]) > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
 	var sides [2]side

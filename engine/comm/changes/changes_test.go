@@ -31,8 +31,8 @@ func job(t *testing.T, edit func(*comms.Record)) *comm.Result {
 
 // A recording differs from itself in nothing.
 func TestSame(t *testing.T) {
-	r := Between(job(t, nil), job(t, nil))
-	if r.Differing() != 0 || len(r.Gone)+len(r.New) != 0 || !r.PerStep || len(r.Changes) == 0 {
+	r := Compare(job(t, nil), job(t, nil))
+	if r.CountDiffering() != 0 || len(r.Gone)+len(r.New) != 0 || !r.PerStep || len(r.Changes) == 0 {
 		t.Errorf("against itself: %+v", r)
 	}
 	for _, c := range r.Changes {
@@ -55,9 +55,9 @@ func TestChanged(t *testing.T) {
 			}
 		}
 	})
-	r := Between(base, now)
-	if r.Differing() != len(r.Changes) {
-		t.Errorf("%d of %d uses differ, want all", r.Differing(), len(r.Changes))
+	r := Compare(base, now)
+	if r.CountDiffering() != len(r.Changes) {
+		t.Errorf("%d of %d uses differ, want all", r.CountDiffering(), len(r.Changes))
 	}
 	for _, c := range r.Changes {
 		if c.New.Bytes != 3*c.Base.Bytes || c.New.Size != 3*c.Base.Size || c.New.Calls != c.Base.Calls {
@@ -67,7 +67,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%+v is run by %+v", c.Use, c.New.Choices)
 		}
 	}
-	back := Between(now, base)
+	back := Compare(now, base)
 	for i := range back.Changes {
 		back.Changes[i].Base, back.Changes[i].New = back.Changes[i].New, back.Changes[i].Base
 	}

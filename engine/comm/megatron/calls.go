@@ -149,15 +149,15 @@ func (t *table) start() {
 		row{"times of set-up", World, nccl.AllGather, 1, Once, setupTimesBytes},
 	)
 	if t.sharesEmbedding() {
-		t.rows(row{"embedding, copied to the last", Embedding, nccl.AllReduce, 1, Once, t.embedding()})
+		t.rows(row{"embedding, copied to the last", Embedding, nccl.AllReduce, 1, Once, t.embeddingBytes()})
 	}
 }
 
 // sharesEmbedding reports whether the rank has one of two copies of the word embedding.
-func (t *table) sharesEmbedding() bool { return t.PP > 1 && !t.Untied && t.atAnEnd(t.place) }
+func (t *table) sharesEmbedding() bool { return t.PP > 1 && !t.Untied && t.isEndStage(t.place) }
 
-// embedding returns the bytes of a rank's word embedding.
-func (t *table) embedding() float64 { return t.size(t.Vocabulary / t.TP * t.Hidden) }
+// embeddingBytes returns the bytes of a rank's word embedding.
+func (t *table) embeddingBytes() float64 { return t.size(t.Vocabulary / t.TP * t.Hidden) }
 
 // size returns the bytes of parameters or activations.
 func (t *table) size(elements int64) float64 { return float64(elements * t.ElementBytes) }
@@ -175,7 +175,7 @@ func (t *table) batches() {
 			row{"weights of tokens in the loss", Tensor, nccl.Broadcast, t.Virtual, Microbatch, tokens * weightBytes},
 		)
 	}
-	if t.atAnEnd(t.place) && !t.NoMask {
+	if t.isEndStage(t.place) && !t.NoMask {
 		t.rows(mask)
 	}
 	if t.first() {
@@ -341,8 +341,8 @@ func (t *table) exchange(what string, each int64, bytes float64) {
 	}
 }
 
-// distributed reports whether data-parallel ranks share the optimizer's state.
-func (j *Job) distributed() bool { return j.Sharding == volume.ShardedOptimizer }
+// shardsOptimizer reports whether data-parallel ranks share the optimizer's state.
+func (j *Job) shardsOptimizer() bool { return j.Sharding == volume.ShardedOptimizer }
 
 // gradients adds data parallelism: the gradients of each chunk are reduced at the end of an iteration, and with a distributed optimizer updated parameters gathered.
 func (t *table) gradients() {
@@ -369,7 +369,7 @@ func (t *table) gradients() {
 func (t *table) reduce(what string, group Group, buckets []int64) {
 	for _, elements := range buckets {
 		gradients := float64(elements * t.GradientBytes)
-		if !t.distributed() {
+		if !t.shardsOptimizer() {
 			t.rows(row{what, group, nccl.AllReduce, 1, Iteration, gradients})
 			continue
 		}
@@ -398,7 +398,7 @@ func (t *table) replicatedElements() (n int64) {
 // optimizer adds whether gradients overflowed, their norm, and what all stages must agree on.
 func (t *table) optimizer() {
 	dense, experts := ModelParallel, ExpertParallel
-	if t.distributed() {
+	if t.shardsOptimizer() {
 		dense, experts = Optimizer, Optimizer
 	}
 	_, own := t.layers(t.place)
@@ -409,7 +409,7 @@ func (t *table) optimizer() {
 		}
 	}
 	t.rows(row{"norm of gradients", dense, nccl.AllReduce, 1, Update, flagBytes})
-	if own > 0 && !t.distributed() {
+	if own > 0 && !t.shardsOptimizer() {
 		t.rows(row{"norm, experts", experts, nccl.AllReduce, 1, Update, flagBytes})
 	}
 	t.rows(

@@ -94,7 +94,7 @@ func (j *Job) members(p place, g Group) (out []int) {
 		case ModelParallel:
 			is = dp
 		case Embedding:
-			is = tp && dp && j.atAnEnd(q)
+			is = tp && dp && j.isEndStage(q)
 		case Expert:
 			is = tp && ep && pp
 		case ExpertData:
@@ -146,7 +146,7 @@ func (j *Job) Flows(rank int64, how volume.Exchange) (out []volume.Flow) {
 			}
 			c.Op, c.Times = nccl.AlltoAll, c.Kernels
 		}
-		f := volume.Called(kind, c.Op, c.Ranks, 1)
+		f := volume.CallFlow(kind, c.Op, c.Ranks, 1)
 		if c.Group == Expert && c.Op == nccl.Send {
 			f.Sent *= float64(c.Ranks-1) / float64(c.Ranks) // what a rank sends to itself stays there
 		}

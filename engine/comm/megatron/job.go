@@ -128,9 +128,11 @@ func (j *Job) place(rank int64) place {
 	return place{rank, rank % j.TP, rank / j.TP % j.DP, rank / (j.TP * j.DP)}
 }
 
-func (p place) first() bool         { return p.pp == 0 }
-func (j *Job) last(p place) bool    { return p.pp == j.PP-1 }
-func (j *Job) atAnEnd(p place) bool { return p.first() || j.last(p) }
+func (p place) first() bool      { return p.pp == 0 }
+func (j *Job) last(p place) bool { return p.pp == j.PP-1 }
+
+// isEndStage reports whether a place is in the first or the last stage.
+func (j *Job) isEndStage(p place) bool { return p.first() || j.last(p) }
 
 // hasExperts reports whether layer i of the model, from 0, has experts: they are spread as --moe-layer-freq spreads them.
 func (j *Job) hasExperts(i int64) bool { return i*j.MoELayers%j.Layers < j.MoELayers }

@@ -91,7 +91,7 @@ func roundUp(n, multiple int64) int64 { return (n + multiple - 1) / multiple * m
 // buckets returns the elements of what is reduced at once: all of a chunk's gradients, and with a distributed optimizer the shared
 // embedding by itself, padded.
 func (j *Job) buckets(elements []int64, shared, ranks int64) (out []int64) {
-	if !j.distributed() {
+	if !j.shardsOptimizer() {
 		return []int64{sum(elements)}
 	}
 	multiple := ranks / gcd(ranks, bucketMultiple) * bucketMultiple

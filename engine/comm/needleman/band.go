@@ -16,7 +16,7 @@ type band struct {
 func newBand(s Scores, width int) *band {
 	n, m := s.Size()
 	b := &band{left: make([]int, n+1), right: make([]int, n+1), above: make([]bool, n+1), below: make([]bool, n+1), whole: true}
-	if !b.aroundWindows(s) {
+	if !b.fitWindows(s) {
 		for i := range n + 1 {
 			b.left[i], b.right[i] = min(i, i+m-n), max(i, i+m-n)
 		}
@@ -39,9 +39,9 @@ func newBand(s Scores, width int) *band {
 	return b
 }
 
-// aroundWindows sets both edges to the windows' and makes them increase. It is false where
+// fitWindows sets both edges to the windows' and makes them increase. It is false where
 // that spares less than half of the table.
-func (b *band) aroundWindows(s Scores) bool {
+func (b *band) fitWindows(s Scores) bool {
 	n, m := s.Size()
 	left, right := m, 0
 	for i := n; i >= 0; i-- { // the least column of this row or of any later

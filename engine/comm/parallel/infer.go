@@ -164,16 +164,16 @@ func (c *Communicator) weighRepeats(s *weights) {
 	case !often:
 	case use == alternating:
 		s.add(3, repeated(GatheredSize))
-	case use == reducing && s.beyond && !c.atOnce():
+	case use == reducing && s.beyond && !c.isClustered():
 		s.add(points, repeated(ReducedSize))
 	default:
 		s.add(0, repeated(RepeatedSize))
 	}
 }
 
-// atOnce reports whether the calls come all together, seldom between the messages that pass from stage to stage, so that
+// isClustered reports whether the calls come all together, seldom between the messages that pass from stage to stage, so that
 // they are not part of what a stage computes.
-func (c *Communicator) atOnce() bool { return 4*c.Visits < c.Elsewhere }
+func (c *Communicator) isClustered() bool { return 4*c.Visits < c.Elsewhere }
 
 // Stride is the distance of neighbouring ranks, 0 where it differs or ranks lack.
 func (c *Communicator) Stride() int {

@@ -35,9 +35,9 @@ func (l Layout) Given() bool { return l != Layout{} }
 // World is the ranks of the layout.
 func (l Layout) World() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
 
-// filled is the layout with what is not given: one, but for the data dimension, which takes what the ranks leave; fits
+// fill returns the layout with what is not given: one, but for the data dimension, which takes what the ranks leave; fits
 // is false where these are not the ranks of the layout, or its experts do not divide them.
-func (l Layout) filled(ranks int) (filled Layout, fits bool) {
+func (l Layout) fill(ranks int) (filled Layout, fits bool) {
 	l.TP, l.CP, l.PP, l.EP = max(l.TP, 1), max(l.CP, 1), max(l.PP, 1), max(l.EP, 1)
 	if l.DP == 0 {
 		l.DP = max(ranks/(l.TP*l.CP*l.PP), 1)
@@ -49,9 +49,9 @@ func (l Layout) filled(ranks int) (filled Layout, fits bool) {
 // is returned as it was filled for the ranks of the job; fits is false where one was given that does not.
 func Classify(all []Communicator, l Layout, ranks int) (filled Layout, fits bool) {
 	if l.Given() {
-		if l, fits = l.filled(ranks); fits {
+		if l, fits = l.fill(ranks); fits {
 			for i := range all {
-				all[i].byLayout(l)
+				all[i].classifyByLayout(l)
 			}
 			return l, true
 		}
@@ -71,8 +71,8 @@ func (l Layout) dimensions() []dimension {
 		{DataParallel, l.DP, l.TP * l.CP}, {PipelineParallel, l.PP, l.TP * l.CP * l.DP}}
 }
 
-// byLayout takes the dimension whose groups the ranks are one of. Where that is so for two, the operations decide.
-func (c *Communicator) byLayout(l Layout) {
+// classifyByLayout takes the dimension whose groups the ranks are one of. Where that is so for two, the operations decide.
+func (c *Communicator) classifyByLayout(l Layout) {
 	if len(c.Ranks) != c.NRanks {
 		c.Evidence = because(RanksWithoutLog)
 		return

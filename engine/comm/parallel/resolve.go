@@ -72,14 +72,14 @@ func (c *Communicator) has(rank int) bool {
 // joins several stages of a pipeline is not data parallelism; it may be the first and the last stage that
 // share an embedding. And groups that lie in the job like others are of their kind.
 func resolve(all []Communicator) {
-	pipes := byRank(all, func(c *Communicator) bool { return c.Kind == PipelineParallel })
+	pipes := membershipsOf(all, func(c *Communicator) bool { return c.Kind == PipelineParallel })
 	for i := range all {
 		if c := &all[i]; c.Kind == DataParallel && c.NRanks > 1 && insidePipeline(all, c, pipes) {
 			c.Kind, c.Evidence = UnknownKind, because(SharedEmbedding)
 		}
 	}
 	// Beside a group of experts, a rank is the only one that has its experts.
-	others := byRank(all, func(c *Communicator) bool {
+	others := membershipsOf(all, func(c *Communicator) bool {
 		return c.NRanks > 1 && (c.Kind == DataParallel || c.Kind == ExpertParallel)
 	})
 	for i := range all {
@@ -93,7 +93,8 @@ func resolve(all []Communicator) {
 // memberships is communicators of each rank of the job, indices of those of the job.
 type memberships map[int][]int
 
-func byRank(all []Communicator, which func(c *Communicator) bool) memberships {
+// membershipsOf returns of each rank which of the chosen communicators it is in.
+func membershipsOf(all []Communicator, which func(c *Communicator) bool) memberships {
 	of := memberships{}
 	for i := range all {
 		if c := &all[i]; which(c) {

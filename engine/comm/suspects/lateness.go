@@ -37,7 +37,7 @@ func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	points := syncPoints(r)
 	for _, i := range points {
 		c := &r.Collectives[i]
-		if r.Placed(c.Parts[0].Rank) {
+		if r.SharesFirstClock(c.Parts[0].Rank) {
 			if first == 0 || c.Begin < first {
 				first = c.Begin
 			}
@@ -199,16 +199,16 @@ func divide(r *comm.Result) (d *points.Division, hosts []int) {
 // Unproven is the rank that would plainly stand out, being the last to enter more than half of its collectives, if these were not too few to
 // tell; share is as of [Latecomers].
 func Unproven(r *comm.Result) (l Lateness, share float64, ok bool) {
-	all, excess := byOwnDelay(r)
+	all, excess := ranksByOwnDelay(r)
 	if len(all) == 0 || all[0].Of >= enough || 2*all[0].Last <= all[0].Of || excess[0] < plain {
 		return Lateness{}, 0, false
 	}
 	return all[0], excess[0], true
 }
 
-// byOwnDelay is the ranks that were seen in collectives, those with most own delay first, and which part of the recording that is, beyond the
+// ranksByOwnDelay returns the ranks that were seen in collectives, those with most own delay first, and which part of the recording that is, beyond the
 // (lower) median rank's.
-func byOwnDelay(r *comm.Result) (all []Lateness, excess []float64) {
+func ranksByOwnDelay(r *comm.Result) (all []Lateness, excess []float64) {
 	all, span := LatenessOf(r)
 	all = slices.DeleteFunc(all, func(l Lateness) bool { return l.Of == 0 })
 	if span <= 0 || len(all) == 0 {

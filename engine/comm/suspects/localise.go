@@ -194,7 +194,7 @@ func (l *localiser) suspect(scope claim.Scope, members, subjects []int) claim.Cl
 		c.Saves = claim.Exact(float64(part.Charged) / float64(span))
 	}
 	if b.Peers < 2 {
-		b.Settled = byLimit(l.r, slowest)
+		b.Settled = settleByLimit(l.r, slowest)
 	}
 	switch {
 	case b.Settled == claim.Open:

@@ -22,13 +22,13 @@ func span(r *comm.Result) int64 {
 		last = max(last, end)
 	}
 	for i := range r.Collectives {
-		if c := &r.Collectives[i]; r.Placed(c.Parts[0].Rank) {
+		if c := &r.Collectives[i]; r.SharesFirstClock(c.Parts[0].Rank) {
 			see(c.Begin, c.End)
 		}
 	}
 	for i := range r.Transfers {
 		for _, p := range r.Transfers[i].Parts {
-			if r.Placed(p.Rank) {
+			if r.SharesFirstClock(p.Rank) {
 				see(p.Start, p.End)
 			}
 		}
@@ -70,7 +70,8 @@ func faint(r *comm.Result, b *claim.Bandwidth) bool {
 // messages reach 0.6 to 0.9.
 const unreached = 0.5
 
-func byLimit(r *comm.Result, e comm.Evidence) claim.Settled {
+// settleByLimit returns what a link's bandwidth settles of two subjects: that one is slow where it stays far below it and the other does not.
+func settleByLimit(r *comm.Result, e comm.Evidence) claim.Settled {
 	c := &r.Speed.Cells[e.Cell]
 	limit := c.Limit.Bandwidth
 	if limit > 0 && c.Efficiency < unreached && e.Bus/limit >= unreached && c.Bound == comm.ByBandwidth {

@@ -25,8 +25,8 @@ type Row struct {
 	Excess float64 // logged bytes more than expected
 }
 
-// For is what the bytes are communicated for.
-func (r *Row) For() string {
+// Purpose returns what the bytes are communicated for.
+func (r *Row) Purpose() string {
 	switch {
 	case r.Name != "":
 		return r.Name

@@ -16,13 +16,13 @@ type Flow struct {
 	Sent      float64 // bytes that leave the rank, on a ring
 }
 
-// Called is one call of a rank, which logs bytes.
-func Called(d parallel.Kind, op nccl.Op, ranks, bytes int64) Flow {
+// CallFlow returns one call of a rank, which logs bytes.
+func CallFlow(d parallel.Kind, op nccl.Op, ranks, bytes int64) Flow {
 	return Flow{Dimension: d, Op: op, Ranks: ranks, Calls: 1, Logged: float64(bytes), Sent: sentBytes(op, float64(bytes), ranks)}
 }
 
-// ToSelf is a send or receive between a rank and itself, which leaves no rank.
-func (f Flow) ToSelf() Flow {
+// Loopback returns a send or receive between a rank and itself, which leaves no rank.
+func (f Flow) Loopback() Flow {
 	f.Sent = 0
 	return f
 }

@@ -109,7 +109,7 @@ func (m Model) Complete() (Model, error) {
 			return m, fmt.Errorf("%s is %d, expected at least 1 and at most %d", f.name, f.value, most)
 		}
 	}
-	return m, m.consistent()
+	return m, m.checkConsistency()
 }
 
 type field struct {
@@ -123,8 +123,8 @@ func (m *Model) counts() []field {
 		{"dp", m.DP}, {"tp", m.TP}, {"pp", m.PP}, {"ep", m.EP}, {"cp", m.CP}, {"virtual_stages", m.Virtual}, {"experts", m.Experts}, {"top_k", m.TopK}, {"iterations", m.Iterations}}
 }
 
-// consistent says which numbers do not go together.
-func (m *Model) consistent() error {
+// checkConsistency returns an error that says which numbers do not go together.
+func (m *Model) checkConsistency() error {
 	switch m.Sharding {
 	case Unsharded, ShardedOptimizer, ShardedAll:
 	default:

@@ -187,10 +187,10 @@ func TestCompare(t *testing.T) {
 	var calls []Flow
 	for _, f := range theory {
 		for range int(f.Calls) * 3 / 2 {
-			calls = append(calls, Called(f.Dimension, f.Op, f.Ranks, r.Int64N(5000)))
+			calls = append(calls, CallFlow(f.Dimension, f.Op, f.Ranks, r.Int64N(5000)))
 		}
 	}
-	calls = append(calls, Called(parallel.UnknownKind, nccl.Broadcast, 8, 77), Called(parallel.UnknownKind, nccl.AllReduce, 1, 1<<40))
+	calls = append(calls, CallFlow(parallel.UnknownKind, nccl.Broadcast, 8, 77), CallFlow(parallel.UnknownKind, nccl.AllReduce, 1, 1<<40))
 	c := Compare(theory, calls)
 	var excess float64
 	for _, row := range c.Rows {
@@ -216,7 +216,7 @@ func TestCompare(t *testing.T) {
 
 // A Send to oneself is logged and leaves no rank.
 func TestSelf(t *testing.T) {
-	c := Compare(nil, []Flow{Called(parallel.ExpertParallel, nccl.Send, 2, 5).ToSelf(), Called(parallel.ExpertParallel, nccl.Send, 2, 7)})
+	c := Compare(nil, []Flow{CallFlow(parallel.ExpertParallel, nccl.Send, 2, 5).Loopback(), CallFlow(parallel.ExpertParallel, nccl.Send, 2, 7)})
 	if f := c.Rows[0].Observed; len(c.Rows) != 1 || f.Logged != 12 || f.Sent != 7 || f.Calls != 2 {
 		t.Errorf("got %+v", c)
 	}
@@ -253,7 +253,7 @@ func TestRefused(t *testing.T) {
 
 func ExampleCompare() {
 	m, _ := Model{Layers: 16, Hidden: 512, Sequence: 1024, Vocabulary: 50304, Microbatch: 4, GlobalBatch: 64, ElementBytes: 2, DP: 4, Iterations: 1}.Complete()
-	call := Called(parallel.DataParallel, nccl.AllReduce, 4, 76_718_080)
+	call := CallFlow(parallel.DataParallel, nccl.AllReduce, 4, 76_718_080)
 	r := Compare(m.Flows(0, SendsAndReceives), []Flow{call, call}).Rows[0]
 	fmt.Printf("%v %v: %.3f of the bytes, %.0f times the calls, each %.2f of the size\n", r.Dimension, r.Op, r.Ratio, r.Count, r.Size)
 	// Output: DP AllReduce: 1.000 of the bytes, 2 times the calls, each 0.50 of the size

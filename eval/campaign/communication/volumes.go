@@ -138,7 +138,7 @@ func VolumeTable(list []*Recording) *table.Table {
 }
 
 func volumeCells(x *volume.Row) []table.Cell {
-	cells := []table.Cell{table.TextCell(x.For()), table.TextCell(x.Op.String()), table.None(), gb(x.Observed.Logged), table.None(), table.None(), table.None()}
+	cells := []table.Cell{table.TextCell(x.Purpose()), table.TextCell(x.Op.String()), table.None(), gb(x.Observed.Logged), table.None(), table.None(), table.None()}
 	if x.Theory.Logged > 0 {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size)
 	}

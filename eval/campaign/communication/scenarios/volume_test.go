@@ -39,10 +39,10 @@ func (v *volumeTruth) traffic(rank int) []volume.Flow {
 		}) bool {
 			return c.ID == int(call[of].(float64))
 		})
-		x := volume.Called(dimensions[v.Comms[i].Kind], nccl.ParseOp(call[op].(string)), int64(len(v.Comms[i].Ranks)), int64(call[bytes].(float64)))
+		x := volume.CallFlow(dimensions[v.Comms[i].Kind], nccl.ParseOp(call[op].(string)), int64(len(v.Comms[i].Ranks)), int64(call[bytes].(float64)))
 		peer := int(call[root].(float64))
 		if x.Op.Message() && peer >= 0 && peer < len(v.Comms[i].Ranks) && v.Comms[i].Ranks[peer] == rank {
-			x = x.ToSelf()
+			x = x.Loopback()
 		}
 		out = append(out, x)
 	}

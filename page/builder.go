@@ -174,7 +174,7 @@ func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 		r.exposed += advance
 	}
 	for b := range d.Boundaries {
-		s, spent, waits := w.stages[d.Stage[b]], d.Spent(t, b), d.Waits(t, b)
+		s, spent, waits := w.stages[d.Stage[b]], d.DurationsAt(t, b), d.Waits(t, b)
 		c.spent[s] = grown(c.spent[s], len(r.members), nan32)
 		for i, at := range w.ranks {
 			sum := &r.sums[at]

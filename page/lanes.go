@@ -54,7 +54,7 @@ func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 		out.lanes = append(out.lanes, lane{rank: w.ranks[r], late: late[r]})
 	}
 	for b := range d.Boundaries {
-		series, spent, end, waits := w.stages[d.Stage[b]], d.Spent(step, b), d.At(step, b), d.Waits(step, b)
+		series, spent, end, waits := w.stages[d.Stage[b]], d.DurationsAt(step, b), d.PrefixesAt(step, b), d.Waits(step, b)
 		for i, r := range lanes {
 			from := end[r] - spent[r]
 			out.lanes[i].spans = append(out.lanes[i].spans, span{series: series, from: from, busy: from + waits[r], to: end[r]})

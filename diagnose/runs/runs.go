@@ -201,7 +201,7 @@ func (s *Set) addSteps(r *Run, w *trace.Window) error {
 			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(ns)
 		}
 		if d.Sync > 0 {
-			at.wait = meanWait(d.At(t, d.Sync-1))
+			at.wait = meanWait(d.PrefixesAt(t, d.Sync-1))
 		}
 		if w.Wall != nil && t < w.Steps() {
 			exposed = wallTime(w, t, whole)

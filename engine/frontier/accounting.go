@@ -71,7 +71,7 @@ func (a *accounting) gains() {
 	for i, at := range a.v.order {
 		base[i] = a.baseline[at.stage]
 	}
-	a.static = a.v.static(base)
+	a.static = a.v.staticSavings(base)
 	if a.o.ModelFit == FitNone || a.v.brief || !slices.ContainsFunc(a.v.syncs, isOneSet) {
 		return
 	}
@@ -80,7 +80,7 @@ func (a *accounting) gains() {
 			base[i] = slices.Repeat([]int64{a.course.usual[i]}, a.v.ranks())
 		}
 	}
-	a.synced = a.v.induced(base)
+	a.synced = a.v.inducedSavings(base)
 }
 
 // stages fills the account of every group of rows and, where accumulation
@@ -128,7 +128,7 @@ func (a *accounting) stage(name string, rows []int) Stage {
 		return s
 	}
 	steps := int64(a.v.steps * len(rows))
-	tolerance := max(saturated(steps, int64(a.gates.Leader.GapAbs)), int64(a.gates.Leader.GapRel*float64(frontier)))
+	tolerance := max(saturatingProduct(steps, int64(a.gates.Leader.GapAbs)), int64(a.gates.Leader.GapRel*float64(frontier)))
 	least := slices.Min(slack)
 	for r, x := range slack {
 		if x-least <= tolerance {
@@ -138,8 +138,8 @@ func (a *accounting) stage(name string, rows []int) Stage {
 	return s
 }
 
-// saturated is the product of two counts, or the largest number there is.
-func saturated(a, b int64) int64 {
+// saturatingProduct returns the product of two counts, or the largest number there is.
+func saturatingProduct(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64
 	}
@@ -197,7 +197,7 @@ func (a *accounting) decide() {
 	q := a.r.Quality
 	e := labels.Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
-		Roles: a.mix, Folded: folded(a.w), Reference: a.o.Baseline == Reference}
+		Roles: a.mix, Folded: isFolded(a.w), Reference: a.o.Baseline == Reference}
 	a.r.Leader.Stage = -1
 	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: FitBelowFloor}
 	if a.interpretable() {
@@ -212,7 +212,7 @@ func (a *accounting) decide() {
 		if !a.v.brief {
 			a.leader(lead)
 			e.SwitchRate = a.r.Leader.Rate
-			a.agreement(&e, lead)
+			a.setAgreement(&e, lead)
 			if s := a.r.Stages[lead]; s.Advance > 0 {
 				share := float64(s.LagIncrease) / float64(s.Advance)
 				e.LagShare = &share
@@ -243,9 +243,9 @@ func (r *Result) withhold() {
 	r.CoCritical = nil
 }
 
-// agreement asks the raw maxima and the raw spread whether they point at the
+// setAgreement asks the raw maxima and the raw spread whether they point at the
 // leading stage.
-func (a *accounting) agreement(e *labels.Evidence, lead int) {
+func (a *accounting) setAgreement(e *labels.Evidence, lead int) {
 	tie := a.gates.TieTolerance
 	agrees := func(scores []float64) labels.Agreement {
 		if scores != nil && gates.Above(slices.Max(scores)-scores[lead], tie) {
@@ -313,7 +313,7 @@ func (a *accounting) fit(lead int) {
 		switch {
 		case !gates.AtLeast(f.Gain, a.gates.StaticGain):
 			f.Why = FitLowGain
-		case a.answered(lead) < carriedByRanks*f.Gain:
+		case a.chargedShare(lead) < carriedByRanks*f.Gain:
 			f.Why = FitByChance
 		default:
 			f.Holds, f.Why = true, FitInduced
@@ -322,9 +322,9 @@ func (a *accounting) fit(lead int) {
 	a.r.ModelFit = f
 }
 
-// answered is the part of the makespan charged to ranks that are significantly
+// chargedShare returns the part of the makespan charged to ranks that are significantly
 // late because of a stage.
-func (a *accounting) answered(stage int) float64 {
+func (a *accounting) chargedShare(stage int) float64 {
 	sum := int64(0)
 	for _, c := range a.r.Culprits {
 		if c.Parts[0].Stage == stage && c.P <= a.gates.SyncPoint.Significance {
@@ -356,10 +356,10 @@ func (a *accounting) slack() {
 	}
 }
 
-// folded reports whether microsteps are summed or mixed before the frontier, by
+// isFolded reports whether microsteps are summed or mixed before the frontier, by
 // the stage names: unfolded, a stage has one index for every microstep; fewer mean
 // that some are summed.
-func folded(w *trace.Window) bool {
+func isFolded(w *trace.Window) bool {
 	if w.Accumulation <= 1 {
 		return false
 	}

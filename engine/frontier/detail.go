@@ -47,12 +47,12 @@ func (a *accounting) detail() *Detail {
 	return d
 }
 
-// At is the prefixes at a boundary of a step, [rank], aliasing the detail.
-func (d *Detail) At(step, boundary int) []int64 { return d.cells(d.Prefix, step, boundary) }
+// PrefixesAt returns the prefixes at a boundary of a step, [rank], aliasing the detail.
+func (d *Detail) PrefixesAt(step, boundary int) []int64 { return d.cells(d.Prefix, step, boundary) }
 
-// Spent is what the ranks spent before a boundary of a step, [rank], aliasing
+// DurationsAt returns what the ranks spent before a boundary of a step, [rank], aliasing
 // the detail.
-func (d *Detail) Spent(step, boundary int) []int64 { return d.cells(d.Durations, step, boundary) }
+func (d *Detail) DurationsAt(step, boundary int) []int64 { return d.cells(d.Durations, step, boundary) }
 
 func (d *Detail) cells(of []int64, step, boundary int) []int64 {
 	R := len(d.Ranks)
@@ -61,7 +61,7 @@ func (d *Detail) cells(of []int64, step, boundary int) []int64 {
 }
 
 // Frontier is the latest prefix at a boundary of a step.
-func (d *Detail) Frontier(step, boundary int) int64 { return slices.Max(d.At(step, boundary)) }
+func (d *Detail) Frontier(step, boundary int) int64 { return slices.Max(d.PrefixesAt(step, boundary)) }
 
 // Slack is Σ_t F − P of each rank at a boundary, [rank]: for how long it was
 // ahead of the last rank. O(T·R).
@@ -69,7 +69,7 @@ func (d *Detail) Slack(boundary int) []int64 {
 	sums := make([]int64, len(d.Ranks))
 	for t := range d.Steps {
 		last := d.Frontier(t, boundary)
-		for r, at := range d.At(t, boundary) {
+		for r, at := range d.PrefixesAt(t, boundary) {
 			sums[r] += last - at
 		}
 	}
@@ -85,7 +85,7 @@ func (d *Detail) Lateness(step int) []int64 {
 	if d.Sync > 0 {
 		at = d.Sync - 1
 	}
-	late := slices.Clone(d.At(step, at))
+	late := slices.Clone(d.PrefixesAt(step, at))
 	median := robust.MedianTime(slices.Clone(late))
 	for r := range late {
 		late[r] = max(0, late[r]-median)
@@ -96,7 +96,7 @@ func (d *Detail) Lateness(step int) []int64 {
 // Waits is for how long each rank waited before a boundary of a step for the last
 // one to arrive: 0 where the ranks do not synchronise in that stage. O(R).
 func (d *Detail) Waits(step, boundary int) []int64 {
-	spent, end := d.Spent(step, boundary), d.At(step, boundary)
+	spent, end := d.DurationsAt(step, boundary), d.PrefixesAt(step, boundary)
 	waits := make([]int64, len(spent))
 	if !d.Stages[d.Stage[boundary]].Syncs && boundary != d.Sync {
 		return waits

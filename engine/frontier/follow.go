@@ -91,9 +91,9 @@ type savings struct {
 	saved []int64   // [group]
 }
 
-// static is what clipping each group to a base, [row][rank], saves where every later wait stays in
+// staticSavings returns what clipping each group to a base, [row][rank], saves where every later wait stays in
 // place: the paper's gain, [group]. O(T·S·R).
-func (v *view) static(base [][]int64) []int64 {
+func (v *view) staticSavings(base [][]int64) []int64 {
 	s := newSavings(v)
 	v.walk(func(i int, x, d []int64) {
 		s.clip(v.group[i], d, base[i])
@@ -102,9 +102,9 @@ func (v *view) static(base [][]int64) []int64 {
 	return s.saved
 }
 
-// induced is the same with the waits that a stage induces. O(G·T·S·R) where every row is one in which ranks
+// inducedSavings returns the same with the waits that a stage induces. O(G·T·S·R) where every row is one in which ranks
 // synchronise.
-func (v *view) induced(base [][]int64) []int64 {
+func (v *view) inducedSavings(base [][]int64) []int64 {
 	s, busy := newSavings(v), make([]int64, v.ranks())
 	v.walk(func(i int, x, d []int64) {
 		if v.syncs[i] == nil {

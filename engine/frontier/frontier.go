@@ -83,7 +83,7 @@ func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 	residual := spare.Get().(*[]int64)
 	defer spare.Put(residual)
 	last := (*trace.Window)(nil)
-	p.w, last, _ = before.charged(w)
+	p.w, last, _ = before.chargeDataWait(w)
 	p.matrix = newRows(p.w, last, *residual)
 	*residual = p.matrix.residual
 	p.gates, p.scaled = p.given, p.given
@@ -210,7 +210,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		return nil, err
 	}
 	var before *trace.Window
-	p.w, before, p.dataWaitUnsafe = s.before.charged(w)
+	p.w, before, p.dataWaitUnsafe = s.before.chargeDataWait(w)
 	p.matrix = newRows(p.w, before, nil)
 	p.matrix.findMiddles()
 	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())

@@ -204,7 +204,7 @@ func (p *plan) clusters(spent [][]int64, gate int64) bool {
 		stages int
 		apart  int64
 	}
-	least := saturated(int64(p.w.Steps()), int64(p.scaled.Leader.GapAbs))
+	least := saturatingProduct(int64(p.w.Steps()), int64(p.scaled.Leader.GapAbs))
 	seen := map[string]sides{}
 	order := make([]int, len(p.w.Ranks))
 	for _, v := range spent {

@@ -15,7 +15,7 @@ func (a *accounting) late() {
 	if len(a.w.Ranks) < 2 || a.o.ModelFit == FitNone || !a.interpretable() {
 		return
 	}
-	run, group := a.gathered()
+	run, group := a.delayRun()
 	found, joint := delay.LateRanks(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{})
 	a.r.Saves = a.ratio(int64(joint))
 	for _, f := range found {
@@ -28,9 +28,9 @@ func (a *accounting) late() {
 	})
 }
 
-// gathered is the window as engine/delay takes it: what is recorded of a stage by its microsteps is one piece
+// delayRun returns the window as engine/delay takes it: what is recorded of a stage by its microsteps is one piece
 // between two synchronisation points. group is [its stage] the index in Result.Stages.
-func (a *accounting) gathered() (run *delay.Run, group []int) {
+func (a *accounting) delayRun() (run *delay.Run, group []int) {
 	run = &delay.Run{Steps: points.Steps{Ranks: len(a.w.Ranks), Wall: a.w.Wall, Known: []points.Point{}}}
 	if slices.Max(a.roles.peerOf) > 0 {
 		run.Peers = a.roles.peerOf

@@ -357,7 +357,7 @@ func TestGainBounds(t *testing.T) {
 		v := viewOf(w, CutStep)
 		base := v.rankMedians()
 		acc := scan(v, gates.Default().Leader, nil)
-		saved := v.static(base)
+		saved := v.staticSavings(base)
 		for s := range v.order {
 			var later, worst int64
 			for u := s; u < len(v.order); u++ {

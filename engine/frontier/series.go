@@ -109,9 +109,9 @@ func (b *Border) continuesRun(w *trace.Window) bool {
 		(l.Wall == nil) == (w.Wall == nil) && slices.EqualFunc(l.Ranks, w.Ranks, sameRank)
 }
 
-// charged is a window that follows a border (nil: none), and the step before it, with data waits in the steps that consume
+// chargeDataWait returns a window that follows a border (nil: none), and the step before it, with data waits in the steps that consume
 // the batches; unsafe where it is not known which do.
-func (b *Border) charged(w *trace.Window) (charged, before *trace.Window, unsafe bool) {
+func (b *Border) chargeDataWait(w *trace.Window) (charged, before *trace.Window, unsafe bool) {
 	all := w
 	if b != nil && w.DataWait == trace.DataWaitPreceding {
 		joined := *w

@@ -75,9 +75,9 @@ func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 		}
 	}
 	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step
-		found.Points = m.byName(&out)
+		found.Points = m.boundariesByName(&out)
 	}
-	if k := m.collapsing(found, g); k >= 0 && found.Meetings.Every == 0 {
+	if k := m.collapsingStage(found, g); k >= 0 && found.Meetings.Every == 0 {
 		found.Points = []points.Point{found.Slopes[k]}
 		found.Points[0].Evidence = points.Likely
 	}
@@ -102,8 +102,8 @@ func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	return out
 }
 
-// byName lists the boundaries of a step that shows no slope, and where gradients are reduced by the name of the stage.
-func (m *rows) byName(out *SyncPoint) (last []points.Point) {
+// boundariesByName lists the boundaries of a step that shows no slope, and where gradients are reduced by the name of the stage.
+func (m *rows) boundariesByName(out *SyncPoint) (last []points.Point) {
 	for k, name := range m.names {
 		p := points.Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 		out.Boundaries = append(out.Boundaries, Boundary{Name: name, Point: p})
@@ -115,11 +115,11 @@ func (m *rows) byName(out *SyncPoint) (last []points.Point) {
 	return last
 }
 
-// collapsing is, where waits have stages of their own and no slope is certain, the stage in which leads collapse most.
+// collapsingStage returns, where waits have stages of their own and no slope is certain, the stage in which leads collapse most.
 // Count each rank from its previous end of the stage: where ranks synchronise, the last rank's lead over the median one
 // is large when the stage begins and gone when it ends, in every step in which a rank was surely late. Never of two
 // ranks: it tells one late rank from one early rank by which of them is the minority. −1 without one. O(T·S·R).
-func (m *rows) collapsing(found points.Found, g gates.Gates) int {
+func (m *rows) collapsingStage(found points.Found, g gates.Gates) int {
 	certain := func(p points.Point) bool { return p.Evidence.Sure() }
 	R, S, T := len(m.w.Ranks), len(found.Slopes), m.w.Steps()
 	if R < 3 || len(found.Within) > 0 || slices.ContainsFunc(found.Slopes, certain) || !slices.ContainsFunc(m.names, stagename.IsWait) {
@@ -135,7 +135,7 @@ func (m *rows) collapsing(found points.Found, g gates.Gates) int {
 			subtract(since, end)
 			before := lead()
 			addTo(since, d)
-			if t > 0 && before > saturated(2, int64(g.Leader.GapAbs)) {
+			if t > 0 && before > saturatingProduct(2, int64(g.Leader.GapAbs)) {
 				late[k], left[k] = late[k]+1, max(left[k], float64(lead())/float64(before))
 			}
 			addTo(x, d)

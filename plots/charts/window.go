@@ -46,7 +46,7 @@ func rankStage(d *frontier.Detail) plots.Matrix {
 		for _, b := range d.Recorded {
 			sum := int64(0)
 			for t := range d.Steps {
-				sum += d.Spent(t, b)[r]
+				sum += d.DurationsAt(t, b)[r]
 			}
 			m.Values = append(m.Values, ms(sum)/float64(max(1, d.Steps)))
 			m.Text = append(m.Text, strconv.FormatFloat(m.Values[len(m.Values)-1], 'f', 1, 64))
@@ -113,10 +113,10 @@ func prefixes(d *frontier.Detail, step int) plots.Chart {
 	}
 	last := latest(d, step)
 	curve := func(name string, rank int) plots.Line {
-		begin := d.At(step, 0)[rank] - d.Spent(step, 0)[rank]
+		begin := d.PrefixesAt(step, 0)[rank] - d.DurationsAt(step, 0)[rank]
 		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}, Unmarked: true}
 		for b := range d.Boundaries {
-			line.Points = append(line.Points, plots.Point{X: float64(b + 1), Y: ms(d.At(step, b)[rank])})
+			line.Points = append(line.Points, plots.Point{X: float64(b + 1), Y: ms(d.PrefixesAt(step, b)[rank])})
 		}
 		return line
 	}

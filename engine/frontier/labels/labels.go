@@ -255,11 +255,11 @@ func (d *decider) dominant() bool {
 // from step to step, or a share that no gain and no model fit supports.
 func (d *decider) ambiguity() {
 	g, tie := d.gates, d.gates.TieTolerance
-	byShare := nearLargest(d.Shares, tie)
+	byShare := largestWithin(d.Shares, tie)
 	d.shareTie = len(byShare) >= 2
 	var byGain []int
 	if d.Gains != nil {
-		top := nearLargest(d.Gains, tie)
+		top := largestWithin(d.Gains, tie)
 		for _, s := range top {
 			// An idle stage ties at gain 0 with every other idle stage; that is
 			// not evidence about it.
@@ -360,8 +360,8 @@ func (d *decider) longer() bool {
 		d.Reference && d.Gains != nil && slices.ContainsFunc(d.Forward, func(s int) bool { return gates.AtLeast(d.Gains[s], least) })
 }
 
-// nearLargest lists the indices whose value lies within tol of the largest.
-func nearLargest(v []float64, tol float64) []int {
+// largestWithin lists the indices whose value lies within tol of the largest.
+func largestWithin(v []float64, tol float64) []int {
 	top := slices.Max(v)
 	var out []int
 	for i, x := range v {

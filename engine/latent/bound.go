@@ -40,7 +40,7 @@ func (j *judge) bound() {
 			clear(top)
 			for _, row := range g.counts[b*n : (b+1)*n] {
 				for i := range sum {
-					x := int64(unpacked(row, i))
+					x := int64(unpack(row, i))
 					sum[i], squares[i], top[i] = sum[i]+x, squares[i]+x*x, max(top[i], x)
 				}
 			}

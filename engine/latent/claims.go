@@ -25,7 +25,7 @@ func FromDivision(d *points.Division) Work {
 	}
 	var whole []int
 	for n := range d.Intervals {
-		if recorded(d, n) {
+		if hasAllPieces(d, n) {
 			whole = append(whole, n)
 		}
 	}
@@ -63,8 +63,8 @@ func FromDivision(d *points.Division) Work {
 	return w
 }
 
-// recorded reports whether all pieces of an interval were.
-func recorded(d *points.Division, interval int) bool {
+// hasAllPieces reports whether all pieces of an interval were recorded.
+func hasAllPieces(d *points.Division, interval int) bool {
 	for k := range d.Pieces {
 		if d.Step(interval, k) < 0 {
 			return false
@@ -103,7 +103,7 @@ func Join(stretches []*Result) *Result {
 	}
 	for i := range out.Blame {
 		s := &out.Blame[i]
-		s.P = agreed(len(judged), weight, func(k int) float64 {
+		s.P = agreementP(len(judged), weight, func(k int) float64 {
 			if judged[k].Screened {
 				return 1
 			}
@@ -139,7 +139,7 @@ func joinScores(judged []*Result, weight []float64, i int) (out Score) {
 	out.Level /= all
 	out.Places = joinPlaces(judged, weight, i)
 	out.Quarters = agreeing
-	out.P = agreed(len(judged), weight, func(k int) float64 {
+	out.P = agreementP(len(judged), weight, func(k int) float64 {
 		if judged[k].Screened || judged[k].Workers[i].Quarters < agreeing {
 			return 1
 		}
@@ -173,8 +173,8 @@ func joinPlaces(judged []*Result, weight []float64, i int) (out []claim.Place) {
 	return out
 }
 
-// agreed returns the chance at which enough of some stretches of a run agree.
-func agreed(n int, weight []float64, p func(int) float64) float64 {
+// agreementP returns the chance at which enough of some stretches of a run agree.
+func agreementP(n int, weight []float64, p func(int) float64) float64 {
 	order, all := make([]int, n), 0.0
 	for i, w := range weight {
 		order[i], all = i, all+w

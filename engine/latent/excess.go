@@ -32,13 +32,14 @@ func columnsOf(w *Work) (out []Column, own [][]int64) {
 			}
 		}
 		if len(of) > 1 {
-			out, own = append(out, Column{-1, point}), append(own, summed(of))
+			out, own = append(out, Column{-1, point}), append(own, sumColumns(of))
 		}
 	}
 	return out, own
 }
 
-func summed(columns [][]int64) []int64 {
+// sumColumns returns the sum of columns, value by value.
+func sumColumns(columns [][]int64) []int64 {
 	out := slices.Clone(columns[0])
 	for _, c := range columns[1:] {
 		for i, x := range c {

@@ -27,7 +27,7 @@ func Test(w *Work, o Options) (*Result, error) {
 		return nil, err
 	}
 	o = o.orDefault()
-	if o.Screen && screened(w, o) {
+	if o.Screen && passesScreen(w, o) {
 		return &Result{Ranks: w.Ranks, Step: w.Step, Margin: int64(math.Round(marginOf(w, o))), Screened: true, Blocks: blocks.Blocks{Steps: w.Intervals()}, o: o}, nil
 	}
 	j := newJudge(w, o)
@@ -181,7 +181,7 @@ func words(counts int) int { return (counts + 1) / 2 }
 
 func pack(row []uint64, i int, count int32) { row[i/2] |= uint64(count) << (32 * (i % 2)) }
 
-func unpacked(row []uint64, i int) int32 { return int32(row[i/2] >> (32 * (i % 2))) }
+func unpack(row []uint64, i int) int32 { return int32(row[i/2] >> (32 * (i % 2))) }
 
 func (j *judge) countColumn(g *group, c int) {
 	n, a := len(g.ranks), g.a[c]
@@ -412,7 +412,7 @@ func (j *judge) arrivals(g *group, point int) []float64 {
 // decides needs no draws.
 func (j *judge) draw() {
 	j.bound()
-	largest, blamed := j.undecided()
+	largest, blamed := j.largestUndecided()
 	if math.IsInf(largest, -1) && !blamed {
 		return
 	}
@@ -436,9 +436,9 @@ func (j *judge) draw() {
 	j.setP(tops, last)
 }
 
-// undecided returns the largest departure that no bound decides, −∞ where there is none, and whether blame of a rank that a
+// largestUndecided returns the largest departure that no bound decides, −∞ where there is none, and whether blame of a rank that a
 // bound decides is open.
-func (j *judge) undecided() (largest float64, blamed bool) {
+func (j *judge) largestUndecided() (largest float64, blamed bool) {
 	largest = math.Inf(-1)
 	for rank, held := range j.held {
 		decided := false

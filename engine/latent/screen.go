@@ -16,9 +16,9 @@ const (
 	spreadOfShape = 0.25 // part of the margin from which on a spread reaches beyond it
 )
 
-// screened reports whether some intervals show that nobody's level is near the margin, and that nobody varies much more
+// passesScreen reports whether some intervals show that nobody's level is near the margin, and that nobody varies much more
 // than others by as much as matters. It finds nothing by itself: what it lets pass is tested.
-func screened(w *Work, o Options) bool {
+func passesScreen(w *Work, o Options) bool {
 	steps := w.Intervals()
 	if steps < blocks.FewestSteps {
 		return false // to be refused
@@ -72,7 +72,7 @@ func screened(w *Work, o Options) bool {
 				// level twice as far.
 				continue
 			}
-			for q, departs := range departing(values, looked, margin) {
+			for q, departs := range departures(values, looked, margin) {
 				if departs && !slices.Contains(o.Known, set[q]) {
 					return false
 				}
@@ -101,9 +101,9 @@ func addends(w *Work) (out [][]int) {
 	return out
 }
 
-// departing reports of each rank whether its level is near the margin, or its spread wider than the others' by more than
+// departures reports of each rank whether its level is near the margin, or its spread wider than the others' by more than
 // chance. values, which it reorders, are [rank][interval].
-func departing(values []int64, looked int, margin float64) []bool {
+func departures(values []int64, looked int, margin float64) []bool {
 	n := len(values) / looked
 	out, spreads := make([]bool, n), make([]float64, n)
 	for q := range n {

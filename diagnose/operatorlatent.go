@@ -156,7 +156,7 @@ func (j *opJudge) walksTo(worker int, c *claim.Claim, pieces []piece) (n int) {
 
 // savedByLevels returns the part of a step that a replay saves in which a worker takes its level less in each kind of its work.
 func (j *opJudge) savedByLevels(worker int, r *latent.Result, pieces []piece) float64 {
-	t := j.v.Model.Recorded()
+	t := j.v.Model.RecordedTimeline()
 	less := func(values []int64, nodes []int, part float64) {
 		for _, n := range nodes {
 			if j.v.Model.Nodes()[n].Stage != j.v.Stage(worker) {

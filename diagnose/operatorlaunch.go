@@ -57,7 +57,7 @@ func (j *opJudge) starts() (out []*ledger) {
 // startDelays returns how late operators start after all that they wait for, [node][lane], ns. Where they wait for nothing,
 // without what their worker ended the step before later than its peers.
 func (j *opJudge) startDelays() []int64 {
-	starts, ended := j.v.Model.Recorded().Delay, j.endedLate()
+	starts, ended := j.v.Model.RecordedTimeline().Delay, j.endedLate()
 	for n, node := range j.v.Model.Nodes() {
 		if len(node.After) == 0 {
 			row := j.row(starts, n)
@@ -71,7 +71,7 @@ func (j *opJudge) startDelays() []int64 {
 
 // lateStart makes a theory of operators that start later than those of the peers.
 func (j *opJudge) lateStart(d *delayed) *theory {
-	op, recorded := d.terms[0].kind().op, j.v.Model.Recorded().Delay
+	op, recorded := d.terms[0].kind().op, j.v.Model.RecordedTimeline().Delay
 	late := make([]int64, len(recorded))
 	total, most := int64(0), int64(0)
 	bySeq := map[int]int64{}

@@ -15,7 +15,7 @@ type fix func(cost []int64)
 
 // prepare reads the program of the trace, and replays it as it is.
 func (j *opJudge) prepare() {
-	j.recorded, j.otherEnd = j.v.Model.Recorded().Cost, map[int]int{}
+	j.recorded, j.otherEnd = j.v.Model.RecordedTimeline().Cost, map[int]int{}
 	for _, i := range j.v.Model.Instances() {
 		j.class = append(j.class, j.v.Grid.Instances[i].Class)
 	}

@@ -77,7 +77,7 @@ func TestEnginesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			saved := v.Model.Recorded()
+			saved := v.Model.RecordedTimeline()
 			lanes := v.Grid.Lanes()
 			for n, node := range v.Model.Nodes() {
 				for l := 2; node.Stage == 1 && l < lanes; l += v.Grid.Replicas {

@@ -11,7 +11,7 @@ import (
 // Analyze replays everything that a Result has: once for each kind of operator
 // and each stage, and twice for all replicas or workers of a stage together.
 func (m *Model) Analyze() *Result {
-	full := m.everything()
+	full := m.chooseAll()
 	list := []scenario{{recorded: full, delayed: &full, spans: true}, {recorded: full, sweep: true}}
 	families, of := m.families()
 	for k := range families {
@@ -98,7 +98,7 @@ func topRanks(workers []Worker) []int {
 
 // launchParts gives back launch delays, a part at a time.
 func (m *Model) launchParts(r *Result) {
-	all := m.everything()
+	all := m.chooseAll()
 	families, of := m.families()
 	families = append(families, FirstOp)
 	for v, n := range m.nodes {

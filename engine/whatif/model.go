@@ -134,7 +134,7 @@ func modelOf(g graph, r recording, o Options) (*Model, error) {
 		return nil, err
 	}
 	m.findIdeal()
-	out := m.replay([]scenario{{recorded: m.everything(), spans: true}, {recorded: m.newChosen(), spans: true}})
+	out := m.replay([]scenario{{recorded: m.chooseAll(), spans: true}, {recorded: m.newChosen(), spans: true}})
 	m.noDelay, m.allIdeal = out[0], out[1]
 	return m, nil
 }

@@ -182,25 +182,25 @@ func (b *pipeline) replicaStream(s stage) {
 		}
 	}
 	b.chain(stream)
-	gathers := b.byNumber(s.of[operator.ParamsAllGather])
+	gathers := b.sortBySeq(s.of[operator.ParamsAllGather])
 	slices.Reverse(gathers)
 	for _, gather := range b.firstOfChunks(gathers) {
-		if forward := b.ofChunk(s.of[operator.ForwardCompute], b.chunk(gather)); len(forward) > 0 {
+		if forward := b.instancesOf(s.of[operator.ForwardCompute], b.chunk(gather)); len(forward) > 0 {
 			b.edge(gather, slices.MinFunc(forward, func(x, y int32) int { return cmp.Compare(b.start(x), b.start(y)) }))
 		}
 	}
 	if !b.early {
 		return
 	}
-	for _, reduce := range b.firstOfChunks(b.byNumber(s.of[operator.GradsReduceScatter])) {
-		if backward := b.ofChunk(s.of[operator.BackwardCompute], b.chunk(reduce)); len(backward) > 0 {
+	for _, reduce := range b.firstOfChunks(b.sortBySeq(s.of[operator.GradsReduceScatter])) {
+		if backward := b.instancesOf(s.of[operator.BackwardCompute], b.chunk(reduce)); len(backward) > 0 {
 			b.edge(slices.MaxFunc(backward, func(x, y int32) int { return cmp.Compare(b.end(x), b.end(y)) }), reduce)
 		}
 	}
 }
 
-// byNumber sorts a copy of the instances of a class by sequence number.
-func (b *pipeline) byNumber(list []int32) []int32 {
+// sortBySeq returns a copy of the instances of a class, sorted by sequence number.
+func (b *pipeline) sortBySeq(list []int32) []int32 {
 	return slices.SortedFunc(slices.Values(list), func(x, y int32) int { return cmp.Compare(b.g.Instances[x].Seq, b.g.Instances[y].Seq) })
 }
 
@@ -214,7 +214,8 @@ func (b *pipeline) firstOfChunks(list []int32) []int32 {
 	})
 }
 
-func (b *pipeline) ofChunk(list []int32, chunk int32) []int32 {
+// instancesOf returns those of some instances that are of a model chunk.
+func (b *pipeline) instancesOf(list []int32, chunk int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return b.chunk(i) != chunk })
 }
 
@@ -240,7 +241,7 @@ func (b *pipeline) tail(s stage) error {
 	if s.number == 0 || s.number == len(b.stages)-1 {
 		chain = append(chain, only(operator.EmbeddingGradsAllReduce)...)
 	}
-	reduce := b.byNumber(s.of[operator.GradsReduceScatter])
+	reduce := b.sortBySeq(s.of[operator.GradsReduceScatter])
 	if b.early {
 		chain = append(chain, only(operator.SeparateGradsAllReduce)...)
 	} else {

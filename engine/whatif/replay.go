@@ -120,7 +120,7 @@ func (t *tile) run(s *scenario, from, to int) {
 		switch {
 		case in.group < 0:
 			t.addCost(in.node, t.row(in.node))
-			t.ended(in.node)
+			t.recordEnd(in.node)
 		case in.ends:
 			t.endGroup(&m.groups[in.group])
 		}
@@ -189,11 +189,12 @@ func (t *tile) endGroup(g *Group) {
 		row := t.row(v)
 		copy(row, met)
 		t.addCost(v, row)
-		t.ended(v)
+		t.recordEnd(v)
 	}
 }
 
-func (t *tile) ended(v int32) {
+// recordEnd keeps the end of a node where it is the last so far, of all nodes and of the final ones.
+func (t *tile) recordEnd(v int32) {
 	row := t.row(v)
 	if t.s.spans {
 		maxInto(t.top[:len(row)], row)

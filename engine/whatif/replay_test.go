@@ -330,7 +330,7 @@ func TestReplayAgainstDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := m.everything()
+		all := m.chooseAll()
 		stage := rng.IntN(m.stages)
 		nodes := m.chooseNodes(func(v int) bool { return g.Nodes[v].Stage == stage })
 		out := m.replay([]scenario{{recorded: c, spans: true}, {recorded: c.invert(), spans: true}, {recorded: all, delayed: &all, spans: true},

@@ -50,8 +50,8 @@ func (m *Model) newChosen() chosen {
 	return chosen{make([]bool, len(m.nodes)), make([][]int64, len(m.nodes))}
 }
 
-// everything chooses all operators.
-func (m *Model) everything() chosen { return m.newChosen().invert() }
+// chooseAll chooses all operators.
+func (m *Model) chooseAll() chosen { return m.newChosen().invert() }
 
 // chooseNodes is a selection of whole nodes.
 func (m *Model) chooseNodes(in func(v int) bool) chosen {

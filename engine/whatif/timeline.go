@@ -15,8 +15,8 @@ type Timeline struct {
 	Cost, Delay []int64
 }
 
-// Recorded is the timeline that was recorded; the caller may change it.
-func (m *Model) Recorded() Timeline {
+// RecordedTimeline returns the timeline that was recorded; the caller may change it.
+func (m *Model) RecordedTimeline() Timeline {
 	return Timeline{slices.Clone(m.cost), slices.Clone(m.delay)}
 }
 
@@ -51,7 +51,7 @@ func (m *Model) Replay(t Timeline) (StepTimes, error) {
 			}
 		}
 	}
-	all := m.everything()
+	all := m.chooseAll()
 	s := scenario{recorded: all, spans: true, cost: t.Cost, delay: t.Delay}
 	if t.Delay != nil {
 		s.delayed = &all

@@ -95,7 +95,7 @@ type Judged struct {
 
 // OutliersOf returns the outliers of a trace.
 func OutliersOf(v *operators.View, j *Judged) Outliers {
-	out := Outliers{Trace: TraceOf(v), Method: nameOf(j.Method), Alpha: number(j.Alpha), Instances: j.Instances, Expected: finite(j.Expected()),
+	out := Outliers{Trace: TraceOf(v), Method: nameOf(j.Method), Alpha: number(j.Alpha), Instances: j.Instances, Expected: finite(j.ExpectedFlags()),
 		Outliers: each(j.Outliers, func(o zscore.Outlier) Outlier { return outlierOf(v, j, &o) }),
 		Workers: each(j.Suspects, func(s operators.Suspect) Excess {
 			return Excess{WorkerOf(v, s.Worker), s.Outliers, s.Sure, s.Excess}

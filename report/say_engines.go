@@ -153,7 +153,7 @@ func sayBlocks(r *ks.Result) string {
 // sayFlagged says how many operator instances are outliers, and how many of them mean nothing.
 func sayFlagged(r *zscore.Result, series, certain int) string {
 	text := fmt.Sprintf("%s in %s (%s series)", table.Counted(len(r.Outliers), "outlier"), table.Counted(r.Instances, "operator instance"), table.Grouped(int64(series)))
-	expected := r.Expected()
+	expected := r.ExpectedFlags()
 	switch {
 	case expected == nil && len(r.Outliers) == 0:
 		return text + "."
@@ -171,7 +171,7 @@ func sayFlagged(r *zscore.Result, series, certain int) string {
 // were compared.
 func sayFlagging(r *zscore.Result, series, other, logs int) bullets {
 	rate, all := "it has no error rate", table.Grouped(int64(series))
-	if r.Expected() != nil {
+	if r.ExpectedFlags() != nil {
 		rate = fmt.Sprintf("a healthy operator instance is flagged with probability %s", table.Percent(r.Alpha))
 	}
 	b := bullets{fmt.Sprintf("Method %v; %s", r.Method, rate)}

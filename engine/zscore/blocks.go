@@ -32,7 +32,7 @@ func (f *fit) blockSpread(peers int, cut blocks.Blocks) (sd, freedom float64) {
 		for b := range cut.N {
 			mean, present := 0.0, 0
 			for t := cut.Start() + b*cut.Length; t < cut.Start()+(b+1)*cut.Length; t++ {
-				if u := f.clipped(t*peers + i); u == u {
+				if u := f.clip(t*peers + i); u == u {
 					mean, present = mean+u, present+1
 				}
 			}

@@ -31,9 +31,9 @@ func examine(index int, s *Series, f *family, memory *scratch) (Report, []Outlie
 		}
 	}
 	if rep.Method == Pooled {
-		e.pooled()
+		e.examinePooled()
 	} else {
-		e.single(memory)
+		e.examineSingle(memory)
 	}
 	return rep, e.found
 }
@@ -89,8 +89,8 @@ func ratio(r, s float64) float64 {
 	return r / s
 }
 
-// pooled judges every step, and the level of every peer.
-func (e *examiner) pooled() {
+// examinePooled judges every step, and the level of every peer.
+func (e *examiner) examinePooled() {
 	f, n := e.fit, e.report.Peers
 	if e.family.o.Correlated {
 		f.loosen(e.cut)
@@ -140,8 +140,8 @@ func (e *examiner) pooled() {
 	}
 }
 
-// single judges every step by itself.
-func (e *examiner) single(memory *scratch) {
+// examineSingle judges every step by itself.
+func (e *examiner) examineSingle(memory *scratch) {
 	n, method := e.report.Peers, e.report.Method
 	judges := make(map[int]judge)
 	full := e.judgeOf(n, judges)

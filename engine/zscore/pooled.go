@@ -147,14 +147,14 @@ func (f *fit) pool(n, steps int, memory *scratch) {
 	product := 0.0
 	for t := range steps {
 		for i := range n {
-			u := f.clipped(t*n + i)
+			u := f.clip(t*n + i)
 			if u != u {
 				continue
 			}
 			f.square[t] += u * u
 			f.used[t]++
 			if t > 0 {
-				if before := f.clipped((t-1)*n + i); before == before {
+				if before := f.clip((t-1)*n + i); before == before {
 					product += u * before
 				}
 			}
@@ -169,7 +169,8 @@ func (f *fit) pool(n, steps int, memory *scratch) {
 	}
 }
 
-func (f *fit) clipped(k int) float64 {
+// clip returns the u of a value, winsorised at clipSpread spreads.
+func (f *fit) clip(k int) float64 {
 	bound := clipSpread * f.spread
 	return max(-bound, min(bound, f.u[k]))
 }
@@ -185,7 +186,7 @@ func (f *fit) sigmaWithout(t int) float64 {
 func (f *fit) skewness() (float64, int) {
 	n, mean := 0, 0.0
 	for k := range f.u {
-		if u := f.clipped(k); u == u {
+		if u := f.clip(k); u == u {
 			mean += u
 			n++
 		}
@@ -193,7 +194,7 @@ func (f *fit) skewness() (float64, int) {
 	mean /= float64(max(1, n))
 	second, third := 0.0, 0.0
 	for k := range f.u {
-		if u := f.clipped(k) - mean; u == u {
+		if u := f.clip(k) - mean; u == u {
 			second += u * u
 			third += u * u * u
 		}

@@ -189,8 +189,8 @@ func TestByDefinition(t *testing.T) {
 		for _, steps := range instances {
 			sum += steps
 		}
-		if r.Instances != sum || r.Expected() == nil || *r.Expected() != 0.05*float64(sum) {
-			t.Errorf("seed %d: %d instances of which %v are expected, want %d", seed, r.Instances, r.Expected(), sum)
+		if r.Instances != sum || r.ExpectedFlags() == nil || *r.ExpectedFlags() != 0.05*float64(sum) {
+			t.Errorf("seed %d: %d instances of which %v are expected, want %d", seed, r.Instances, r.ExpectedFlags(), sum)
 		}
 		for i, s := range all {
 			n := len(s.Workers)

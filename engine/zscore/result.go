@@ -56,8 +56,8 @@ type Result struct {
 	Series   []Report  // by series
 }
 
-// Expected returns how many instances would be flagged were all healthy; nil for methods without an error rate.
-func (r *Result) Expected() *float64 {
+// ExpectedFlags returns how many instances would be flagged were all healthy; nil for methods without an error rate.
+func (r *Result) ExpectedFlags() *float64 {
 	if r.Method == Population {
 		return nil
 	}

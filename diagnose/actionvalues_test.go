@@ -308,7 +308,7 @@ func TestNext(t *testing.T) {
 		want     []answer.Action
 	}{
 		"nothing":                    {answer.NoStraggler, nil, nil, nil, nil},
-		"ranks are missing":          {answer.TooLittleData, nil, []answer.Undecided{open(answer.FewSteps, answer.SourceSteps, "", 0)}, []answer.Problem{{Problem: answer.RanksMissing, Ranks: []int{3}}}, []answer.Action{{Action: answer.TurnOn, With: answer.SourceAllRanks, Ranks: []int{3}}}},
+		"ranks are missing":          {answer.TooLittleData, nil, []answer.Undecided{open(answer.FewSteps, answer.SourceSteps, "", 0)}, []answer.Problem{{Problem: answer.RanksMissing, Ranks: trace.RankSetOf([]int{3})}}, []answer.Action{{Action: answer.TurnOn, With: answer.SourceAllRanks, Ranks: []int{3}}}},
 		"nested stages first":        {answer.TooLittleData, nil, nil, []answer.Problem{{Problem: answer.RanksMissing}, {Problem: answer.StageContains}}, []answer.Action{turn(answer.SourceFlatStages)}},
 		"ranks are missing, no harm": {answer.NoStraggler, nil, nil, []answer.Problem{{Problem: answer.RanksMissing}}, nil},
 		"units":                      {answer.NoStraggler, nil, nil, []answer.Problem{note(input.NoteUnitDoubt)}, []answer.Action{turn(answer.SourceUnits)}},

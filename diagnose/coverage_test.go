@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -182,7 +183,7 @@ func TestCoverageOfEndedRanks(t *testing.T) {
 		j.modelled.Limits = []delay.Limit{{Stage: 2, MayHide: 40e6, Known: true}}
 		main := j.windows[0].Main
 		rest := *main
-		main.Makespan, rest.Makespan, rest.Quality.Missing = 100-without, without, []int{7}
+		main.Makespan, rest.Makespan, rest.Quality.Missing = 100-without, without, trace.RankSet{{7, 7}}
 		j.windows = append(j.windows, Window{Main: &rest})
 		want := answer.Coverage{Stage: "backward", Hides: hides, Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks}
 		if hides == 0 {
@@ -227,7 +228,7 @@ func TestRanksNotRecordedForLong(t *testing.T) {
 		j := stepsOf()
 		j.modelled.Limits = []delay.Limit{{Stage: 1, Reported: 12e6, Known: true, Seen: true}}
 		j.windows = []Window{{Main: &frontier.Result{Makespan: 100 - part}}, {Main: &frontier.Result{Makespan: part}}}
-		j.windows[1].Main.Quality.Missing = []int{7}
+		j.windows[1].Main.Quality.Missing = trace.RankSet{{7, 7}}
 		got := false
 		for _, c := range j.coverage() {
 			got = got || c.Reason == answer.RanksUnknown

@@ -63,7 +63,7 @@ func TestSpendsBetweenSteps(t *testing.T) {
 			t.Errorf("%s: %v of the run, want %v", stage, got, want)
 		}
 	}
-	j.windows[0].Main.Makespan, j.windows[0].Main.Quality.Missing = 100, []int{0}
+	j.windows[0].Main.Makespan, j.windows[0].Main.Quality.Missing = 100, trace.RankSet{{0, 0}}
 	if got := j.spends(1, "data"); got != 0 {
 		t.Errorf("where steps lack a rank: %v, want that it is not known", got)
 	}

@@ -56,7 +56,7 @@ func inShort(v *RunVerdict) (lines []string) {
 	}
 	for _, p := range v.Problems {
 		if p.Problem != answer.StepsDropped {
-			lines = append(lines, strings.TrimRight(fmt.Sprintf("lost: %s %s", p.Problem, trace.RankList(p.Ranks)), " "))
+			lines = append(lines, strings.TrimRight(fmt.Sprintf("lost: %s %s", p.Problem, p.Ranks), " "))
 		}
 	}
 	for _, a := range v.Next {

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -261,10 +262,10 @@ func (j *judge) lostOf() []answer.Problem {
 	out := slices.Concat(j.problems(), j.noted, j.recordingErrors())
 	if r := j.entered; r != nil && len(r.Missing) > 0 && !(r.Hang != nil && r.Hang.Groups[0].GaveUp) {
 		said := slices.ContainsFunc(out, func(p answer.Problem) bool {
-			return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
+			return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !p.Ranks.Has(id) })
 		})
 		if !said {
-			out = append(out, answer.Problem{Problem: answer.DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
+			out = append(out, answer.Problem{Problem: answer.DumpsMissing, Ranks: trace.RankSetOf(r.Missing), N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
 		}
 	}
 	return out

@@ -241,10 +241,10 @@ func TestWhatWasLost(t *testing.T) {
 		lost []answer.Problem
 		want []answer.Problem
 	}{
-		"not said":        {nil, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
-		"said of both":    {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: []int{5, 6, 7}}}, nil},
-		"said of one":     {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: []int{6}}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
-		"another is said": {[]answer.Problem{{Problem: answer.StepsTwice, Ranks: []int{6, 7}}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: []int{6, 7}, N: 2, Of: 8}}},
+		"not said":        {nil, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: trace.RankSetOf([]int{6, 7}), N: 2, Of: 8}}},
+		"said of both":    {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: trace.RankSetOf([]int{5, 6, 7})}}, nil},
+		"said of one":     {[]answer.Problem{{Problem: answer.RanksMissing, Ranks: trace.RankSetOf([]int{6})}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: trace.RankSetOf([]int{6, 7}), N: 2, Of: 8}}},
+		"another is said": {[]answer.Problem{{Problem: answer.StepsTwice, Ranks: trace.RankSetOf([]int{6, 7})}}, []answer.Problem{{Problem: answer.DumpsMissing, Ranks: trace.RankSetOf([]int{6, 7}), N: 2, Of: 8}}},
 	} {
 		j := withEntries(stepsOf(), arrivals.Result{Missing: []int{6, 7}, Ranks: []int{0, 1, 2, 3, 4, 5}})
 		j.lost, j.modelled = c.lost, nil
@@ -310,7 +310,7 @@ func TestValuesSetAside(t *testing.T) {
 	}
 	j.placed = placed{ranks: []int{10, 11}, steps: numberedAs([]int64{100, 101, 102}, make([]int, 3))}
 	j.modelled.Errors = append(j.modelled.Errors, points.Error{Step: 2, Rank: 1, Stage: 1, Size: 77})
-	want := answer.Problem{Problem: answer.RecordingError, Ranks: []int{11}, Steps: &[2]int64{102, 102}, Stage: "forward", Size: 77}
+	want := answer.Problem{Problem: answer.RecordingError, Ranks: trace.RankSetOf([]int{11}), Steps: &[2]int64{102, 102}, Stage: "forward", Size: 77}
 	if diff := gocmp.Diff([]answer.Problem{want}, j.recordingErrors()); diff != "" {
 		t.Error(diff)
 	}

@@ -202,7 +202,7 @@ func (j *judge) recordingErrors() (out []answer.Problem) {
 	at := j.placed
 	for _, e := range j.modelled.Errors {
 		n := at.steps.number(max(0, e.Step))
-		out = append(out, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: j.modelled.Stages[e.Stage].Name, Size: e.Size})
+		out = append(out, answer.Problem{Problem: answer.RecordingError, Ranks: trace.RankSetOf([]int{at.ranks[e.Rank]}), Steps: &[2]int64{n, n}, Stage: j.modelled.Stages[e.Stage].Name, Size: e.Size})
 	}
 	return out
 }

@@ -119,7 +119,7 @@ func complete(status answer.Status, problems []answer.Problem) (a answer.Action,
 	}
 	for _, c := range spoiling {
 		if i := slices.IndexFunc(problems, func(p answer.Problem) bool { return p.Problem == c.problem }); i >= 0 {
-			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: problems[i].Ranks}, true
+			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: problems[i].Ranks.IDs()}, true
 		}
 	}
 	return a, false

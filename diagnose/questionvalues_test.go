@@ -184,7 +184,7 @@ func TestShortage(t *testing.T) {
 	}
 	limited := func(reason labels.Reason, missing ...int) func(r *frontier.Result) {
 		return func(r *frontier.Result) {
-			r.Labels, r.Reasons, r.Quality.Missing = []labels.Label{labels.TelemetryLimited}, []labels.Reason{reason}, missing
+			r.Labels, r.Reasons, r.Quality.Missing = []labels.Label{labels.TelemetryLimited}, []labels.Reason{reason}, trace.RankSetOf(missing)
 		}
 	}
 	shares := evidence.DeviceShares{Compute: 0.5}

@@ -126,7 +126,7 @@ func TestWhatWindowsLose(t *testing.T) {
 		"the same steps in two": {[]*trace.Window{window(0, 1, 10, nil), window(1, 8, 10, nil)}, []answer.Problem{{Problem: answer.StepsDropped, Steps: &[2]int64{10, 17}, N: 2},
 			{Problem: answer.StepsTwice, Window: number(1), Steps: &[2]int64{8, 10}, N: 3}}},
 		"another world size": {[]*trace.Window{window(0, 1, 10, nil), window(1, 11, 10, func(w *trace.Window) { w.WorldSize = 5 })}, []answer.Problem{
-			twoDropped, {Problem: answer.WorldChanges, Window: number(1), Steps: &[2]int64{1, 11}}, {Problem: answer.RanksMissing, Window: number(1), Ranks: []int{4}, Steps: &[2]int64{11, 20}, N: 1, Of: 5}}},
+			twoDropped, {Problem: answer.WorldChanges, Window: number(1), Steps: &[2]int64{1, 11}}, {Problem: answer.RanksMissing, Window: number(1), Ranks: trace.RankSetOf([]int{4}), Steps: &[2]int64{11, 20}, N: 1, Of: 5}}},
 		"another accumulation":     {[]*trace.Window{window(0, 1, 10, nil), window(1, 11, 10, func(w *trace.Window) { w.Accumulation = 2 })}, []answer.Problem{twoDropped, {Problem: answer.AccumulationChanges, Window: number(1), Steps: &[2]int64{1, 11}}}},
 		"accumulation of one said": {[]*trace.Window{window(0, 1, 10, nil), window(1, 11, 10, func(w *trace.Window) { w.Accumulation = 1 })}, []answer.Problem{dropped(1, 20)}},
 		"a note": {[]*trace.Window{window(0, 1, 10, func(w *trace.Window) { w.Notes = []input.Note{{Kind: input.NoteDamaged, Text: "line 7"}} })},

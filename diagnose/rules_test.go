@@ -181,7 +181,7 @@ var ruleTests = map[string]func(t *testing.T){
 			slower.Struck.First = 20
 			j := stepsOf(slower)
 			whole, part := *j.windows[0].Main, *j.windows[0].Main
-			whole.Steps, part.FirstStep, part.Steps, part.Quality.Missing = int(c.gone), c.gone, int(50-c.gone), []int{7}
+			whole.Steps, part.FirstStep, part.Steps, part.Quality.Missing = int(c.gone), c.gone, int(50-c.gone), trace.RankSet{{7, 7}}
 			j.windows = []Window{{Main: &whole}, {Main: &part}}
 			if claims, _ := j.merged(); claims[0].Confidence != c.want {
 				t.Errorf("%s: %v", name, claims[0].Confidence)

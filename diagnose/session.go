@@ -349,7 +349,7 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 		}
 	}
 	if missing := w.Missing(); len(missing) > 0 {
-		lose(answer.Problem{Problem: answer.RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: len(missing), Of: w.WorldSize})
+		lose(answer.Problem{Problem: answer.RanksMissing, Window: &m.Window, Ranks: missing, Steps: &[2]int64{w.FirstStep, end - 1}, N: missing.Len(), Of: w.WorldSize})
 	}
 	// What the cut leaves out at the end of a window belongs to the next one where
 	// that follows.

@@ -673,7 +673,7 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	if s := v.Findings[0]; *s.Rank != 2 || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(s))
 	}
-	if p := v.Problems[0]; p.Problem != answer.RanksMissing || !slices.Equal(p.Ranks, []int{6}) || p.Of != 8 {
+	if p := v.Problems[0]; p.Problem != answer.RanksMissing || !slices.Equal(p.Ranks.IDs(), []int{6}) || p.Of != 8 {
 		t.Errorf("problems %+v", v.Problems)
 	}
 	other := *w.Select([]int{0})
@@ -766,5 +766,26 @@ func TestWorseByAllThatIsLate(t *testing.T) {
 	}
 	if a, b := late(0.06, 0.15), late(0.12, 0); !worse(a, b) || worse(b, a) {
 		t.Error("the run with more late ranks is not first")
+	}
+}
+
+// TestChangingRanks: a run in which other ranks take part in each window is looked at in stretches of no more
+// durations than others.
+func TestChangingRanks(t *testing.T) {
+	one := &series{length: stretchDurations}
+	wide := func(id int) recordedWindow {
+		return recordedWindow{schema: trace.Schema{Stages: []string{"a"}}, ranks: []trace.Rank{{ID: id}}, steps: 1, durations: []int64{1}}
+	}
+	n := 0
+	for ; !one.outgrows(wide(n)); n++ {
+		if one.take(wide(n)); n > stretchDurations {
+			t.Fatal("a stretch of any number of ranks")
+		}
+	}
+	if cells := (n + 1) * (n + 1); cells <= stretchDurations || n*n > stretchDurations {
+		t.Errorf("a stretch of %d steps and ranks, at most %d durations", n, stretchDurations)
+	}
+	if same := wide(n - 1); (&series{}).outgrows(same) {
+		t.Error("a stretch of one window is too wide")
 	}
 }

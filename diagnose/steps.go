@@ -33,6 +33,8 @@ type steps struct {
 type series struct {
 	key     string
 	length  int              // of a stretch, steps
+	members map[int]bool     // ranks of the windows in open
+	widest  int              // most ranks of a window in open
 	open    []recordedWindow // of the last stretch
 	steps   int              // in open
 	looked  []*looked
@@ -124,14 +126,48 @@ func (s *steps) add(w recordedWindow) {
 			part.wall, w.wall = w.wall[:part.steps*R], w.wall[part.steps*R:]
 		}
 		w.first += int64(part.steps) * w.every
+		if one.outgrows(part) {
+			one.complete(s)
+		}
 		part.of.lend()
-		one.open = append(one.open, part)
-		one.steps += part.steps
-		one.total += part.steps
+		one.take(part)
 		if one.steps == one.length {
 			one.complete(s)
 		}
 	}
+}
+
+// outgrows reports whether the open stretch would be too large with a part of another window, because other ranks take part
+// in each.
+func (s *series) outgrows(part recordedWindow) bool {
+	if len(s.open) == 0 {
+		return false
+	}
+	S, all := len(part.schema.Stages), len(s.members)
+	if !sameRanks(s.open[len(s.open)-1].ranks, part.ranks) {
+		for _, r := range part.ranks {
+			if !s.members[r.ID] {
+				all++
+			}
+		}
+	}
+	return all*(s.steps+part.steps)*S > max(stretchDurations, leastStretch*S*max(s.widest, len(part.ranks)))
+}
+
+// take adds a part of a window to the open stretch.
+func (s *series) take(part recordedWindow) {
+	if s.members == nil {
+		s.members = make(map[int]bool)
+	}
+	if n := len(s.open); n == 0 || !sameRanks(s.open[n-1].ranks, part.ranks) {
+		for _, r := range part.ranks {
+			s.members[r.ID] = true
+		}
+	}
+	s.widest = max(s.widest, len(part.ranks))
+	s.open = append(s.open, part)
+	s.steps += part.steps
+	s.total += part.steps
 }
 
 // complete ends the open stretch, which is looked at while the next steps are read, and beside others
@@ -146,14 +182,14 @@ func (s *series) complete(in *steps) {
 		for _, other := range in.series {
 			if other != s {
 				other.busy.Wait()
-				other.looked, other.summed, other.open, other.steps, other.total = nil, 0, nil, 0, 0
+				other.looked, other.summed, other.open, other.steps, other.total, other.members, other.widest = nil, 0, nil, 0, 0, nil, 0
 			}
 		}
 	}
 	of := stretch{s.open}
 	l := &looked{first: s.open[0].at}
 	s.looked = append(s.looked, l)
-	s.open, s.steps = nil, 0
+	s.open, s.steps, s.members, s.widest = nil, 0, nil, 0
 	in.beside.enter()
 	begun := false
 	defer func() {

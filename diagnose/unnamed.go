@@ -116,7 +116,7 @@ func (v *RunVerdict) shortage() Shortage {
 	incomplete := false
 	for _, w := range v.Windows {
 		incomplete = incomplete || w.Incomplete()
-		if n := len(w.Main.Quality.Missing); w.Incomplete() && n > s.Missing {
+		if n := w.Main.Quality.Missing.Len(); w.Incomplete() && n > s.Missing {
 			s.Missing, s.All = n, w.Main.WorldSize
 		}
 		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // windowsOf are windows of a number and first step, the last without some ranks.
@@ -15,7 +16,7 @@ func windowsOf(missing int, numbers ...int64) (out []diagnose.Window) {
 	for i, n := range numbers {
 		m := &frontier.Result{Window: n, FirstStep: 100 * n}
 		if i == len(numbers)-1 {
-			m.Quality.Missing = make([]int, missing)
+			m.Quality.Missing = (&trace.Window{WorldSize: missing}).Missing()
 		}
 		out = append(out, diagnose.Window{Main: m})
 	}

@@ -407,7 +407,7 @@ func parts(v *diagnose.RunVerdict) []Part {
 		accounts = o.Accounts
 	}
 	for _, m := range accounts[:min(mostParts, len(accounts))] {
-		p := Part{Window: m.Window, First: m.FirstStep, Steps: m.Steps, Ranks: len(m.Ranks), Missing: len(m.Quality.Missing), Cut: m.Cut.String(), Makespan: m.Makespan,
+		p := Part{Window: m.Window, First: m.FirstStep, Steps: m.Steps, Ranks: len(m.Ranks), Missing: m.Quality.Missing.Len(), Cut: m.Cut.String(), Makespan: m.Makespan,
 			Residual: m.Quality.ClosureResidual, Overlap: m.Quality.OverlapError, Gathered: m.Quality.GatherOK}
 		out = append(out, p)
 	}

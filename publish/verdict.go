@@ -197,6 +197,10 @@ type VerdictProblem struct {
 	Size    int64              `json:"size_ns,omitempty" doc:"by which that value is too large"`
 }
 
+func verdictProblemOf(p answer.Problem) VerdictProblem {
+	return VerdictProblem{p.Problem, p.Path, p.Window, p.Ranks.IDs(), p.Steps, p.N, p.Of, p.Times, p.Text, p.Stage, p.Size}
+}
+
 // Action is something to do next.
 type Action struct {
 	Action    Name[answer.ActionKind]       `json:"action" doc:"what to do"`
@@ -271,7 +275,7 @@ func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 		Limits:   each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
 		Coverage: each(v.Coverage, coverageOf),
 		Latent:   latentOf(v.Latent), LatentTest: latentTestOf(v.Latent),
-		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, func(p answer.Problem) VerdictProblem { return VerdictProblem(p) }),
+		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, verdictProblemOf),
 		Next: each(v.Next, actionOf), Devices: each(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
 	if v.Earlier != nil {
 		earlier := Earlier(*v.Earlier)

@@ -210,7 +210,7 @@ func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) ByMet
 }
 
 func qualityOf(q *frontier.Quality) Quality {
-	return Quality{number(q.ClosureResidual), number(q.OverlapError), len(q.Missing), list(q.Missing), q.GatherOK, q.SchemaOK, q.Wall,
+	return Quality{number(q.ClosureResidual), number(q.OverlapError), q.Missing.Len(), list(q.Missing.IDs()), q.GatherOK, q.SchemaOK, q.Wall,
 		each(q.Notes, func(n input.Note) string { return n.Text })}
 }
 

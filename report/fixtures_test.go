@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -264,7 +265,7 @@ func belowFloorCase() *diagnose.Verdict {
 func telemetryCase() *diagnose.Verdict {
 	w := window("job-45", 4, 158, 603, 1420, 21, 143, 9)
 	w.Ranks, w.Routing, w.Leader = []int{0, 1, 2, 4, 5, 6}, nil, frontier.Leader{Stage: -1}
-	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: []int{3, 7}, SchemaOK: true,
+	w.Quality = frontier.Quality{ClosureResidual: 0.081, OverlapError: 0.002, Wall: true, Missing: trace.RankSetOf([]int{3, 7}), SchemaOK: true,
 		Notes: []input.Note{{Kind: input.NoteMissingRanks, Text: "2 of 8 ranks did not report steps 500 to 619: 3,7"},
 			{Kind: input.NoteRecorder, Text: "the recorder could not gather the window on rank 0"}}}
 	for i := range w.Stages {
@@ -277,7 +278,7 @@ func telemetryCase() *diagnose.Verdict {
 	empty.Leader = frontier.Leader{Stage: -1}
 	empty.Labels, empty.Reasons = []labels.Label{labels.TelemetryLimited}, []labels.Reason{labels.VectorUnusable}
 	return single(diagnose.RunVerdict{Run: "job-45", Confidence: evidence.Insufficient,
-		Problems:  []answer.Problem{{Problem: answer.RanksMissing, Window: ptr(int64(4)), Ranks: []int{3, 7}, Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
+		Problems:  []answer.Problem{{Problem: answer.RanksMissing, Window: ptr(int64(4)), Ranks: trace.RankSetOf([]int{3, 7}), Steps: &[2]int64{500, 619}, N: 2, Of: 8}},
 		Undecided: []answer.Undecided{{Question: answer.SyncPointUnknown, N: 120, Needs: answer.SourceMoreSteps}},
 		Windows:   []diagnose.Window{{Main: w}, {Main: empty}}})
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // The account of a window, and how it was read.
@@ -47,7 +46,7 @@ func sayNoStage(q *frontier.Quality) string {
 }
 
 func sayNotReported(r *frontier.Result) string {
-	return fmt.Sprintf("%s of %d did not report: %s", table.Counted(len(r.Quality.Missing), "rank"), r.WorldSize, trace.RankList(r.Quality.Missing))
+	return fmt.Sprintf("%s of %d did not report: %s", table.Counted(r.Quality.Missing.Len(), "rank"), r.WorldSize, r.Quality.Missing)
 }
 
 func sayDeviceTimers(d *frontier.Device) string {

@@ -155,7 +155,7 @@ func sayBatch(windows, all, flagged int, lost int64, refused int) string {
 // sayWatched returns a window of a run that is watched, in one line; late is nil where nobody is.
 func sayWatched(m *frontier.Result, late *diagnose.Lateness, minGain float64) string {
 	text, step := fmt.Sprintf("%s window %d, %s", m.Run, m.Window, itsSteps(m)), ""
-	if n := len(m.Quality.Missing); n > 0 {
+	if n := m.Quality.Missing.Len(); n > 0 {
 		text += fmt.Sprintf(", %s missing", table.Counted(n, "rank"))
 	}
 	if m.Steps > 0 {

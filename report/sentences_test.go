@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // TestSentencesAreFilled: of no question and no problem a name in braces is left, whether its
@@ -26,6 +27,6 @@ func TestSentencesAreFilled(t *testing.T) {
 	window := int64(3)
 	for _, kind := range []answer.ProblemKind{answer.RanksMissing, answer.DumpsMissing, answer.StepsTwice, answer.StepsDropped, answer.StagesChange, answer.WorldChanges, answer.AccumulationChanges,
 		answer.RecordingError, answer.BaselineTooShort, answer.CallsWithoutKernels, answer.MonitoringHost, answer.MonitoringTime, answer.MonitoringZone} {
-		check(string(kind), problemWords(answer.Problem{Problem: kind, N: 1, Of: 2, Ranks: []int{4}, Steps: &[2]int64{5, 6}, Window: &window, Times: &[4]int64{}}))
+		check(string(kind), problemWords(answer.Problem{Problem: kind, N: 1, Of: 2, Ranks: trace.RankSetOf([]int{4}), Steps: &[2]int64{5, 6}, Window: &window, Times: &[4]int64{}}))
 	}
 }

@@ -81,36 +81,12 @@ func (w *Window) noteClosing(next *Window) {
 	}
 }
 
-// NoteMissing notes the ranks that are missing, if any. O(R) time, however
-// large the world claims to be.
+// NoteMissing notes the ranks that are missing, if any.
 func (w *Window) NoteMissing() {
 	if n := w.WorldSize - len(w.Ranks); n > 0 {
 		w.note(input.NoteMissingRanks, "%d of %d ranks did not report steps %d to %d: %s",
-			n, w.WorldSize, w.FirstStep, w.FirstStep+int64(w.Steps())-1, w.missingList())
+			n, w.WorldSize, w.FirstStep, w.FirstStep+int64(w.Steps())-1, w.Missing())
 	}
-}
-
-// missingList is RankList of Missing.
-func (w *Window) missingList() string {
-	var b []byte
-	next := 0
-	gap := func(end int) { // ranks next … end−1 are missing
-		if next < end && len(b) > 0 {
-			b = append(b, ',')
-		}
-		if next < end {
-			b = fmt.Appendf(b, "%d", next)
-		}
-		if next+1 < end {
-			b = fmt.Appendf(b, "-%d", end-1)
-		}
-		next = end + 1
-	}
-	for _, r := range w.Ranks {
-		gap(r.ID)
-	}
-	gap(w.WorldSize)
-	return string(b)
 }
 
 func (w *Window) note(kind input.NoteKind, format string, args ...any) {

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"strconv"
@@ -132,24 +131,7 @@ type Rank struct {
 const MaxRanks = 1 << 20
 
 // RankList writes ascending rank numbers compactly: "0-3,7,9-11".
-func RankList(ranks []int) string {
-	var b []byte
-	for i := 0; i < len(ranks); {
-		j := i
-		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
-			j++
-		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, "%d", ranks[i])
-		if j > i {
-			b = fmt.Appendf(b, "-%d", ranks[j])
-		}
-		i = j + 1
-	}
-	return string(b)
-}
+func RankList(ranks []int) string { return RankSetOf(ranks).String() }
 
 // Ranks writes ascending rank numbers in words: "rank 2", "ranks 0-3,7".
 func Ranks(ranks []int) string {

@@ -62,8 +62,8 @@ func TestSelectionOfAWindow(t *testing.T) {
 				durations = append(durations, got.Step(i)[:len(got.Ranks)]...)
 			}
 			samples := len(got.Side[0].Samples)
-			if !slices.Equal(durations, c.durations) || got.FirstStep != c.first || len(got.Missing()) != c.missing || samples != c.sidechecks {
-				t.Errorf("%v from step %d, %d missing, %d samples", durations, got.FirstStep, len(got.Missing()), samples)
+			if !slices.Equal(durations, c.durations) || got.FirstStep != c.first || got.Missing().Len() != c.missing || samples != c.sidechecks {
+				t.Errorf("%v from step %d, %d missing, %d samples", durations, got.FirstStep, got.Missing().Len(), samples)
 			}
 			if got.Has(input.NoteMissingRanks) != (c.missing > 0) {
 				t.Errorf("%d missing, and the notes are %v", c.missing, got.Notes)

@@ -130,7 +130,7 @@ func TestJoinDoesNotDependOnOrder(t *testing.T) {
 	// Steps 0-1 lack rank 3, 2-3 are complete, 4-5 lack rank 2.
 	var got [][3]int64
 	for _, w := range want {
-		got = append(got, [3]int64{w.FirstStep, int64(w.Steps()), int64(len(w.Missing()))})
+		got = append(got, [3]int64{w.FirstStep, int64(w.Steps()), int64(w.Missing().Len())})
 	}
 	if !slices.Equal(got, [][3]int64{{0, 2, 1}, {2, 2, 0}, {4, 2, 1}}) {
 		t.Errorf("windows (first, steps, missing) = %v", got)
@@ -162,7 +162,7 @@ func TestJoinNotesDisagreement(t *testing.T) {
 	}
 	for _, c := range cases {
 		ws := odd(c.change)
-		if len(ws) != 1 || !ws[0].Has(c.kind) || len(ws[0].Ranks) != 3 || !slices.Equal(ws[0].Missing(), []int{3}) {
+		if len(ws) != 1 || !ws[0].Has(c.kind) || len(ws[0].Ranks) != 3 || !slices.Equal(ws[0].Missing().IDs(), []int{3}) {
 			t.Errorf("%v: %d windows, notes %v, missing %v", c.kind, len(ws), ws[0].Notes, ws[0].Missing())
 		}
 	}
@@ -311,7 +311,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("side of column %d: %s", r, d)
 		}
 	}
-	if !slices.Equal(s.Missing(), []int{0, 2}) {
+	if !slices.Equal(s.Missing().IDs(), []int{0, 2}) {
 		t.Errorf("missing %v", s.Missing())
 	}
 }

@@ -95,27 +95,28 @@ func (w *Window) WallOf(t int) []int64 {
 	return w.Wall[t*len(w.Ranks) : (t+1)*len(w.Ranks)]
 }
 
-// Missing lists the ranks that should have reported and did not, ascending:
-// of 0 … WorldSize−1, or of Expected.
-func (w *Window) Missing() []int {
-	var missing []int
+// Missing returns the ranks that should have reported and did not: of
+// 0 … WorldSize−1, or of Expected. O(R), however large the world claims to be.
+func (w *Window) Missing() RankSet {
 	if w.Expected != nil {
+		var missing []int
 		for _, id := range w.Expected {
 			if !slices.ContainsFunc(w.Ranks, func(r Rank) bool { return r.ID == id }) {
 				missing = append(missing, id)
 			}
 		}
-		return missing
+		return RankSetOf(missing)
 	}
+	var missing RankSet
 	next := 0
 	for _, r := range w.Ranks {
-		for ; next < r.ID; next++ {
-			missing = append(missing, next)
+		if next < r.ID {
+			missing = append(missing, [2]int{next, r.ID - 1})
 		}
 		next = r.ID + 1
 	}
-	for ; next < w.WorldSize; next++ {
-		missing = append(missing, next)
+	if next < w.WorldSize {
+		missing = append(missing, [2]int{next, w.WorldSize - 1})
 	}
 	return missing
 }

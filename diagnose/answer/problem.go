@@ -1,18 +1,20 @@
 package answer
 
+import "github.com/sfstat/sfstat/trace"
+
 // Problem is something that was lost, skipped or refused.
 type Problem struct {
-	Problem ProblemKind // what happened: a name of sfstat, or of a reader's note
-	Path    string      // the input
-	Window  *int64      // number of the window
-	Ranks   []int       // ranks
-	Steps   *[2]int64   // first and last step it is about
-	N       int         // how many it is about
-	Of      int         // out of how many
-	Times   *[4]int64   // first and last reading, then begin and end of the run; ns since 1970
-	Text    string      // what the reader says
-	Stage   string      // stage of a value that was set aside
-	Size    int64       // by which that value is too large
+	Problem ProblemKind   // what happened: a name of sfstat, or of a reader's note
+	Path    string        // the input
+	Window  *int64        // number of the window
+	Ranks   trace.RankSet // ranks
+	Steps   *[2]int64     // first and last step it is about
+	N       int           // how many it is about
+	Of      int           // out of how many
+	Times   *[4]int64     // first and last reading, then begin and end of the run; ns since 1970
+	Text    string        // what the reader says
+	Stage   string        // stage of a value that was set aside
+	Size    int64         // by which that value is too large
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note

@@ -195,7 +195,7 @@ func valueAt(v []float64, i int) *float64 {
 // decide gathers the evidence and gives the labels.
 func (a *accounting) decide() {
 	q := a.r.Quality
-	e := labels.Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
+	e := labels.Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: q.Missing.Len(), SchemaMismatch: !q.SchemaOK,
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
 		Roles: a.mix, Folded: isFolded(a.w), Reference: a.o.Baseline == Reference}
 	a.r.Leader.Stage = -1

@@ -128,13 +128,13 @@ type Leader struct {
 // Quality says how complete and how closed the input is.
 type Quality struct {
 	// Residual and overlap are sums over the steps, over the sum of the wall time.
-	ClosureResidual float64      // part of the wall time that no stage covers, on the worst rank, 0 to 1
-	OverlapError    float64      // part by which stages exceed the wall time, on the worst rank
-	Missing         []int        // their IDs, ascending
-	GatherOK        bool         // the recorder gathered the window from all ranks
-	SchemaOK        bool         // all ranks recorded the same stages
-	Wall            bool         // wall time was recorded
-	Notes           []input.Note // of the window
+	ClosureResidual float64       // part of the wall time that no stage covers, on the worst rank, 0 to 1
+	OverlapError    float64       // part by which stages exceed the wall time, on the worst rank
+	Missing         trace.RankSet // ranks that should have reported and did not
+	GatherOK        bool          // the recorder gathered the window from all ranks
+	SchemaOK        bool          // all ranks recorded the same stages
+	Wall            bool          // wall time was recorded
+	Notes           []input.Note  // of the window
 }
 
 // Texts are the notes as those who wrote them worded them: readers, recorders.

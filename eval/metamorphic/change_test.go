@@ -248,7 +248,7 @@ func TestEdits(t *testing.T) {
 			}
 		}
 		_, is = editedWindows(t, r, &editing{edit: remove, rank: 3})
-		if slices.ContainsFunc(is.Ranks, func(r trace.Rank) bool { return r.ID == 3 }) || !slices.Equal(is.Missing(), []int{3}) {
+		if slices.ContainsFunc(is.Ranks, func(r trace.Rank) bool { return r.ID == 3 }) || !slices.Equal(is.Missing().IDs(), []int{3}) {
 			t.Errorf("%s: ranks %v, missing %v", r.name, is.Ranks, is.Missing())
 		}
 		if !arrivals {

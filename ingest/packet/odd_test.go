@@ -264,7 +264,7 @@ func TestMixed(t *testing.T) {
 		}
 		var steps []string
 		for _, w := range got {
-			steps = append(steps, fmt.Sprintf("%d+%d without %v", w.FirstStep, w.Steps(), w.Missing()))
+			steps = append(steps, fmt.Sprintf("%d+%d without %v", w.FirstStep, w.Steps(), w.Missing().IDs()))
 		}
 		if want := "[0+2 without [1] 2+2 without [] 4+2 without [0 2]]"; fmt.Sprint(steps) != want {
 			t.Errorf("windows %v, want %s", steps, want)

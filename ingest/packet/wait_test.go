@@ -95,7 +95,7 @@ func TestMissing(t *testing.T) {
 				}
 				missing := ""
 				if m := w.Missing(); len(m) > 0 {
-					missing = fmt.Sprint(m)
+					missing = fmt.Sprint(m.IDs())
 				}
 				if want := tt.missing(int(w.Index)); missing != want {
 					t.Errorf("window %d misses %q, want %q", w.Index, missing, want)
@@ -175,7 +175,7 @@ func TestPending(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m := w.Missing(); !slices.Equal(m, []int{2}) {
+			if m := w.Missing(); !slices.Equal(m.IDs(), []int{2}) {
 				t.Errorf("window %d misses %v", w.Index, m)
 			}
 			if r.used > limit/2 {

@@ -222,7 +222,7 @@ func TestOneRank(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := divided.Windows[0]
-	if got := w.Missing(); !slices.Equal(got, []int{1}) {
+	if got := w.Missing(); !slices.Equal(got.IDs(), []int{1}) {
 		t.Errorf("missing %v", got)
 	}
 	// Nobody to compare with: no wait.
@@ -280,7 +280,7 @@ func TestLostDevice(t *testing.T) {
 		t.Fatalf("%d windows, %v", len(divided.Windows), err)
 	}
 	w := divided.Windows[0]
-	if w.WorldSize != 3 || !slices.Equal(w.Missing(), []int{2}) || w.Schema.Index("model.fwd_loss_device") < 0 ||
+	if w.WorldSize != 3 || !slices.Equal(w.Missing().IDs(), []int{2}) || w.Schema.Index("model.fwd_loss_device") < 0 ||
 		!slices.ContainsFunc(w.Notes, func(n input.Note) bool { return strings.Contains(n.Text, "rank 2 recorded no device work") }) {
 		t.Errorf("ranks %v of %d, stages %v, notes %v", w.Ranks, w.WorldSize, w.Schema.Stages, w.Notes)
 	}

@@ -41,5 +41,5 @@ type telemetry struct {
 }
 
 func telemetryOf(w *trace.Window) telemetry {
-	return telemetry{rows: w.Steps() * len(w.Ranks), expected: w.Steps() * (len(w.Ranks) + len(w.Missing())), gathered: len(w.GatherFailed) == 0}
+	return telemetry{rows: w.Steps() * len(w.Ranks), expected: w.Steps() * (len(w.Ranks) + w.Missing().Len()), gathered: len(w.GatherFailed) == 0}
 }

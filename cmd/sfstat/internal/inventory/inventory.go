@@ -43,7 +43,8 @@ type Run struct {
 	Side       []Channel   `json:"side_channels"`
 	Notes      []Note      `json:"notes"`
 
-	missing map[int]bool
+	missing trace.RankSet
+	lacks   trace.RankSet // of the last window
 	hosts   map[string]bool
 	ranks   map[int]trace.Rank
 }
@@ -97,7 +98,7 @@ func (inv *Inventory) run(w *trace.Window) *Run {
 		i = len(inv.Runs)
 		inv.place[w.Run] = i
 		inv.Runs = append(inv.Runs, Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
-			missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
+			hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
 	}
 	return &inv.Runs[i]
 }
@@ -114,8 +115,8 @@ func (inv *Inventory) Add(w *trace.Window) {
 	if w.Wall != nil {
 		r.Wall++
 	}
-	for _, id := range w.Missing() {
-		r.missing[id] = true
+	if lacks := w.Missing(); !slices.Equal(lacks, r.lacks) {
+		r.missing, r.lacks = r.missing.Union(lacks), lacks
 	}
 	for _, rank := range w.Ranks {
 		r.ranks[rank.ID] = rank
@@ -182,7 +183,7 @@ const otherRemarks = "and others"
 func (inv *Inventory) Finish() {
 	for i := range inv.Runs {
 		r := &inv.Runs[i]
-		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
+		r.Missing = r.missing.String()
 		r.Hosts = len(r.hosts)
 		r.group()
 		present(&r.Groups)

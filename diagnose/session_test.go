@@ -789,3 +789,20 @@ func TestChangingRanks(t *testing.T) {
 		t.Error("a stretch of one window is too wide")
 	}
 }
+
+// TestStageListsKept: of a run with another list of stages in each window the lists with most steps are kept.
+func TestStageListsKept(t *testing.T) {
+	s := &steps{}
+	for i := range 3 * mostLists {
+		w := recordedWindow{schema: trace.Schema{Stages: []string{fmt.Sprint(i)}}, ranks: []trace.Rank{{ID: 0}}, steps: 1, durations: []int64{1}}
+		if s.add(w); i == 0 {
+			s.add(w)
+		}
+	}
+	if n := len(s.series); n != mostLists {
+		t.Errorf("%d lists are kept, want %d", n, mostLists)
+	}
+	if first := s.series[0]; first.total != 2 || first.open[0].schema.Stages[0] != "0" {
+		t.Errorf("the list with most steps has gone: %v", first.open)
+	}
+}

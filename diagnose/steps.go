@@ -108,6 +108,7 @@ func (s *steps) add(w recordedWindow) {
 	key := w.schema.Hash() + w.wait.String()
 	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
 	if i < 0 {
+		s.dropLeast()
 		i = len(s.series)
 		length := max(leastStretch, stretchDurations/per)
 		if s.recent > 0 {
@@ -135,6 +136,23 @@ func (s *steps) add(w recordedWindow) {
 			one.complete(s)
 		}
 	}
+}
+
+// mostLists is how many lists of stages of a run are kept apart. A verdict is on the list with most steps.
+const mostLists = 64
+
+// dropLeast makes room for another list of stages: that with the fewest steps goes, and of those the first, once its
+// windows have their accounts.
+func (s *steps) dropLeast() {
+	if len(s.series) < mostLists {
+		return
+	}
+	least := slices.MinFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
+	if s.beside != nil && least.steps > 0 {
+		least.complete(s)
+	}
+	least.busy.Wait()
+	s.series = slices.DeleteFunc(s.series, func(one *series) bool { return one == least })
 }
 
 // outgrows reports whether the open stretch would be too large with a part of another window, because other ranks take part

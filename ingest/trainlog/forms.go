@@ -74,7 +74,8 @@ type formPiece struct {
 	blanks bool  // more than the one that ends the text may follow
 	digits bool  // a number follows
 	length uint8 // of that, as lengthOf has it
-	over   bool  // the text is a slash, and the number before it is larger, which no counter has
+	slash  bool  // the text is one, as in a counter
+	over   bool  // and the number before it is larger, which no counter has
 }
 
 // valued is what a number of a line says, or all lines of its form.
@@ -143,7 +144,8 @@ func formOf(line []byte) (pieces []formPiece) {
 			if blanks = max(blanks, from); blanks < at {
 				p.text, p.blanks = p.text[:blanks+1-from], true
 			}
-			p.over = p.slash() && over(line[before.from:before.to], line[at:end])
+			p.slash = isSlash(p.text)
+			p.over = p.slash && over(line[before.from:before.to], line[at:end])
 			pieces, from, before = append(pieces, p), end, span{at, end}
 		}
 		at = end
@@ -151,10 +153,8 @@ func formOf(line []byte) (pieces []formPiece) {
 	return append(pieces, formPiece{text: bytes.Clone(line[from:])})
 }
 
-// slash reports whether the text is one, as in a counter.
-func (p *formPiece) slash() bool {
-	return len(p.text) > 0 && len(p.text) <= 3 && len(bytes.Trim(p.text, " ")) == 1 && bytes.IndexByte(p.text, '/') >= 0
-}
+// isSlash reports whether a text is one, between blanks or not.
+func isSlash(text []byte) bool { return len(text) <= 3 && string(bytes.Trim(text, " ")) == "/" }
 
 // over reports whether a number is larger than another.
 func over(n, of []byte) bool {
@@ -183,7 +183,7 @@ func (f *form) fits(line []byte, at *[mostNumbers]span) bool {
 		for n < len(line) && isDigit(line[n]) {
 			n++
 		}
-		if n == from || lengthOf(line[from:n]) != p.length || i > 0 && p.slash() && over(line[at[i-1].from:at[i-1].to], line[from:n]) != p.over {
+		if n == from || lengthOf(line[from:n]) != p.length || i > 0 && p.slash && over(line[at[i-1].from:at[i-1].to], line[from:n]) != p.over {
 			return false
 		}
 		at[i] = span{from, n}

@@ -1,59 +1,156 @@
 package trainlog
 
-// rowsOfPiece is how many rows lie in one piece of memory.
-const rowsOfPiece = 1 << 12
+import "slices"
+
+const (
+	// rowsOfPiece is how many rows lie in one piece of memory.
+	rowsOfPiece = 1 << 12
+	// mostOpen is how many pieces of a rank are open at a time: as many rows may be held at once as lie in different ones.
+	mostOpen = 4
+)
 
 // rows are what was logged of the steps of a rank, in the order of the file: the number of each, and its times by column.
-// They lie in pieces, which are not copied when there are more, and are given up one by one. A row takes 8 bytes, and 8 for each column.
+// They lie in pieces, which are not copied when there are more, and are given up one by one. All but those that were read last are packed: a
+// row then takes some bytes, else 8, and 8 for each column.
 type rows struct {
 	n, width int
 	pieces   []piece
+	open     []int // pieces that are not packed
+	uses     int64
+	spare    piece // memory of one that was
 }
 
 // piece is some rows. Steps are −1 that are counted from the one before; times are ns, by row and column, or notTimed.
-type piece struct{ steps, values []int64 }
+type piece struct {
+	steps, values []int64
+	packed        []packed // steps, and columns; nil: none, or other than steps and values
+	used          int64    // when it was read last
+}
+
+// piece returns one that is open.
+func (r *rows) piece(k int) *piece {
+	p := &r.pieces[k]
+	if p.steps == nil {
+		r.unpack(k)
+	}
+	r.uses++
+	p.used = r.uses
+	return p
+}
 
 // step returns the number of the step of a row.
-func (r *rows) step(i int) int64 { return r.pieces[i/rowsOfPiece].steps[i%rowsOfPiece] }
+func (r *rows) step(i int) int64 { return r.piece(i / rowsOfPiece).steps[i%rowsOfPiece] }
 
 // number sets the number of the step of a row.
-func (r *rows) number(i int, step int64) { r.pieces[i/rowsOfPiece].steps[i%rowsOfPiece] = step }
+func (r *rows) number(i int, step int64) {
+	p := r.piece(i / rowsOfPiece)
+	p.steps[i%rowsOfPiece], p.packed = step, nil
+}
 
-// row returns the times of a row, by column.
+// row returns the times of a row, by column, to be read before rows of mostOpen other pieces are.
 func (r *rows) row(i int) []int64 {
 	k := i % rowsOfPiece * r.width
-	return r.pieces[i/rowsOfPiece].values[k : k+r.width]
+	return r.piece(i / rowsOfPiece).values[k : k+r.width]
+}
+
+// change returns the times of a row to be written, likewise.
+func (r *rows) change(i int) []int64 {
+	row := r.row(i)
+	r.pieces[i/rowsOfPiece].packed = nil
+	return row
 }
 
 // append adds a row without times.
 func (r *rows) append(step int64) {
+	k := r.n / rowsOfPiece
 	if r.n%rowsOfPiece == 0 {
 		r.pieces = append(r.pieces, piece{})
-		if r.n > 0 {
-			r.pieces[r.n/rowsOfPiece] = piece{make([]int64, 0, rowsOfPiece), make([]int64, 0, rowsOfPiece*r.width)}
+		r.enter(k)
+		r.pieces[k].steps = []int64{}
+		if k > 0 {
+			r.pieces[k] = r.room()
 		}
 	}
-	p := &r.pieces[r.n/rowsOfPiece]
-	p.steps = append(p.steps, step)
+	p := r.piece(k)
+	p.packed, p.steps = nil, append(p.steps, step)
 	for range r.width {
 		p.values = append(p.values, notTimed)
 	}
 	r.n++
 }
 
+// room returns memory for a piece.
+func (r *rows) room() piece {
+	p := r.spare
+	r.spare = piece{}
+	if cap(p.steps) < rowsOfPiece || cap(p.values) < rowsOfPiece*r.width {
+		p = piece{steps: make([]int64, 0, rowsOfPiece), values: make([]int64, 0, rowsOfPiece*r.width)}
+	}
+	return piece{steps: p.steps[:0], values: p.values[:0]}
+}
+
+// enter counts a piece among those that are open, and packs the one that was not read for longest where these are too many.
+func (r *rows) enter(k int) {
+	if len(r.open) == mostOpen {
+		oldest := 0
+		for i, one := range r.open {
+			if r.pieces[one].used < r.pieces[r.open[oldest]].used {
+				oldest = i
+			}
+		}
+		r.pack(r.open[oldest])
+		r.open = slices.Delete(r.open, oldest, oldest+1)
+	}
+	r.open = append(r.open, k)
+}
+
+// pack packs a piece.
+func (r *rows) pack(k int) {
+	p := &r.pieces[k]
+	if p.packed == nil {
+		p.packed = append(make([]packed, 0, 1+r.width), pack(p.steps, 0, 1))
+		for c := range r.width {
+			p.packed = append(p.packed, pack(p.values, c, r.width))
+		}
+	}
+	r.spare = piece{steps: p.steps, values: p.values}
+	p.steps, p.values = nil, nil
+}
+
+// unpack opens a piece that is packed.
+func (r *rows) unpack(k int) {
+	r.enter(k)
+	p, room := &r.pieces[k], r.room()
+	n := p.packed[0].n
+	p.steps, p.values = room.steps[:n], room.values[:n*r.width]
+	p.packed[0].unpack(p.steps, 0, 1)
+	for c := range r.width {
+		p.packed[1+c].unpack(p.values, c, r.width)
+	}
+}
+
 // move puts a row in the place of one before it.
 func (r *rows) move(to, from int) {
+	if to == from {
+		return
+	}
+	row := r.row(from)
+	copy(r.change(to), row)
 	r.number(to, r.step(from))
-	copy(r.row(to), r.row(from))
 }
 
 // cut leaves the first n rows.
 func (r *rows) cut(n int) {
+	if n == r.n {
+		return
+	}
 	r.n = n
-	r.pieces = r.pieces[:(n+rowsOfPiece-1)/rowsOfPiece]
+	kept := (n + rowsOfPiece - 1) / rowsOfPiece
+	r.pieces = r.pieces[:kept]
+	r.open = slices.DeleteFunc(r.open, func(k int) bool { return k >= kept })
 	if n%rowsOfPiece != 0 {
-		p := &r.pieces[n/rowsOfPiece]
-		p.steps, p.values = p.steps[:n%rowsOfPiece], p.values[:n%rowsOfPiece*r.width]
+		p := r.piece(kept - 1)
+		p.steps, p.values, p.packed = p.steps[:n%rowsOfPiece], p.values[:n%rowsOfPiece*r.width], nil
 	}
 }
 
@@ -61,6 +158,12 @@ func (r *rows) cut(n int) {
 func (r *rows) widen() {
 	for i := range r.pieces {
 		p := &r.pieces[i]
+		if p.packed != nil {
+			p.packed = append(p.packed, packed{n: p.packed[0].n, first: notTimed})
+		}
+		if p.steps == nil {
+			continue
+		}
 		values := make([]int64, 0, cap(p.steps)*(r.width+1))
 		for k := range p.steps {
 			values = append(append(values, p.values[k*r.width:(k+1)*r.width]...), notTimed)
@@ -72,7 +175,7 @@ func (r *rows) widen() {
 
 // free gives up the pieces that lie whole before a row. They are not read any more.
 func (r *rows) free(before int) {
-	for i := range min(before/rowsOfPiece, len(r.pieces)) {
-		r.pieces[i] = piece{}
-	}
+	whole := min(before/rowsOfPiece, len(r.pieces))
+	clear(r.pieces[:whole])
+	r.open = slices.DeleteFunc(r.open, func(k int) bool { return k < whole })
 }

@@ -219,7 +219,7 @@ func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error 
 	if most := b.Limits.OrDefault().Pending; b.held > most {
 		return input.Bad(input.ErrTooLarge, "steps of ranks of more than %d MiB: give fewer files", most>>20)
 	}
-	row := t.row(n)
+	row := t.change(n)
 	for i, m := range times {
 		row[at[i]] = m.ns
 	}

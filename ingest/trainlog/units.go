@@ -3,6 +3,7 @@ package trainlog
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -75,8 +76,7 @@ func (t *track) median(column int32) int64 {
 	if len(all) < fewestOfUnit {
 		return -1
 	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return robust.UpperTime(all)
 }
 
 // exceeds reports whether a part is longer than the whole in most steps.
@@ -100,7 +100,7 @@ func (t *track) divide(column int32, by int64) {
 	at := slices.Index(t.columns, column)
 	for i := range t.n {
 		if row := t.row(i); row[at] != notTimed {
-			row[at] /= by
+			t.change(i)[at] /= by
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -291,7 +292,7 @@ func (b *Builder) sumMicrosteps(t *track) {
 		}
 		t.mean = t.mean || steps > 1
 		t.number(n, t.step(to))
-		copy(t.row(n), sum)
+		copy(t.change(n), sum)
 		n++
 	}
 	t.cut(n)
@@ -303,7 +304,7 @@ func (t *track) drop(column int32) {
 	at := slices.Index(t.columns, column)
 	for i := range t.n {
 		if at >= 0 {
-			t.row(i)[at] = notTimed
+			t.change(i)[at] = notTimed
 		}
 	}
 }
@@ -340,7 +341,7 @@ func (t *track) divideSums() {
 		t.move(n, i)
 		for c, v := range t.row(n) {
 			if v > 0 {
-				t.row(n)[c] = v / steps
+				t.change(n)[c] = v / steps
 			}
 		}
 		n++
@@ -390,7 +391,7 @@ func (b *Builder) unclock(t *track) {
 		if was == notTimed || now <= was || d <= 0 {
 			continue
 		}
-		row[at] = (now - was) / d
+		t.change(i)[at] = (now - was) / d
 		t.move(n, i)
 		n++
 	}
@@ -425,20 +426,22 @@ func (b *Builder) unwall(t *track) {
 // grows reports whether the times of a column only grow, by as much in most steps, as those of a clock do; so much that a step would have to
 // take twice as long in the end, where nothing else says that they are of a clock.
 func (t *track) grows(column int32, twice bool) bool {
-	var values, by []int64
+	var by []int64
+	var last int64
 	for i := range t.n {
 		v := t.at(i, column)
-		if n := len(values); n > 0 && v <= values[n-1] {
+		switch {
+		case i > 0 && v <= last:
 			return false
-		} else if n > 0 {
-			by = append(by, v-values[n-1])
+		case i > 0:
+			by = append(by, v-last)
 		}
-		values = append(values, v)
+		last = v
 	}
-	if n := len(values); n < fewestOfClock || twice && values[n-1] < clockGrows*values[0] {
+	if t.n < fewestOfClock || twice && last < clockGrows*t.at(0, column) {
 		return false
 	}
-	usual, alike := slices.Sorted(slices.Values(by))[len(by)/2], 0
+	usual, alike := robust.UpperTime(by), 0
 	for _, d := range by {
 		if 2*d > usual && d < 2*usual {
 			alike++
@@ -484,7 +487,7 @@ func (t *track) fold(b *Builder) {
 		row := t.row(i)
 		if n > 0 && t.step(n-1) == t.step(i) {
 			if have := t.row(n - 1); b.length(t, row) > b.length(t, have) {
-				copy(have, row)
+				copy(t.change(n-1), row)
 			}
 			continue
 		}

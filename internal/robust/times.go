@@ -52,7 +52,10 @@ func mean2(a, b int64) int64 { return a + (b-a)>>1 }
 // O(n).
 func MiddleOf(v, scratch []int64) Middle {
 	n := len(v)
-	if n > wide/2 && n <= wide {
+	switch {
+	case n == 1:
+		return Middle{n: 1, lo: v[0], hi: v[0], below: v[0], up: v[0]}
+	case n > wide/2 && n <= wide:
 		return middleOfWide(v)
 	}
 	s := scratch[:n]
@@ -104,7 +107,10 @@ func UpperTime(v []int64) int64 {
 // MedianTimeOf is MedianTime of a copy. scratch is overwritten; it has at least
 // the length of v.
 func MedianTimeOf(v, scratch []int64) int64 {
-	if n := len(v); n > wide/2 && n <= wide {
+	switch n := len(v); {
+	case n == 1:
+		return v[0]
+	case n > wide/2 && n <= wide:
 		m := middleOfWide(v)
 		return m.Median()
 	}

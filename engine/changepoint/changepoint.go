@@ -168,6 +168,21 @@ type search struct {
 	o      Options
 	places []int // where parts were divided
 	found  []Change
+	ranked ranked
+}
+
+// ranked is the ranks of the values that were ranked last.
+type ranked struct {
+	from, to int
+	ranks    []float64
+}
+
+// ranks returns the ranks of the values from a position to another, which are not to be changed.
+func (s *search) ranks(from, to int) []float64 {
+	if r := &s.ranked; r.ranks == nil || r.from != from || r.to != to {
+		s.ranked = ranked{from, to, meanRanks(s.values[from:to])}
+	}
+	return s.ranked.ranks
 }
 
 // divide looks for changes in the values from a position to another.
@@ -176,7 +191,7 @@ func (s *search) divide(from, to int) {
 	if n < 2*least {
 		return
 	}
-	ranks := meanRanks(s.values[from:to])
+	ranks := s.ranks(from, to)
 	a, b := 0, n
 	switch {
 	case s.chance(from, to, oneChange) <= s.o.Level:
@@ -226,19 +241,23 @@ func (s *search) settle() {
 
 // meanRanks returns the ranks of values from 1 on, the mean of ties, about their mean.
 func meanRanks(values []float64) []float64 {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
+	type placed struct {
+		value float64
+		at    int
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	order := make([]placed, len(values))
+	for i, v := range values {
+		order[i] = placed{v, i}
+	}
+	slices.SortFunc(order, func(a, b placed) int { return cmp.Compare(a.value, b.value) })
 	out := make([]float64, len(values))
 	for i := 0; i < len(order); {
 		j := i
-		for j < len(order) && values[order[j]] == values[order[i]] {
+		for j < len(order) && order[j].value == order[i].value {
 			j++
 		}
-		for _, k := range order[i:j] {
-			out[k] = float64(i+j+1)/2 - float64(len(values)+1)/2
+		for _, p := range order[i:j] {
+			out[p.at] = float64(i+j+1)/2 - float64(len(values)+1)/2
 		}
 		i = j
 	}
@@ -330,8 +349,7 @@ var (
 // chance returns the part of draws under the null that have a statistic as large, over all
 // parts, tests and statistics; where it is above the level, a part of that.
 func (s *search) chance(from, to int, what statistic) float64 {
-	values := s.values[from:to]
-	ranks := meanRanks(values)
+	values, ranks := s.values[from:to], s.ranks(from, to)
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(to-from)))
 	tests := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part
 	if s.o.Null == Exchangeable {

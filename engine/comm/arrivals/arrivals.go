@@ -161,6 +161,8 @@ func (j *Job) Analyze(o Options) *Result {
 	m := j.Match()
 	t := m.Align()
 	s := j.strikes(t)
+	stages, lines := s.placeStages()
+	t.Worked = s.workedBy(stages)
 	for i := range s.Places {
 		if !o.HangOnly {
 			s.tally(i)
@@ -181,7 +183,6 @@ func (j *Job) Analyze(o Options) *Result {
 			r.Silent = append(r.Silent, m.Groups[g].Name)
 		}
 	}
-	stages, lines := s.placeStages()
 	steps := s.extent(r, lines)
 	if o.HangOnly {
 		s.hang(r, lines)

@@ -232,3 +232,43 @@ func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	out[S] = max(0, left)
 	return out
 }
+
+// workedBy returns how long a rank surely worked between two calls, by its stage times; nil where recorders do not say
+// when steps began. Who has gone through whole steps since a call did not wait for it in these, nor, before the next call, in
+// stages in which no call is entered. stages are those of the places.
+func (s *strikes) workedBy(stages []string) func(rank int, from, to int64) int64 {
+	lines := make([]*fitted, len(s.Ranks))
+	exact := false
+	for r := range s.Ranks {
+		if f := s.lineOf(r); f != nil && f.exact && !f.summed {
+			s.layOut(f, r)
+			lines[r], exact = f, true
+		}
+	}
+	if !exact {
+		return nil
+	}
+	return func(rank int, from, to int64) int64 {
+		f := lines[rank]
+		if f == nil || f.wholeSteps(from, to) == 0 {
+			return 0
+		}
+		worked := int64(0)
+		for k, x := range f.divide(from, to, nil)[:len(f.stages)] {
+			if name, _ := stagename.Split(f.stages[k]); !slices.Contains(stages, name) {
+				worked += x
+			}
+		}
+		return worked
+	}
+}
+
+// wholeSteps returns how many steps that follow one another lie between two times.
+func (f *fitted) wholeSteps(from, to int64) int {
+	first, _ := slices.BinarySearch(f.begin, from)
+	last, exact := slices.BinarySearch(f.begin, to)
+	if !exact {
+		last--
+	}
+	return max(0, last-first)
+}

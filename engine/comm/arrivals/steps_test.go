@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,19 +28,24 @@ func newStepped(ranks int) *stepped {
 func (s *stepped) enter(group int, members []int, elements, step int64) {
 	last := 0.0
 	for _, r := range members {
-		x := comms.UnknownCall(0)
-		s.seq[[2]int{group, r}]++
-		x.Group, x.Name, x.Op, x.Seq, x.Step = group, "gloo:all_reduce", nccl.AllReduce, s.seq[[2]int{group, r}], step
-		if step >= 0 {
-			x.Stage = "backward"
-		}
-		x.Enter, x.HasEnter, x.Tensors = int64(s.now[r]*ms), true, &comms.Tensors{InSizes: [][]int64{{elements}}}
-		s.calls[r] = append(s.calls[r], x)
+		s.put(group, r, elements, step)
 		last = max(last, s.now[r])
 	}
 	for _, r := range members {
 		s.now[r] = last
 	}
+}
+
+// put lets a rank enter a call of a group.
+func (s *stepped) put(group, r int, elements, step int64) {
+	x := comms.UnknownCall(0)
+	s.seq[[2]int{group, r}]++
+	x.Group, x.Name, x.Op, x.Seq, x.Step = group, "gloo:all_reduce", nccl.AllReduce, s.seq[[2]int{group, r}], step
+	if step >= 0 {
+		x.Stage = "step.other"
+	}
+	x.Enter, x.HasEnter, x.Tensors = int64(s.now[r]*ms), true, &comms.Tensors{InSizes: [][]int64{{elements}}}
+	s.calls[r] = append(s.calls[r], x)
 }
 
 func (s *stepped) job(groups [][]int) *Job {
@@ -121,7 +127,7 @@ func TestCallsOutsideSteps(t *testing.T) {
 		if !p.Repeats {
 			continue
 		}
-		if repeat++; p.Stage != "backward" || p.Limit == 0 {
+		if repeat++; p.Stage != "step.other" || p.Limit == 0 {
 			t.Errorf("a place of %d points in %q, limit %d", p.Points, p.Stage, p.Limit)
 		}
 	}
@@ -162,5 +168,57 @@ func TestLimitOfRareCalls(t *testing.T) {
 	}
 	if alone, beside := limit(false), limit(true); alone == 0 || beside != alone/5 {
 		t.Errorf("found from %d, beside steps %d, want a fifth", alone, beside)
+	}
+}
+
+// TestAwaitedLater: a call that every fifth step puts on its way, and that the next one waits for. What the other ranks work in
+// whole steps in between is no wait for the late one, by stage times; without these it would be.
+func TestAwaitedLater(t *testing.T) {
+	job := func(windows bool) *Result {
+		rng, s := rand.New(rand.NewPCG(4, 9)), newStepped(3)
+		w := &trace.Window{Run: "job", WorldSize: 3, Schema: trace.Schema{Stages: []string{"backward"}}, Epochs: []int64{1, 1, 1}}
+		for r := range s.now {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
+		}
+		before := 0.0 // the last entry of the call before
+		for step := range int64(150) {
+			begin := slices.Clone(s.now)
+			for r := range s.now {
+				work := 100 + rng.NormFloat64()
+				if r == 1 {
+					work += 50
+				}
+				w.Durations = append(w.Durations, int64(work*ms))
+				s.now[r] += work
+			}
+			if step%5 == 4 {
+				last := 0.0
+				for r := range s.now {
+					s.now[r] = max(s.now[r], before) + 0.1*rng.Float64()
+					s.put(0, r, 100, step)
+					last = max(last, s.now[r])
+				}
+				before = last
+			}
+			for r := range s.now {
+				w.Wall = append(w.Wall, int64((s.now[r]-begin[r])*ms))
+			}
+		}
+		j := s.job([][]int{{0, 1, 2}})
+		if windows {
+			j.AddWindow(w)
+		}
+		return j.Analyze(Options{})
+	}
+	for windows, want := range map[bool]int64{true: 250 * ms, false: 750 * ms} {
+		r := job(windows)
+		if len(r.Late) != 1 || r.Late[0].Rank() != 1 {
+			t.Errorf("beside steps %v: %+v, want rank 1", windows, r.Late)
+			continue
+		}
+		l := r.Late[0]
+		if absolute(l.Size-want) > 10*ms || windows && math.Abs(l.Saves.Alone-1.0/3) > 0.02 {
+			t.Errorf("beside steps %v: %d ms, saves %.3f, want %d ms, a third", windows, l.Size/ms, l.Saves.Alone, want/ms)
+		}
 	}
 }

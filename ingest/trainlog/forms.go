@@ -75,7 +75,7 @@ type formPiece struct {
 	digits bool  // a number follows
 	length uint8 // of that, as lengthOf has it
 	slash  bool  // the text is one, as in a counter
-	over   bool  // and the number before it is larger, which no counter has
+	ratio  ratio // of the numbers beside it
 }
 
 // valued is what a number of a line says, or all lines of its form.
@@ -126,7 +126,8 @@ func hasNumber(text string) bool {
 	return false
 }
 
-// formOf cuts a line at its numbers; nil where it has too many. Digits that go on a word are text.
+// formOf cuts a line at its numbers; nil where it has too many, or one too large for any use. Digits that go on a word are text, and so are
+// those of an exponent.
 func formOf(line []byte) (pieces []formPiece) {
 	from, before := 0, span{}
 	for at := 0; at < len(line); {
@@ -135,7 +136,11 @@ func formOf(line []byte) (pieces []formPiece) {
 			continue
 		}
 		end := skip(line, at, isDigit)
-		if at == 0 || !isWord(line[at-1]) {
+		exponent := isExponent(line[:at])
+		if exponent && line[at-1] == '+' && (end-at > 2 || line[at] != '0' || line[end-1] > '5') {
+			return nil
+		}
+		if at == 0 || !isWord(line[at-1]) && !exponent {
 			if len(pieces) == mostNumbers {
 				return nil
 			}
@@ -145,7 +150,9 @@ func formOf(line []byte) (pieces []formPiece) {
 				p.text, p.blanks = p.text[:blanks+1-from], true
 			}
 			p.slash = isSlash(p.text)
-			p.over = p.slash && over(line[before.from:before.to], line[at:end])
+			if p.slash {
+				p.ratio = ratioOf(line[before.from:before.to], line[at:end])
+			}
 			pieces, from, before = append(pieces, p), end, span{at, end}
 		}
 		at = end
@@ -153,13 +160,22 @@ func formOf(line []byte) (pieces []formPiece) {
 	return append(pieces, formPiece{text: bytes.Clone(line[from:])})
 }
 
+// isExponent reports whether an exponent follows a text.
+func isExponent(text []byte) bool {
+	n := len(text)
+	return n > 2 && (text[n-1] == '-' || text[n-1] == '+') && text[n-2]|0x20 == 'e' && isDigit(text[n-3])
+}
+
 // isSlash reports whether a text is one, between blanks or not.
 func isSlash(text []byte) bool { return len(text) <= 3 && string(bytes.Trim(text, " ")) == "/" }
 
-// over reports whether a number is larger than another.
-func over(n, of []byte) bool {
+// ratio is what counters do not have: more than there are, and fewer than two of all.
+type ratio struct{ over, few bool }
+
+// ratioOf returns that of a number to another.
+func ratioOf(n, of []byte) ratio {
 	n, of = bytes.TrimLeft(n, "0"), bytes.TrimLeft(of, "0")
-	return len(n) > len(of) || len(n) == len(of) && string(n) > string(of)
+	return ratio{over: len(n) > len(of) || len(n) == len(of) && string(n) > string(of), few: len(of) == 0 || string(of) == "1"}
 }
 
 // fits reports whether a line has the form, and where its numbers are.
@@ -183,7 +199,7 @@ func (f *form) fits(line []byte, at *[mostNumbers]span) bool {
 		for n < len(line) && isDigit(line[n]) {
 			n++
 		}
-		if n == from || lengthOf(line[from:n]) != p.length || i > 0 && p.slash && over(line[at[i-1].from:at[i-1].to], line[from:n]) != p.over {
+		if n == from || lengthOf(line[from:n]) != p.length || i > 0 && p.slash && ratioOf(line[at[i-1].from:at[i-1].to], line[from:n]) != p.ratio {
 			return false
 		}
 		at[i] = span{from, n}

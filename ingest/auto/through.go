@@ -107,10 +107,11 @@ func unreadText(near *trainlog.Nearest, table string) error {
 	text := plainText + ", and without messages of a time-out"
 	if near.Line > 0 {
 		what := map[trainlog.Lack]string{
-			trainlog.LacksBoth: "numbers, as other lines of its form have, and neither a step nor a time under a name that is known: " + describe,
-			trainlog.LacksStep: "a time, and no number of a step: " + describe,
-			trainlog.LacksTime: "the number of a step, and no time",
-			trainlog.LacksName: "the number of a step, and a time under no name that is known: " + describe,
+			trainlog.LacksBoth:         "numbers, as other lines of its form have, and neither a step nor a time under a name that is known: " + describe,
+			trainlog.LacksStep:         "a time, and no number of a step: " + describe,
+			trainlog.LacksTime:         "the number of a step, and no time",
+			trainlog.LacksTimeButStamp: "the number of a step, and no time but its stamp: to take steps from stamps, " + describe + " and say stamps: true",
+			trainlog.LacksName:         "the number of a step, and a time under no name that is known: " + describe,
 		}[near.Lacks]
 		text = fmt.Sprintf("text that is nearly a training log: line %d, %q, has %s", near.Line, cut(string(near.Text)), what)
 	}

@@ -118,7 +118,7 @@ func (d *Dialects) index(name string, also ...Listener) error {
 	for _, x := range d.list {
 		x.has, x.any, x.not = set(x.Has...), set(x.Any...), set(x.Not...)
 	}
-	d.timers, d.table, d.steps = set(timersWord), set(tableWords...), set("tep", "ter", "TEP", "TER")
+	d.timers, d.table, d.steps = set(timersWord), set(tableWords...), set("tep", "ter", "TEP", "TER", "pdate", "itr")
 	if full {
 		return input.At(input.Pos{File: name}, input.Bad(input.ErrTooLarge, "more words (has, any, not) than can be told apart: give fewer dialects"))
 	}

@@ -186,7 +186,9 @@ func TestOwnDialect(t *testing.T) {
 // What comes closest to a line with the time of a step is said, with what it lacks.
 func TestNearest(t *testing.T) {
 	for text, want := range map[string]Nearest{
-		"starting\nstep 3 lasted 5 s": {Line: 2, Lacks: LacksName}, "step 3 loss 5": {Line: 1, Lacks: LacksTime}, "hello\nx\ntime: 5 s": {Line: 3, Lacks: LacksStep}, "hello": {},
+		"starting\nstep 3 lasted 5 s": {Line: 2, Lacks: LacksName}, "step 3 loss 5": {Line: 1, Lacks: LacksTime},
+		"step 2 loss 5\n10:00:03 step 3 loss 5": {Line: 2, Lacks: LacksTimeButStamp}, "update 3 loss 5": {Line: 1, Lacks: LacksTime}, "itr 3 took so long that 5 s": {Line: 1, Lacks: LacksName},
+		"hello\nx\ntime: 5 s": {Line: 3, Lacks: LacksStep}, "hello": {},
 		"start\n[1/5] fwd 0.01\n[2/5] fwd 0.02\n[3/5] fwd 0.01\n": {Line: 4, Lacks: LacksBoth}, "[1/5] fwd 0.01\n[2/5] fwd 0.02\n[3/5] bwd 0.01\n": {}, "a 1\na 2\na 3\na 4": {}, "1 2\n1 2\n1 2\n1 2": {},
 	} {
 		r := (*Dialects)(nil).Recogniser()

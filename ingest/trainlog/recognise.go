@@ -37,11 +37,12 @@ type Nearest struct {
 type Lack uint8
 
 const (
-	LacksAll  Lack = iota
-	LacksBoth      // it has numbers, as others of its form do
-	LacksStep      // it has a time under a name that is known
-	LacksTime      // it has the number of a step
-	LacksName      // it has the number of a step and a time, under no name that is known
+	LacksAll          Lack = iota
+	LacksBoth              // it has numbers, as others of its form do
+	LacksStep              // it has a time under a name that is known
+	LacksTime              // it has the number of a step
+	LacksTimeButStamp      // it has the number of a step, and the stamp of its line
+	LacksName              // it has the number of a step and a time, under no name that is known
 )
 
 // Recogniser returns one of these dialects, and of those that are built in.
@@ -120,6 +121,9 @@ func (r *Recogniser) lack(line []byte, has *ingest.Has) Lack {
 	case step && named:
 		return LacksName
 	case step:
+		if at, _ := stampOf(line); at >= 0 {
+			return LacksTimeButStamp
+		}
 		return LacksTime
 	case named:
 		return LacksStep

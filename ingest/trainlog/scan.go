@@ -120,11 +120,11 @@ func isStep(word []byte) bool {
 	if n := len(word); n > 0 && word[n-1]|0x20 == 's' {
 		word = word[:n-1]
 	}
-	if len(word) < len("step") || len(word) > len("global_step") {
+	if len(word) < len("itr") || len(word) > len("global_step") {
 		return false
 	}
 	switch word[0] | 0x20 {
-	case 's', 'g', 't', 'i':
+	case 's', 'g', 't', 'i', 'u':
 	default:
 		return false
 	}

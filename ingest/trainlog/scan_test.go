@@ -13,7 +13,7 @@ import (
 
 // The forms as regular expressions.
 var (
-	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
+	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter|itr|update)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
 	rankWord = regexp.MustCompile(`(?i)\[rank[ :=_]*(\d{1,7})\]|\brank[ :=]+(\d{1,7})\b`)
 	timeWord = regexp.MustCompile(`(?i)\b([a-z][a-z_/ ]*?)["']?\s*(?:\((ms|us|s|sec)\))?["']?\s*[:=]\s*(\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(ms|us|s|sec|seconds)?(?:[\s,|)\]}]|$)`)
 )

@@ -10,38 +10,49 @@ import (
 // since all messages are done that it has waited for by then. A message is done for a receiver, and for a sender that is
 // held, when both of its ends have entered and it is transferred; for other senders at once.
 
-// Own returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first.
+// Own returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first. Time
+// is O(calls · ranks that it exchanges messages with).
 func (t *Waits) Own(rank int) []int64 {
-	out := make([]int64, len(t.Ranks[rank].Calls))
-	var open []Entry // messages that are not waited for yet
+	out, open := make([]int64, len(t.Ranks[rank].Calls)), pending{}
 	for i := range out {
 		e := Nth(rank, i)
 		if i > 0 {
 			from := t.At(Back(e, 1))
-			open = slices.DeleteFunc(open, func(m Entry) bool {
-				done := t.doneAt(m, t.At)
-				waited := done <= t.At(e)
-				if waited {
-					from = max(from, done)
-				}
-				return waited
-			})
+			t.takeDone(open, t.At(e), func(m Entry) { from = max(from, t.doneAt(m, t.At)) })
 			out[i] = t.At(e) - from
 		}
-		if t.IsMessage(t.Call(e)) {
-			open = append(open, e)
-		}
+		t.addMessage(open, e)
 	}
 	return out
 }
 
+// pending are the messages of a rank, by way, that it has not waited for yet.
+type pending map[way][]Entry
+
+func (t *Waits) addMessage(open pending, e Entry) {
+	if t.IsMessage(t.Call(e)) {
+		open[t.wayOf(e)] = append(open[t.wayOf(e)], e)
+	}
+}
+
+// takeDone removes the messages that are done by a time, those of a way in their order, and calls f with each.
+func (t *Waits) takeDone(open pending, by int64, f func(m Entry)) {
+	for w, list := range open {
+		n := 0
+		for ; n < len(list) && t.doneAt(list[n], t.At) <= by; n++ {
+			f(list[n])
+		}
+		open[w] = list[n:]
+	}
+}
+
 // Replay returns when the last rank enters its last call, as recorded and with the work before some entries shorter, ns;
-// shorter returns by how much. Time is O(calls · log calls).
+// shorter returns by how much. Time is O(calls · (log calls + ranks that exchange messages)).
 func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 	var order []Entry
-	own, now, open := make([][]int64, len(t.Ranks)), make([][]int64, len(t.Ranks)), make([][]Entry, len(t.Ranks))
+	own, now, open := make([][]int64, len(t.Ranks)), make([][]int64, len(t.Ranks)), make([]pending, len(t.Ranks))
 	for r := range t.Ranks {
-		own[r], now[r] = t.Own(r), slices.Clone(t.times[r]) // now is when calls are entered, as replayed
+		own[r], now[r], open[r] = t.Own(r), slices.Clone(t.times[r]), pending{} // now is when calls are entered, as replayed
 		for i := range own[r] {
 			order = append(order, Nth(r, i))
 		}
@@ -53,18 +64,10 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 		r := e.Process
 		if e.Call > 0 {
 			from := at(Back(e, 1))
-			open[r] = slices.DeleteFunc(open[r], func(m Entry) bool {
-				waited := t.doneAt(m, t.At) <= t.At(e)
-				if waited {
-					from = max(from, t.doneAt(m, at))
-				}
-				return waited
-			})
+			t.takeDone(open[r], t.At(e), func(m Entry) { from = max(from, t.doneAt(m, at)) })
 			now[r][e.Call] = from + max(0, own[r][e.Call]-shorter(e))
 		}
-		if t.IsMessage(t.Call(e)) {
-			open[r] = append(open[r], e)
-		}
+		t.addMessage(open[r], e)
 		recorded, replayed = max(recorded, t.At(e)), max(replayed, at(e))
 	}
 	return recorded, replayed

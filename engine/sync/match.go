@@ -56,7 +56,7 @@ func (j *Program) Match() *Matching {
 	m.Points, m.ByOrder = points.Match(m.callsOf(), o)
 	for r := range j.Ranks {
 		m.Of[r] = make([]int32, len(j.Ranks[r].Calls))
-		m.recorded = append(m.recorded, inRecorded(j.Ranks[r].Calls))
+		m.recorded = append(m.recorded, recordedCalls(j.Ranks[r].Calls))
 	}
 	for i := range m.Points {
 		for _, e := range m.Points[i].Entries {
@@ -66,8 +66,8 @@ func (j *Program) Match() *Matching {
 	return m
 }
 
-// inRecorded returns the calls of a rank from the first in a recorded step up to the last in one, [from, to).
-func inRecorded(calls []Call) (in [2]int32) {
+// recordedCalls returns the calls of a rank from the first in a recorded step up to the last in one, [from, to).
+func recordedCalls(calls []Call) (in [2]int32) {
 	for i := range calls {
 		if calls[i].Nth == 0 {
 			continue

@@ -38,9 +38,9 @@ func (t *Waits) neighbours(places []int) *Division {
 	t.learnTransfers()
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
 	for r := range t.Ranks {
-		own := t.Own
+		own := t.OwnWork
 		if !d.Roles {
-			own = t.ownInBatches
+			own = t.batchWork
 		}
 		for i, w := range own(r) {
 			e := Nth(r, i)
@@ -69,9 +69,9 @@ func (t *Waits) neighbours(places []int) *Division {
 	return d
 }
 
-// ownInBatches returns the work of a rank before each of its calls where all wait for the messages of a step as soon as they
+// batchWork returns the work of a rank before each of its calls where all wait for the messages of a step as soon as they
 // have entered them: none of it is before the last of these was done, as recorded, ns; 0 before the first.
-func (t *Waits) ownInBatches(rank int) []int64 {
+func (t *Waits) batchWork(rank int) []int64 {
 	out, done := make([]int64, len(t.Ranks[rank].Calls)), int64(math.MinInt64)
 	for i := 1; i < len(out); i++ {
 		e := Nth(rank, i)

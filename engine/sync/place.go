@@ -133,7 +133,7 @@ func (m *Matching) alikeGroups(by [][]int32) Sets {
 func (m *Matching) wholePoints() [][]int32 {
 	by := make([][]int32, len(m.Groups))
 	for i := range m.Points {
-		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 && m.amidSteps(p.Entries[0]) {
+		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 && m.isAmongSteps(p.Entries[0]) {
 			by[p.Group] = append(by[p.Group], int32(i))
 		}
 	}
@@ -150,9 +150,9 @@ func (m *Matching) wholePoints() [][]int32 {
 // the others, for steps to number them.
 const mostOutside = 0.1
 
-// amidSteps reports whether an entry was made between the first and the last step that a recorder has of its rank; where it has
+// isAmongSteps reports whether an entry was made between the first and the last step that a recorder has of its rank; where it has
 // none, all are.
-func (m *Matching) amidSteps(e Entry) bool {
+func (m *Matching) isAmongSteps(e Entry) bool {
 	in := m.recorded[e.Process]
 	return in == [2]int32{} || e.Call >= in[0] && e.Call < in[1]
 }
@@ -285,7 +285,7 @@ func (t *Waits) Repeats(at int) bool {
 		return false
 	}
 	for _, c := range t.Places[at].Cohorts {
-		if !t.amidSteps(c[0]) {
+		if !t.isAmongSteps(c[0]) {
 			n--
 		}
 	}

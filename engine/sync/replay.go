@@ -10,15 +10,15 @@ import (
 // since all messages are done that it has waited for by then. A message is done for a receiver, and for a sender that is
 // held, when both of its ends have entered and it is transferred; for other senders at once.
 
-// Own returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first. Time
+// OwnWork returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first. Time
 // is O(calls · ranks that it exchanges messages with).
-func (t *Waits) Own(rank int) []int64 {
+func (t *Waits) OwnWork(rank int) []int64 {
 	out, open := make([]int64, len(t.Ranks[rank].Calls)), pending{}
 	for i := range out {
 		e := Nth(rank, i)
 		if i > 0 {
 			from := t.At(Back(e, 1))
-			t.takeDone(open, t.At(e), func(m Entry) { from = max(from, t.doneAt(m, t.At)) })
+			t.takeDone(open, t.At(e), func(m Entry) { from = max(from, t.completion(m, t.At)) })
 			out[i] = t.At(e) - from
 		}
 		t.addMessage(open, e)
@@ -39,7 +39,7 @@ func (t *Waits) addMessage(open pending, e Entry) {
 func (t *Waits) takeDone(open pending, by int64, f func(m Entry)) {
 	for w, list := range open {
 		n := 0
-		for ; n < len(list) && t.doneAt(list[n], t.At) <= by; n++ {
+		for ; n < len(list) && t.completion(list[n], t.At) <= by; n++ {
 			f(list[n])
 		}
 		open[w] = list[n:]
@@ -52,7 +52,7 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 	var order []Entry
 	own, now, open := make([][]int64, len(t.Ranks)), make([][]int64, len(t.Ranks)), make([]pending, len(t.Ranks))
 	for r := range t.Ranks {
-		own[r], now[r], open[r] = t.Own(r), slices.Clone(t.times[r]), pending{} // now is when calls are entered, as replayed
+		own[r], now[r], open[r] = t.OwnWork(r), slices.Clone(t.times[r]), pending{} // now is when calls are entered, as replayed
 		for i := range own[r] {
 			order = append(order, Nth(r, i))
 		}
@@ -64,7 +64,7 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 		r := e.Process
 		if e.Call > 0 {
 			from := at(Back(e, 1))
-			t.takeDone(open[r], t.At(e), func(m Entry) { from = max(from, t.doneAt(m, at)) })
+			t.takeDone(open[r], t.At(e), func(m Entry) { from = max(from, t.completion(m, at)) })
 			now[r][e.Call] = from + max(0, own[r][e.Call]-shorter(e))
 		}
 		t.addMessage(open[r], e)
@@ -73,8 +73,8 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 	return recorded, replayed
 }
 
-// doneAt returns when a message is done for one end, by when ends enter it.
-func (t *Waits) doneAt(m Entry, at func(Entry) int64) int64 {
+// completion returns when a message is done for one end, by when ends enter it.
+func (t *Waits) completion(m Entry, at func(Entry) int64) int64 {
 	if t.isSend(m) && !t.held[t.wayOf(m)] {
 		return at(m)
 	}
@@ -82,12 +82,12 @@ func (t *Waits) doneAt(m Entry, at func(Entry) int64) int64 {
 	for _, e := range t.Points[t.Of[m.Process][m.Call]].Entries {
 		last = max(last, at(e))
 	}
-	return last + min(t.tookAfter(m), t.transfers[t.wayOf(m)])
+	return last + min(t.transferTime(m), t.transfers[t.wayOf(m)])
 }
 
-// tookAfter returns how long after both of its ends had entered a message was done for one, by its record, ns; 0: not known.
+// transferTime returns how long after both of its ends had entered a message was done for one, by its record, ns; 0: not known.
 // Where it asks later than it has to, that is its own work.
-func (t *Waits) tookAfter(m Entry) int64 {
+func (t *Waits) transferTime(m Entry) int64 {
 	if t.Call(m).Held == 0 {
 		return 0
 	}
@@ -105,7 +105,7 @@ func (t *Waits) learnTransfers() {
 	for r := range t.Ranks {
 		for i := range t.Ranks[r].Calls {
 			if m := Nth(r, i); t.IsReceive(m) {
-				took[t.wayOf(m)] = append(took[t.wayOf(m)], t.tookAfter(m))
+				took[t.wayOf(m)] = append(took[t.wayOf(m)], t.transferTime(m))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestReplay(t *testing.T) {
 	w.learnTransfers()
 	// From rank 0 to 1 a message takes 1: of the second, asked for 20 after it was sent, 19 are work.
 	for r, want := range [][]int64{{0, 10, 15}, {0, 19, 10, 39}} {
-		if got := w.Own(r); !slices.Equal(got, want) {
+		if got := w.OwnWork(r); !slices.Equal(got, want) {
 			t.Errorf("rank %d works %v, want %v", r, got, want)
 		}
 	}

@@ -19,11 +19,11 @@ type Waits struct {
 	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
 	transfers map[way]int64
 	roots     map[rooted]rootWait // how members of rooted operations wait that do not wait for all
-	// Worked returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
+	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
 	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
-	Worked func(rank int, from, to int64) int64
-	most   int      // cohorts of the place that has most
-	waits  [][]int8 // as lags has it, where members of points come to them from different calls; else nil
+	Busy  func(rank int, from, to int64) int64
+	most  int      // cohorts of the place that has most
+	waits [][]int8 // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // Enough is the number of cohorts that a place needs to be looked at.
@@ -50,8 +50,8 @@ func (t *Waits) Work(e Entry, lag int8) int64 {
 	if lag > 0 && int(lag) <= int(e.Call) {
 		if l := min(t.ReleaseFor(Back(e, int32(lag))), end); l > from {
 			worked := int64(0)
-			if t.Worked != nil {
-				worked = t.Worked(int(e.Process), from, l)
+			if t.Busy != nil {
+				worked = t.Busy(int(e.Process), from, l)
 			}
 			from = l - worked
 		}

@@ -162,7 +162,7 @@ func (j *Job) Analyze(o Options) *Result {
 	t := m.Align()
 	s := j.strikes(t)
 	stages, lines := s.placeStages()
-	t.Worked = s.workedBy(stages)
+	t.Busy = s.workTimes(stages)
 	for i := range s.Places {
 		if !o.HangOnly {
 			s.tally(i)

@@ -94,15 +94,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 	r.Division, r.HalfWidth, r.Cuts = d, s.halfWidth(), s.cuts(d)
 	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
-	recordedIn := int64(1) // steps in one that calls divide: ranks may meet in every n-th alone
-	if recorded > 0 {
-		recordedIn = max(1, (sync.Period(d.Cut.Ends)+recorded/2)/recorded)
-	}
-	for _, l := range out.Limits {
-		if l.Stage < len(r.Places) {
-			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported/recordedIn)
-		}
-	}
+	r.setLimits(out.Limits, sync.Period(d.Cut.Ends), recorded)
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
 	r.Joint = max(r.Joint, out.Joint*whole)
@@ -154,6 +146,20 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 }
 
+// setLimits sets the least delays that are found before the calls of places, in a recorded step: of those found in a step as
+// calls divide it a part where ranks meet in every n-th recorded step alone. step is the length of the former, recorded of the latter, ns; 0: not known.
+func (r *Result) setLimits(limits []delay.Limit, step, recorded int64) {
+	every := int64(1)
+	if recorded > 0 {
+		every = max(1, (step+recorded/2)/recorded)
+	}
+	for _, l := range limits {
+		if l.Stage < len(r.Places) {
+			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported/every)
+		}
+	}
+}
+
 // replay prices a claim about one rank of a pipeline: what it is late by also fills time in which it waited for others.
 // What the rank works in a step longer than the median of the others is taken off its longest work.
 func (s *strikes) replay(d *sync.Division, f *claim.Claim) {
@@ -161,7 +167,7 @@ func (s *strikes) replay(d *sync.Division, f *claim.Claim) {
 		return
 	}
 	r, steps := f.Ranks[0], map[int][]int32{}
-	own, shorter := s.Own(r), map[sync.Entry]int64{}
+	own, shorter := s.OwnWork(r), map[sync.Entry]int64{}
 	for i := range own {
 		if step := d.Cut.Step(sync.Nth(r, i), s.At(sync.Nth(r, i))); step >= 0 && f.Steps.Has(step) {
 			steps[step] = append(steps[step], int32(i))

@@ -233,10 +233,10 @@ func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	return out
 }
 
-// workedBy returns how long a rank surely worked between two calls, by its stage times; nil where recorders do not say
+// workTimes returns a function for how long a rank surely worked between two calls, by its stage times; nil where recorders do not say
 // when steps began. Who has gone through whole steps since a call did not wait for it in these, nor, before the next call, in
 // stages in which no call is entered. stages are those of the places.
-func (s *strikes) workedBy(stages []string) func(rank int, from, to int64) int64 {
+func (s *strikes) workTimes(stages []string) func(rank int, from, to int64) int64 {
 	lines := make([]*fitted, len(s.Ranks))
 	exact := false
 	for r := range s.Ranks {

@@ -101,6 +101,7 @@ type reading struct {
 	kinds  auto.Kinds      // of recordings; 0: all
 	detail profiler.Detail // of the operators of profiler traces
 	joined bool            // as auto.Options.Joined
+	alone  bool            // calls count that stand alone, not those behind windows
 	strict bool            // an input that is refused has those beside it refused too
 	runs   []string        // as auto.Options.Runs
 	// unselected: the flags that say which part of the inputs counts are not about it.
@@ -224,6 +225,9 @@ func (r *reading) jobs(from *auto.Reader, choose *chooser, each func(recorded.Jo
 	for read, err := range from.Jobs() {
 		if err != nil {
 			return n, bad, badInput(err)
+		}
+		if r.alone && len(read.Windows) > 0 {
+			read.Calls = nil
 		}
 		j, ok := choose.choose(read)
 		if !ok {

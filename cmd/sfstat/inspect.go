@@ -52,7 +52,7 @@ const described = auto.Windows | auto.Operators | auto.Devices | auto.Entries | 
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
 		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []inventory.Entered{}}, entered: map[string]string{}}
-	in, err := p.readInputs(c, reading{kinds: described, detail: profiler.Overview}, found.add)
+	in, err := p.readInputs(c, reading{kinds: described, detail: profiler.Overview, alone: true}, found.add)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (i *inspection) add(j recorded.Job) error {
 	if j.Operators != nil {
 		i.AddTrace(j.Path, j.Operators)
 	}
-	if j.Calls != nil && len(j.Windows) == 0 {
+	if j.Calls != nil {
 		if e := i.AddEntered(j.Calls); e != nil {
 			i.entered[j.Path] = enteredWords(e)
 		}

@@ -26,7 +26,7 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 	withOps := make(map[string]bool) // runs with operators, or false: with windows alone
 	var windows []*trace.Window
 	var entered []*enteredRun
-	what := reading{kinds: auto.Windows | auto.Operators | auto.Entries, detail: profiler.EachOperator}
+	what := reading{kinds: auto.Windows | auto.Operators | auto.Entries, detail: profiler.EachOperator, alone: true}
 	in, err := p.readInputs(c, what, func(j recorded.Job) error {
 		if run := j.Run(); len(j.Windows) > 0 && !withOps[run] {
 			withOps[run] = false
@@ -34,7 +34,7 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 		}
 		switch {
 		case j.Operators != nil:
-		case j.Calls != nil && len(j.Windows) == 0:
+		case j.Calls != nil:
 			return enter(&entered, j.Calls)
 		default:
 			return nil

@@ -64,7 +64,7 @@ func (j *Job) Run() string {
 }
 
 // Select returns what is selected of a job. Calls are of a whole run: they are left out where a part of it is
-// selected, and so is what stands behind windows of which none is.
+// selected, and so is what stands behind windows of which none is; operators stand for themselves.
 func (j *Job) Select(s *trace.Selection) Job {
 	if s.All() || j.Readings != nil {
 		return *j
@@ -78,10 +78,13 @@ func (j *Job) Select(s *trace.Selection) Job {
 	if j.Calls != nil && !s.Comm(j.Calls) {
 		out.Calls = nil
 	}
-	if len(j.Windows) > 0 && len(out.Windows) == 0 || len(j.Windows) == 0 && j.Operators != nil && out.Operators == nil {
-		return Job{Path: j.Path}
+	switch {
+	case len(out.Windows) > 0, len(j.Windows) == 0 && (j.Operators == nil || out.Operators != nil):
+		return out
+	case out.Operators != nil:
+		return Job{Operators: out.Operators, Launched: out.Launched, Path: j.Path}
 	}
-	return out
+	return Job{Path: j.Path}
 }
 
 func selectWindows(all []*trace.Window, s *trace.Selection) (out []*trace.Window) {

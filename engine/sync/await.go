@@ -44,7 +44,7 @@ func (t *Waits) awaited(p *Place, at []int32) int8 {
 	switch {
 	case lag == 0:
 	case t.sameBefore(sample, lag): // what a rank spends since then is its own: no other group can have held it up
-		if t.onHost(sample) || t.together(p.Cohorts) || t.explains(sample, lag) {
+		if t.onHost(sample) || t.together(p.Cohorts) && t.asEven(sample, lag) || t.explains(sample, lag) {
 			return lag
 		}
 	case t.Blocks == nil && t.holdsAcross(sample, lag, at):
@@ -105,9 +105,14 @@ func (t *Waits) explains(sample []Cohort, lag int8) bool {
 	if len(sample) < leastTogether {
 		return false
 	}
-	_, without := t.scatter(sample, 0)
-	_, with := t.scatter(sample, lag)
-	return 2*(with+t.common(sample, lag)) <= without+t.common(sample, 0)
+	return 2*t.variation(sample, lag) <= t.variation(sample, 0)
+}
+
+// variation returns how much the work since the cohorts' calls varies within the ranks, and from cohort to cohort in all
+// of them alike, if they waited for the call lag back.
+func (t *Waits) variation(sample []Cohort, lag int8) int64 {
+	_, within := t.scatter(sample, lag)
+	return within + t.common(sample, lag)
 }
 
 // holdsAcross reports whether a call holds members that come to the cohorts from different groups. Their work is the
@@ -122,6 +127,38 @@ func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
 	before, _ := t.scatter(sample, 0)
 	after, _ := t.scatter(sample, lag)
 	return after <= before+before/20
+}
+
+// dropLoose drops waits that nothing shows on the clocks that were found: those that leave no rank less work.
+func (t *Waits) dropLoose() {
+	for i := range t.Places {
+		p := &t.Places[i]
+		if sample := t.Sample(p.Cohorts); p.Lag > 1 && !t.onHost(sample) && !t.binds(sample, p.Lag) {
+			p.Lag = 0
+		}
+	}
+}
+
+// binds reports whether a wait for a call leaves more than one entry in a hundred less work: where ranks enter all
+// calls after it behind its release anyway, nothing shows that they wait for it.
+func (t *Waits) binds(sample []Cohort, lag int8) bool {
+	n, bound := 0, 0
+	for _, c := range sample {
+		for _, e := range c {
+			n++
+			if t.ReleaseFor(Back(e, int32(lag))) > t.At(Back(e, 1)) {
+				bound++
+			}
+		}
+	}
+	return bound*100 > n
+}
+
+// asEven reports whether work varies about as little with waits for a call as without. Where ranks did not wait, what
+// they were early by before the call would be taken off their work after it, by another amount in each cohort.
+func (t *Waits) asEven(sample []Cohort, lag int8) bool {
+	without := t.variation(sample, 0)
+	return t.variation(sample, lag) <= without+without/10
 }
 
 // placesOf returns the place of each point, of some places; −1: none of these.

@@ -24,6 +24,7 @@ const rounds = 5
 // Align aligns the clocks and finds which calls ranks wait for.
 func (m *Matching) Align() *Waits {
 	t := m.aligned()
+	t.dropLoose()
 	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
 		t.waits = t.lags()
 	}

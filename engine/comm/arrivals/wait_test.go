@@ -119,3 +119,29 @@ func TestLateAcrossGroups(t *testing.T) {
 		}
 	}
 }
+
+// A rank that loses time in each piece of backward is later at every bucket, and late by all of it at the last, for
+// which the others wait: a bucket that hosts only put on a stream charges nobody twice.
+func TestBucketsNotWaitedFor(t *testing.T) {
+	for seed := range uint64(10) {
+		for _, buckets := range []int{2, 3, 4} {
+			s := synthetic{seed: seed, ranks: 8, steps: 80, buckets: buckets, jitter: 2, perHost: 8, delay: 8, late: []int{3}, twice: true}
+			r := s.job().Analyze(Options{})
+			if len(r.Late) != 1 || r.Late[0].Rank() != 3 || math.Abs(float64(r.Late[0].Size)-16*ms) > 2*ms {
+				t.Errorf("seed %d, %d buckets: %+v, expected rank 3 by 16 ms", seed, buckets, r.Late)
+			}
+		}
+	}
+}
+
+// A call that all ranks enter behind the release of an earlier one, whatever they wait for, is not taken to wait for it.
+func TestWaitsThatNeverHold(t *testing.T) {
+	for seed := range uint64(10) {
+		s := synthetic{seed: seed, ranks: 8, steps: 80, buckets: 3, jitter: 2, perHost: 8, delay: 30, late: []int{3}, at: 1}
+		for _, p := range s.job().Analyze(Options{}).Places {
+			if p.Waits > 1 {
+				t.Errorf("seed %d: %s after %s waits for the call %d before it, which never holds a rank", seed, p.Op, p.After, p.Waits)
+			}
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 	r.Division, r.HalfWidth, r.Cuts = d, s.halfWidth(), s.cuts(d)
 	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
-	r.setLimits(out.Limits, sync.Period(d.Cut.Ends), recorded)
+	r.setLimits(out.Limits, d.Cut.Ends, recorded)
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
 	r.Joint = max(r.Joint, out.Joint*whole)
@@ -146,12 +146,20 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 }
 
+// fewestRare is how many steps must be divided by calls that ranks enter in every n-th recorded step alone for these to show
+// the least delay that is found: of fewer, what lasts a part of the run is chance.
+const fewestRare = 20
+
 // setLimits sets the least delays that are found before the calls of places, in a recorded step: of those found in a step as
-// calls divide it a part where ranks meet in every n-th recorded step alone. step is the length of the former, recorded of the latter, ns; 0: not known.
-func (r *Result) setLimits(limits []delay.Limit, step, recorded int64) {
+// calls divide it a part where ranks enter them in every n-th recorded step alone. ends are those of the former, recorded is the
+// length of the latter, ns; 0: not known.
+func (r *Result) setLimits(limits []delay.Limit, ends []int64, recorded int64) {
 	every := int64(1)
 	if recorded > 0 {
-		every = max(1, (step+recorded/2)/recorded)
+		every = max(1, (sync.Period(ends)+recorded/2)/recorded)
+	}
+	if every > 1 && len(ends) < fewestRare {
+		return
 	}
 	for _, l := range limits {
 		if l.Stage < len(r.Places) {

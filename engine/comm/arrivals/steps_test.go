@@ -137,15 +137,15 @@ func TestCallsOutsideSteps(t *testing.T) {
 }
 
 // TestLimitOfRareCalls: where ranks meet in every fifth step, what a rank loses in each step adds up, and a fifth of what is
-// found between two meetings is found in every step.
+// found between two meetings is found in every step; of fewer than twenty meetings nothing is known to be.
 func TestLimitOfRareCalls(t *testing.T) {
-	limit := func(windows bool) (least int64) {
+	limit := func(meetings int64, windows bool) (least int64) {
 		rng, s := rand.New(rand.NewPCG(3, 9)), newStepped(3)
 		w := &trace.Window{Run: "job", WorldSize: 3, Schema: trace.Schema{Stages: []string{"backward"}}, Epochs: []int64{1, 1, 1}}
 		for r := range s.now {
 			w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
 		}
-		for step := range int64(100) {
+		for step := range 5 * meetings {
 			begin := slices.Clone(s.now)
 			for r := range s.now {
 				s.now[r] += 100 + rng.NormFloat64()
@@ -166,8 +166,14 @@ func TestLimitOfRareCalls(t *testing.T) {
 		}
 		return least
 	}
-	if alone, beside := limit(false), limit(true); alone == 0 || beside != alone/5 {
-		t.Errorf("found from %d, beside steps %d, want a fifth", alone, beside)
+	for meetings, part := range map[int64]int64{21: 5, 20: 0} { // the first has none before it
+		want := int64(0)
+		if alone := limit(meetings, false); part > 0 {
+			want = alone / part
+		}
+		if got := limit(meetings, true); got != want || part > 0 && got == 0 {
+			t.Errorf("%d meetings: found from %d, want %d", meetings, got, want)
+		}
 	}
 }
 

@@ -176,10 +176,16 @@ func (s *Session) telemetryFor(r *run) []*health.Record {
 	})
 }
 
+// mostRuns is how many runs a session judges together.
+const mostRuns = 1 << 14
+
 func (s *Session) addWindow(w *trace.Window) error {
 	r := &run{name: w.Run}
-	if i := s.indexOf(w.Run); i >= 0 {
+	switch i := s.indexOf(w.Run); {
+	case i >= 0:
 		r = s.runs[i]
+	case len(s.runs) == mostRuns:
+		return input.Bad(input.ErrTooLarge, "more than %d runs, whose verdicts are held together: give fewer inputs, or sfstat batch, which judges any number one after the other", mostRuns)
 	}
 	w = r.flat(w)
 	var of *lent

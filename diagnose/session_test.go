@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -804,5 +805,21 @@ func TestStageListsKept(t *testing.T) {
 	}
 	if first := s.series[0]; first.total != 2 || first.open[0].schema.Stages[0] != "0" {
 		t.Errorf("the list with most steps has gone: %v", first.open)
+	}
+}
+
+// TestMostRuns: what is judged together is bounded, by a number that no table of a real job has.
+func TestMostRuns(t *testing.T) {
+	s := New(Options{})
+	for i := range mostRuns {
+		s.runs = append(s.runs, &run{name: fmt.Sprint(i)})
+	}
+	w := &trace.Window{Run: "0", WorldSize: 1, Ranks: []trace.Rank{{ID: 0}}, Schema: trace.Schema{Stages: []string{"a"}}, Durations: []int64{1}}
+	if err := s.Add(w); err != nil {
+		t.Errorf("a window of a run that is known: %v", err)
+	}
+	w.Run = "one more"
+	if err := s.Add(w); !errors.Is(err, input.ErrTooLarge) || !strings.Contains(err.Error(), "sfstat batch") {
+		t.Errorf("one run more: %v", err)
 	}
 }

@@ -15,8 +15,9 @@ import (
 // as of a second launch, stays. All of it is noted.
 type Once struct {
 	in   WindowReader
-	runs map[string]*recorded
-	held *trace.Window // the next that is given, to be noted on
+	runs map[string]*recorded // that were read lately, a generation at most
+	old  map[string]*recorded // the generation before
+	held *trace.Window        // the next that is given, to be noted on
 	err  error
 }
 
@@ -29,7 +30,14 @@ type recorded struct {
 // hashes are those of the times of 64 steps.
 type hashes struct {
 	known uint64 // bit k: step k is
-	of    [64]uint64
+	of    []uint64
+}
+
+// grow makes room for so many.
+func (h *hashes) grow(n int) {
+	if n > len(h.of) {
+		h.of = append(h.of, make([]uint64, n-len(h.of))...)
+	}
 }
 
 // stretch is the steps and ranks of a window.
@@ -38,10 +46,12 @@ type stretch struct {
 	ranks      []int
 }
 
-// How many windows of a run are remembered, and steps of all, where they follow each other.
+// How many windows of a run are remembered, and steps of all, where they follow each other; and how many runs are a
+// generation, of which two are.
 const (
 	maxStretches = 64
 	maxSteps     = 1 << 20
+	generation   = 1 << 15
 )
 
 // NewOnce reads from in.
@@ -78,11 +88,7 @@ var _ WindowReader = (*Once)(nil)
 
 // once is what counts of a window, nil when nothing does.
 func (o *Once) once(w *trace.Window) *trace.Window {
-	run := o.runs[w.Run]
-	if run == nil {
-		run = &recorded{steps: make(map[int64]*hashes)}
-		o.runs[w.Run] = run
-	}
+	run := o.run(w.Run)
 	end := w.FirstStep + int64(w.Steps())
 	known := stretch{first: w.FirstStep, end: end}
 	for _, r := range w.Ranks {
@@ -107,6 +113,22 @@ func (o *Once) once(w *trace.Window) *trace.Window {
 	}
 	run.add(w, known)
 	return w
+}
+
+// run returns what is known of a run.
+func (o *Once) run(name string) *recorded {
+	if known := o.runs[name]; known != nil {
+		return known
+	}
+	known := o.old[name]
+	if known == nil {
+		known = &recorded{steps: make(map[int64]*hashes)}
+	}
+	if len(o.runs) == generation {
+		o.old, o.runs = o.runs, make(map[string]*recorded)
+	}
+	o.runs[name] = known
+	return known
 }
 
 func (o *Once) note(w *trace.Window, format string, args ...any) {
@@ -161,6 +183,7 @@ func (r *recorded) add(w *trace.Window, s stretch) {
 				h = new(hashes)
 				r.steps[step>>6] = h
 			}
+			h.grow(int(min(step|63, w.FirstStep+int64(w.Steps())-1)&63) + 1)
 		}
 		h.known |= 1 << (step & 63)
 		h.of[step&63] = sum(w, t)

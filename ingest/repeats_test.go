@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -68,4 +69,39 @@ func TestOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOnceOfManyRuns: a window is known again though tens of thousands of runs came between, and what is remembered of
+// them does not grow with them.
+func TestOnceOfManyRuns(t *testing.T) {
+	var in given
+	window := func(run int) {
+		in = append(in, &trace.Window{Run: fmt.Sprint(run), WorldSize: 1, Ranks: []trace.Rank{{ID: 0}}, Schema: trace.Schema{Stages: []string{"a"}}, Durations: []int64{1, 2}})
+	}
+	const runs = 200_000
+	for i := range runs {
+		if window(i); i%30_000 == 29_999 {
+			window(i - 29_999)
+		}
+	}
+	once := ingest.NewOnce(&in)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	n, before := 0, heap()
+	for ; ; n++ {
+		if _, err := once.Next(); err == io.EOF {
+			break
+		}
+	}
+	if n != runs {
+		t.Errorf("%d windows, want %d", n, runs)
+	}
+	if grown := heap() - before; grown > 64<<20 {
+		t.Errorf("%d MB are kept", grown>>20)
+	}
+	runtime.KeepAlive(once)
 }

@@ -366,6 +366,9 @@ func (r *Reader) Next() (recorded.Job, error) {
 		u := r.units[0]
 		p, err := u.take()
 		if err == nil {
+			err = r.runs.full(cmp.Or(p.Path, p.at))
+		}
+		if err == nil {
 			u.count(p)
 			if p = r.setRunName(p, cmp.Or(p.Path, p.at)); u.format == SQLite && len(p.Windows) > 0 {
 				r.exported[p.folder] = p.Windows[0].Run

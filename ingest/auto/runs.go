@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -46,6 +47,18 @@ type place struct{ run, folder string }
 
 func newRunNames() runNames {
 	return runNames{given: make(map[[2]string]string), taken: make(map[string]bool), first: make(map[string]string), seen: make(map[place]bool)}
+}
+
+// mostRuns is how many runs one reading tells apart: some 100 MB of names.
+const mostRuns = 1 << 18
+
+// full returns the error of an input that is read when there are too many runs.
+func (n *runNames) full(path string) error {
+	if len(n.taken) < mostRuns {
+		return nil
+	}
+	return input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge,
+		"%d runs have been read, more are not: is the column of the run the number of a step? Else give fewer inputs at a time", mostRuns))
 }
 
 // uniqueName returns the name of a run that was read in a folder: its own for the first

@@ -1,9 +1,13 @@
 package auto
 
 import (
+	"errors"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -54,5 +58,19 @@ func TestTimedWith(t *testing.T) {
 				t.Errorf("run %q, expected %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestMostRuns: a table with another run in each row is read up to a limit, and refused in a sentence from there on.
+func TestMostRuns(t *testing.T) {
+	n := newRunNames()
+	for i := range mostRuns {
+		if err := n.full("t.csv"); err != nil {
+			t.Fatalf("after %d runs: %v", i, err)
+		}
+		n.taken[strconv.Itoa(i)] = true
+	}
+	if err := n.full("t.csv"); !errors.Is(err, input.ErrTooLarge) || !strings.HasPrefix(err.Error(), "t.csv: 262144 runs have been read") {
+		t.Errorf("after %d runs: %v", mostRuns, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -479,5 +480,22 @@ func TestAscends(t *testing.T) {
 		if got := r.Ascends(); got != test.want {
 			t.Errorf("%d windows: %v, want %v", len(test.windows), got, test.want)
 		}
+	}
+}
+
+// TestMostChannels: an archive has so many side channels and no more, which the error says.
+func TestMostChannels(t *testing.T) {
+	var b bytes.Buffer
+	a := archive.NewSmallWriter(&b, 1<<20)
+	w := synthesize(shape{1, 1, 0, 1}, 1)
+	for i := range archive.MostChannels {
+		w.Side = append(w.Side, trace.SideChannel{Name: fmt.Sprint("c", i)})
+	}
+	if err := a.Write(w); err != nil {
+		t.Fatal(err)
+	}
+	w.Side, w.Index = []trace.SideChannel{{Name: "one more"}}, w.Index+1
+	if err := a.Write(w); !errors.Is(err, archive.ErrSchemaChanged) || !strings.Contains(err.Error(), "1025 side channels, an archive has 1024 at most") {
+		t.Errorf("error %v", err)
 	}
 }

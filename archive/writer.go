@@ -88,6 +88,9 @@ func (a *Writer) Close() error {
 	return err
 }
 
+// MostChannels is how many side channels an archive has at most: two columns each, with some 30 kB of memory.
+const MostChannels = 1024
+
 // accept checks a window and registers it in the metadata.
 func (a *Writer) accept(w *trace.Window) error {
 	if err := w.Storable(); err != nil {
@@ -97,11 +100,18 @@ func (a *Writer) accept(w *trace.Window) error {
 		return input.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this archive has %q: write it to another file",
 			w.Index, w.Run, w.Schema.Stages, a.meta.Stages)
 	}
+	fresh := 0
 	for _, c := range w.Side {
-		if _, known := a.index.channels[c.Name]; !known && a.file != nil {
-			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
-				w.Index, w.Run, c.Name, a.meta.Channels)
+		if _, known := a.index.channels[c.Name]; known {
+			continue
 		}
+		if fresh++; a.file != nil {
+			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, which the first %d of this archive have not: write it to another file",
+				w.Index, w.Run, c.Name, len(a.meta.Windows))
+		}
+	}
+	if n := len(a.index.channels) + fresh; fresh > 0 && n > MostChannels {
+		return input.Bad(ErrSchemaChanged, "with window %d of run %q there are %d side channels, an archive has %d at most: write it to another file", w.Index, w.Run, n, MostChannels)
 	}
 	if w.Epochs != nil && !a.meta.Epochs && a.file != nil {
 		return input.Bad(ErrSchemaChanged, "window %d of run %q says when it began, none of the first ones of this archive did: write it to another file", w.Index, w.Run)

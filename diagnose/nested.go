@@ -177,12 +177,15 @@ func (c *inner) take(until []float64) {
 	c.rest.add(d - others)
 }
 
+// mostInside is how many stages beside one it may contain, unless it contains all others.
+const mostInside = 64
+
 // candidates returns all stages with all others, and with two or more that stand beside them.
 func candidates(S int) []inner {
 	var out []inner
 	for s := range S {
 		out = append(out, inner{around: s, to: S})
-		for k := 2; k < S; k++ {
+		for k := 2; k < min(S, mostInside+1); k++ {
 			if s+1+k <= S {
 				out = append(out, inner{around: s, from: s + 1, to: s + 1 + k})
 			}

@@ -206,6 +206,9 @@ func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 func (r *run) draw(d *frontier.Detail, w *placed, lanes []int) {
 	for t := range d.Steps {
 		r.drawn = append(r.drawn, drawingOf(d, t, w, lanes))
+		if len(r.drawn) > mostSpans { // of which each has one at least
+			r.drawn, r.pruned = best(r.drawn), true
+		}
 	}
 	if r.pruned = r.pruned || spansOf(r.drawn) > mostSpans || len(r.members) > mostLanes; r.pruned {
 		r.drawn = best(r.drawn)

@@ -13,14 +13,20 @@ import (
 
 // Write writes the JSON of a value.
 func Write(w io.Writer, v any) error {
-	compact, err := compactJSON(v)
-	if err != nil {
-		return err
-	}
-	l := layout{in: compact}
+	e := json.NewEncoder(layouts{w})
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// layouts lays out each JSON that is written to it whole, as an encoder does.
+type layouts struct{ to io.Writer }
+
+func (w layouts) Write(compact []byte) (int, error) {
+	l := layout{in: bytes.TrimSuffix(compact, []byte("\n")), to: w.to}
 	l.value()
-	_, err = w.Write(append(l.out, '\n'))
-	return err
+	l.out = append(l.out, '\n')
+	l.flush(0)
+	return len(compact), l.err
 }
 
 // compactJSON returns the JSON of a value in one line, characters of HTML as they are.
@@ -40,6 +46,20 @@ type layout struct {
 	at    int // in in
 	out   []byte
 	depth int
+	to    io.Writer
+	err   error // of to
+}
+
+// piece is how much is written at a time, bytes.
+const piece = 64 << 10
+
+// flush writes what is laid out but for so many bytes at its end.
+func (l *layout) flush(kept int) {
+	n := len(l.out) - kept
+	if l.err == nil {
+		_, l.err = l.to.Write(l.out[:n])
+	}
+	l.out = append(l.out[:0], l.out[n:]...)
 }
 
 // value writes the value that begins here.
@@ -83,6 +103,9 @@ func (l *layout) items(end byte, inline bool) {
 			l.at++
 		}
 		l.value()
+		if len(l.out) > piece {
+			l.flush(1)
+		}
 	}
 	l.depth--
 	if c := l.out[len(l.out)-1]; !inline && c != '{' && c != '[' {

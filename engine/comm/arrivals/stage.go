@@ -30,6 +30,7 @@ type timeline struct {
 const (
 	timelineRanks  = 8
 	timelineSteps  = 4096
+	timelineMost   = 4 * timelineSteps // of a window that is longer
 	timelineValues = 1 << 22
 )
 
@@ -77,7 +78,7 @@ func (l *timeline) add(w *trace.Window, rank int) {
 	if began == 0 && len(l.steps) > 0 && w.FirstStep == l.steps[len(l.steps)-1]+1 { // the rest of a window that was divided
 		began = l.end()
 	}
-	for t := range w.Steps() {
+	for t := range min(w.Steps(), timelineMost-len(l.steps)) {
 		l.steps = append(l.steps, w.FirstStep+int64(t))
 		l.began = append(l.began, began)
 		length := int64(0)

@@ -36,7 +36,7 @@ func truthTable(dir, source string) ([]task, error) {
 			run = rows[:len(run)+1]
 		}
 		rows = rows[len(run):]
-		at := recorded(dir, run[0].Run)
+		at := recordingPath(dir, run[0].Run)
 		if at == "" {
 			continue // a row of a run that was not kept
 		}
@@ -55,9 +55,9 @@ func truthTable(dir, source string) ([]task, error) {
 	return out, err
 }
 
-// recorded is where a run lies: in a file of its name, a folder, or the runs of a campaign;
+// recordingPath returns where a run lies: in a file of its name, a folder, or the runs of a campaign;
 // "" where it does not. What others recorded of a run lies in a folder next to its packets.
-func recorded(dir, run string) string {
+func recordingPath(dir, run string) string {
 	for _, name := range []string{run + ".jsonl", run + ".parquet", "runs/" + run + ".jsonl", "runs/" + run + ".parquet", run + "/packets", run} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if _, err := os.Stat(path); err == nil {

@@ -58,10 +58,10 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 		args := append([]string{"compare", "--format", "json", filepath.Join(dir, "base"), filepath.Join(dir, "new")}, way.args...)
 		text, err := p.output(nil, args...)
 		if err != nil {
-			rows = append(rows, r.failed(err))
+			rows = append(rows, r.noVerdict(err))
 			continue
 		}
-		if err := r.compared(text, change); err != nil {
+		if err := r.fillComparison(text, change); err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
@@ -69,9 +69,9 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 	return rows, nil
 }
 
-// compared fills the row with the answer of sfstat compare on step time: its verdict, the
+// fillComparison fills the row with the answer of sfstat compare on step time: its verdict, the
 // change with what it is within, and p.
-func (r *row) compared(text []byte, change float64) error {
+func (r *row) fillComparison(text []byte, change float64) error {
 	var doc struct {
 		Rows []struct {
 			Measure, Verdict  string
@@ -87,12 +87,12 @@ func (r *row) compared(text []byte, change float64) error {
 	}
 	step := doc.Rows[0]
 	r.Gain, r.RunGain, r.AtMost, r.P = short(step.Change), short(step.Low), short(step.High), short(step.P)
-	r.called(step.Verdict, change)
+	r.judgeChange(step.Verdict, change)
 	return nil
 }
 
-// called judges a verdict on a change.
-func (r *row) called(verdict string, change float64) {
+// judgeChange judges a verdict on a change.
+func (r *row) judgeChange(verdict string, change float64) {
 	r.Status = verdict
 	called := verdict == "regression" || verdict == "improvement"
 	switch {

@@ -29,7 +29,7 @@ func composedJobs(value string) ([]task, error) {
 	if len(families) == 0 {
 		families = composed.Families()
 	}
-	return counted(func(n int) (list []task) {
+	return countSource(func(n int) (list []task) {
 		for _, family := range families {
 			for seed := range n {
 				list = append(list, func(p program) ([]row, error) { return composedRows(p, family, uint64(seed)) })

@@ -27,14 +27,14 @@ func judge(t truth, v *verdict) string {
 		return judgeOperators(t, v)
 	}
 	guilty := t.guilty()
-	for r := range v.named() {
+	for r := range v.namedRanks() {
 		if !slices.Contains(guilty, r) {
 			return "innocent named"
 		}
 	}
 	if rule, ok := rules[t.kind]; ok && !slices.Contains(rule.right, v.Status) {
 		switch {
-		case rule.wrong == "false alarm" && v.Status == "unseen" && v.blind(), t.kind == transfer && t.faults[0].unseen(v):
+		case rule.wrong == "false alarm" && v.Status == "unseen" && v.blind(), t.kind == transfer && t.faults[0].isUnseen(v):
 			return ""
 		case rule.wrong != "wrong" || v.Status != "no_straggler":
 			return rule.wrong + ": " + v.Status
@@ -63,26 +63,26 @@ func judge(t truth, v *verdict) string {
 	return ""
 }
 
-// hiding is how many nanoseconds of each step may hide in the stages of a fault, as the verdict says.
-func (f fault) hiding(v *verdict) (most float64) {
+// hiddenTime returns how many nanoseconds of each step may hide in the stages of a fault, as the verdict says.
+func (f fault) hiddenTime(v *verdict) (most float64) {
 	for _, stage := range f.stages {
 		most = max(most, v.hides(stage))
 	}
 	return most
 }
 
-// unseen reports whether a verdict says that the recording does not show a place, and leaves room for the fault there.
-func (f fault) unseen(v *verdict) bool {
-	return v.Status == "unseen" && f.hides > 0 && f.hiding(v) >= 0.95*f.hides
+// isUnseen reports whether a verdict says that the recording does not show a place, and leaves room for the fault there.
+func (f fault) isUnseen(v *verdict) bool {
+	return v.Status == "unseen" && f.hides > 0 && f.hiddenTime(v) >= 0.95*f.hides
 }
 
 // judgeHidden: the ranks are named, or the verdict says that the recording does not show so much there. An all-clear is
 // false, whatever it adds.
 func judgeHidden(f fault, v *verdict) string {
-	named := v.named()
+	named := v.namedRanks()
 	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
 	switch {
-	case !missing || f.unseen(v) || v.Status == "undecided" && f.hiding(v) >= 1:
+	case !missing || f.isUnseen(v) || v.Status == "undecided" && f.hiddenTime(v) >= 1:
 		return ""
 	case v.Status == "unseen":
 		return "not named"
@@ -106,20 +106,20 @@ func judgeEveryone(f fault, v *verdict) string {
 		return "wrong onset"
 	}
 	gain, _ := top.gains()
-	return f.priced(gain, gain)
+	return f.judgeSaving(gain, gain)
 }
 
 // judgeLate asks for every rank whose fault is large enough, with its stage, and where
 // that is one fault for the saving.
 func judgeLate(t truth, v *verdict) string {
-	named, due := v.named(), t.due()
+	named, due := v.namedRanks(), t.due()
 	for _, f := range due {
 		missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
 		elsewhere := slices.ContainsFunc(f.ranks, func(r int) bool { return !share(named[r].stages, f.stages) })
 		switch {
 		case missing && v.Status == "no_straggler":
 			return "false all-clear"
-		case missing && f.unseen(v):
+		case missing && f.isUnseen(v):
 			continue
 		case missing && len(named) > 0:
 			return "second missed"
@@ -136,11 +136,11 @@ func judgeLate(t truth, v *verdict) string {
 	if !found {
 		return ""
 	}
-	return due[0].priced(a.gain, a.most)
+	return due[0].judgeSaving(a.gain, a.most)
 }
 
-// priced asks whether what fixing the fault saves is about from gain to most.
-func (f fault) priced(gain, most float64) string {
+// judgeSaving asks whether what fixing the fault saves is about from gain to most.
+func (f fault) judgeSaving(gain, most float64) string {
 	if f.saves == nil {
 		return ""
 	}
@@ -156,7 +156,7 @@ func judgeOperators(t truth, v *verdict) string {
 	found := make([]*finding, len(t.faults))
 	for i := range v.Findings {
 		s := &v.Findings[i]
-		if !s.flagged() {
+		if !s.isFlagged() {
 			continue
 		}
 		at := slices.IndexFunc(t.faults, func(f fault) bool { return f.is(s) })
@@ -190,7 +190,7 @@ func judgeOperators(t truth, v *verdict) string {
 		return ""
 	}
 	gain, most := found[0].gains()
-	return f.priced(gain, most)
+	return f.judgeSaving(gain, most)
 }
 
 // is reports whether a finding on an operator trace is a fault.

@@ -81,13 +81,13 @@ var sources = []source{
 	{"shared", "the recordings of this `folder` of shared data", recordedJobs(false)},
 	{"jobs", "real jobs that eval/realjobs/jobs.py ran in this `folder`", realJobs},
 	{"campaign", "the runs of this `folder` of sfstat campaign run or make paper", func(dir string) ([]task, error) { return truthTable(dir, "campaign") }},
-	{"windows", "`N` simulated jobs of each kind that have a slow rank", counted(simulated)},
-	{"operators", "`N` simulated operator traces", counted(traces)},
-	{"comparisons", "`N` comparisons of simulated runs by sfstat compare", counted(comparisons)},
+	{"windows", "`N` simulated jobs of each kind that have a slow rank", countSource(simulatedJobs)},
+	{"operators", "`N` simulated operator traces", countSource(traces)},
+	{"comparisons", "`N` comparisons of simulated runs by sfstat compare", countSource(comparisons)},
 }
 
-// counted is a source whose flag is a number of jobs.
-func counted(of func(n int) []task) func(string) ([]task, error) {
+// countSource returns a source whose flag is a number of jobs.
+func countSource(of func(n int) []task) func(string) ([]task, error) {
 	return func(value string) ([]task, error) {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {

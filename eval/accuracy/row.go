@@ -51,8 +51,8 @@ type row struct {
 	Pattern    string   `json:"pattern"`
 }
 
-// withTruth returns the row with what is true of its job.
-func (r row) withTruth(t truth) row {
+// addTruth returns the row with what is true of its job.
+func (r row) addTruth(t truth) row {
 	r.Truth, r.TrueRanks, r.Due = string(t.kind), numbers(t.guilty()), int64(len(t.due()))
 	if len(t.faults) > 0 {
 		f := t.faults[0]
@@ -62,10 +62,10 @@ func (r row) withTruth(t truth) row {
 	return r
 }
 
-// judged is the row with what a verdict says, and what is wrong with it.
-func (r row) judged(v *verdict, wrong string) row {
+// addVerdict returns the row with what a verdict says, and what is wrong with it.
+func (r row) addVerdict(v *verdict, wrong string) row {
 	r.Right, r.Wrong, r.Status = wrong == "", wrong, v.Status
-	named := v.named()
+	named := v.namedRanks()
 	var list []string
 	for _, rank := range slices.Sorted(maps.Keys(named)) {
 		list = append(list, fmt.Sprintf("%d:%s", rank, strings.Join(named[rank].stages, "|")))
@@ -90,9 +90,9 @@ func (r row) judged(v *verdict, wrong string) row {
 	return r
 }
 
-// failed is the row of a job on which the program gives no verdict. Why is logged, since
+// noVerdict returns the row of a job on which the program gives no verdict. Why is logged, since
 // what it says names paths.
-func (r row) failed(err error) row {
+func (r row) noVerdict(err error) row {
 	log.Printf("%s/%s/%s: %v", r.Source, r.Family, r.Job, err)
 	r.Wrong = "no verdict"
 	return r

@@ -172,8 +172,8 @@ func variants(j job, w *trace.Window) []job {
 			f.ranks[i] = slices.Index(order, r)
 		}
 	}
-	return []job{variant("windows", func(*fault) {}, cut(w, cuts)...), variant("ranks", renumber, reordered(w, order)),
-		variant("scale", func(f *fault) { f.hides *= scale }, scaled(w, scale))}
+	return []job{variant("windows", func(*fault) {}, cut(w, cuts)...), variant("ranks", renumber, reorderRanks(w, order)),
+		variant("scale", func(f *fault) { f.hides *= scale }, scaleTimes(w, scale))}
 }
 
 func everyNth(n, steps int) []int {
@@ -198,8 +198,8 @@ func cut(w *trace.Window, at []int) []*trace.Window {
 	return out
 }
 
-// reordered gives each rank the record of another.
-func reordered(w *trace.Window, order []int) *trace.Window {
+// reorderRanks gives each rank the record of another.
+func reorderRanks(w *trace.Window, order []int) *trace.Window {
 	out := w.Select(order)
 	for rank := range out.Ranks {
 		out.Ranks[rank].ID = rank
@@ -207,8 +207,8 @@ func reordered(w *trace.Window, order []int) *trace.Window {
 	return out
 }
 
-// scaled makes all times longer by a factor.
-func scaled(w *trace.Window, by float64) *trace.Window {
+// scaleTimes makes all times longer by a factor.
+func scaleTimes(w *trace.Window, by float64) *trace.Window {
 	out := *w
 	out.Durations, out.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
 	simulate.Scale(&out, by)

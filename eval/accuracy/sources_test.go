@@ -37,10 +37,10 @@ func TestScenarioVariants(t *testing.T) {
 	if w := parts[1]; w.Index != 1 || w.FirstStep != 7 || w.Steps() != 3 || w.Step(0)[1] != 1000007 || len(w.Wall) != 6 {
 		t.Errorf("%+v", w)
 	}
-	if w := reordered(recorded, []int{1, 0}); w.Ranks[0].ID != 0 || w.Ranks[0].Host != "node1" || w.Step(2)[0] != 1000002 {
+	if w := reorderRanks(recorded, []int{1, 0}); w.Ranks[0].ID != 0 || w.Ranks[0].Host != "node1" || w.Step(2)[0] != 1000002 {
 		t.Errorf("%+v", w)
 	}
-	if w := scaled(recorded, 2.5); w.Step(0)[1] != 2500000 || w.WallOf(2)[1] != 2500005 {
+	if w := scaleTimes(recorded, 2.5); w.Step(0)[1] != 2500000 || w.WallOf(2)[1] != 2500005 {
 		t.Errorf("%+v", w)
 	}
 	late := truth{late, []fault{{ranks: []int{1}, hides: 10}}}
@@ -258,11 +258,11 @@ func TestComparison(t *testing.T) {
 	} {
 		var r row
 		text := fmt.Sprintf(`{"rows": [{"measure": "step_time", "verdict": %q, "change": 0.0211, "low": 0.01, "high": 0.03, "p": 0.002}, {"measure": "stage"}]}`, c.verdict)
-		if err := r.compared([]byte(text), c.change); err != nil || r.Wrong != c.wrong || r.Right != (c.wrong == "") || *r.Gain != 0.0211 || *r.P != 0.002 {
+		if err := r.fillComparison([]byte(text), c.change); err != nil || r.Wrong != c.wrong || r.Right != (c.wrong == "") || *r.Gain != 0.0211 || *r.P != 0.002 {
 			t.Errorf("%+v: %+v, %v", c, r, err)
 		}
 	}
-	if new(row).compared([]byte(`{"rows": [{"measure": "stage"}]}`), 0) == nil {
+	if new(row).fillComparison([]byte(`{"rows": [{"measure": "stage"}]}`), 0) == nil {
 		t.Error("a comparison without step time is taken")
 	}
 	// All of one side take 1 % longer than those of the other, run by run.

@@ -45,18 +45,19 @@ var bands = [...]band{
 // sizes of a kind of fault. Deviations are those of the operator's own jitter
 // from step to step; of passes one is about 2 % of their length.
 var sizes = map[pipeline.Kind][]pipeline.Size{
-	pipeline.SlowWorker: withSigmas(pipeline.Size{Factor: 1.1}, pipeline.Size{Factor: 1.3}, pipeline.Size{Factor: 2}),
-	pipeline.SlowOp:     withSigmas(pipeline.Size{Delay: 300}, pipeline.Size{Delay: 1500}),
-	pipeline.SlowStage:  withSigmas(pipeline.Size{Factor: 1.1}, pipeline.Size{Factor: 1.3}, pipeline.Size{Factor: 2}),
+	pipeline.SlowWorker: sigmaSizes(pipeline.Size{Factor: 1.1}, pipeline.Size{Factor: 1.3}, pipeline.Size{Factor: 2}),
+	pipeline.SlowOp:     sigmaSizes(pipeline.Size{Delay: 300}, pipeline.Size{Delay: 1500}),
+	pipeline.SlowStage:  sigmaSizes(pipeline.Size{Factor: 1.1}, pipeline.Size{Factor: 1.3}, pipeline.Size{Factor: 2}),
 	pipeline.Workload:   {{Factor: 1.1}, {Factor: 1.3}, {Factor: 1.5}, {Factor: 2}},
-	pipeline.SlowEdge:   withSigmas(pipeline.Size{Delay: 30}, pipeline.Size{Delay: 100}, pipeline.Size{Delay: 400}),
-	pipeline.SlowGroup:  withSigmas(pipeline.Size{Delay: 300}, pipeline.Size{Delay: 1500}),
+	pipeline.SlowEdge:   sigmaSizes(pipeline.Size{Delay: 30}, pipeline.Size{Delay: 100}, pipeline.Size{Delay: 400}),
+	pipeline.SlowGroup:  sigmaSizes(pipeline.Size{Delay: 300}, pipeline.Size{Delay: 1500}),
 	pipeline.LateStart:  {{Delay: 10}, {Delay: 30}, {Delay: 100}, {Delay: 300}, {Delay: 1500}},
 }
 
 var sigmas = []pipeline.Size{{Sigma: 0.5}, {Sigma: 1}, {Sigma: 2}, {Sigma: 3}, {Sigma: 5}, {Sigma: 10}}
 
-func withSigmas(more ...pipeline.Size) []pipeline.Size { return slices.Concat(sigmas, more) }
+// sigmaSizes returns the sizes that are given in standard deviations, and more.
+func sigmaSizes(more ...pipeline.Size) []pipeline.Size { return slices.Concat(sigmas, more) }
 
 // ops are the operators that a kind of fault may strike; "" is its default.
 var ops = map[pipeline.Kind][]string{
@@ -130,10 +131,10 @@ func layout(rng *rand.Rand, b band, kind pipeline.Kind) pipeline.Layout {
 
 func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
 
-// exposed is the part of a step, on average over the run, that the fault of a
+// faultCost returns the part of a step, on average over the run, that the fault of a
 // specification costs: against its twin without it, on true clocks. The twin of
 // uneven microbatches has even ones of the same mean length.
-func exposed(s pipeline.Spec) (float64, error) {
+func faultCost(s pipeline.Spec) (float64, error) {
 	s.Clock = pipeline.Clock{Running: true}
 	twin := s.Healthy()
 	if f := s.Faults[0]; f.Kind == pipeline.Workload {
@@ -189,7 +190,7 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 		if len(f.Steps) == 0 {
 			continue // by chance it struck in no step
 		}
-		cost, err := exposed(spec)
+		cost, err := faultCost(spec)
 		if err != nil {
 			return r, err
 		}

@@ -56,12 +56,12 @@ type job struct {
 
 // score is the row of one job.
 func (p program) score(j job) row {
-	r := j.as.withTruth(j.truth)
+	r := j.as.addTruth(j.truth)
 	v, err := p.diagnose(j)
 	if err != nil {
-		return r.failed(err)
+		return r.noVerdict(err)
 	}
-	return r.judged(v, judge(j.truth, v))
+	return r.addVerdict(v, judge(j.truth, v))
 }
 
 // leastDue is the part of the run from which on a fault has to be named: the threshold of

@@ -89,8 +89,8 @@ func (v *verdict) first() *finding {
 // sure reports whether a finding is certain enough to act on.
 func (f *finding) sure() bool { return f.Confidence == "strong" || f.Confidence == "supported" }
 
-// flagged reports whether it is certain and large enough to act on.
-func (f *finding) flagged() bool { return f.sure() && !f.BelowMinGain }
+// isFlagged reports whether it is certain and large enough to act on.
+func (f *finding) isFlagged() bool { return f.sure() && !f.BelowMinGain }
 
 // ranks returns the ranks that a finding is about.
 func (f *finding) ranks() []int {
@@ -149,12 +149,12 @@ type accused struct {
 	gain, most float64
 }
 
-// named are the ranks of findings to act on.
-func (v *verdict) named() map[int]accused {
+// namedRanks returns the ranks of findings to act on.
+func (v *verdict) namedRanks() map[int]accused {
 	out := map[int]accused{}
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		if !f.flagged() || !slices.Contains([]string{"rank", "host", "group", "worker"}, f.Kind) {
+		if !f.isFlagged() || !slices.Contains([]string{"rank", "host", "group", "worker"}, f.Kind) {
 			continue
 		}
 		gain, most := f.gains()

@@ -191,8 +191,8 @@ func length(w *trace.Window) int64 {
 	return slices.Max(sums)
 }
 
-// simulated are so many jobs of each cell, and each of them without its fault.
-func simulated(seeds int) []task {
+// simulatedJobs returns so many jobs of each cell, and each of them without its fault.
+func simulatedJobs(seeds int) []task {
 	var out []task
 	for _, of := range []struct {
 		family string

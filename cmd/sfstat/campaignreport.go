@@ -47,7 +47,7 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if made, err = text.Beside(made); err != nil {
+	if made, err = text.AddFigures(made); err != nil {
 		return badInput(err)
 	}
 	written, err := tableFiles(made, c.String("table-format"))
@@ -144,7 +144,7 @@ func (p *program) writeUncertainty(c *cli.Context, e *evaluation, made []tables.
 		if pairs[i].Differs() {
 			differ++
 		}
-		if pairs[i].Beyond() {
+		if pairs[i].IsBeyondError() {
 			beyond++
 		}
 	}

@@ -72,7 +72,7 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 		return o, err
 	}
 	defer release()
-	wanting, err := f.wanting(&e, &o)
+	wanting, err := f.pendingTasks(&e, &o)
 	if err != nil {
 		return o, err
 	}
@@ -86,8 +86,8 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 	return o, f.makeAll(ctx, wanting, &e, &o)
 }
 
-// wanting are the runs that are not done, in the order of the plan.
-func (f *Folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
+// pendingTasks returns the runs that are not done, in the order of the plan.
+func (f *Folder) pendingTasks(e *Execution, o *Outcome) ([]Task, error) {
 	var out []Task
 	for i := range f.Tasks {
 		switch state, err := f.state(&f.Tasks[i], e.Version); {

@@ -216,7 +216,7 @@ const (
 )
 
 func (f *Folder) state(t *Task, version string) (state, error) {
-	noted, err := f.noted(t)
+	noted, err := f.readRow(t)
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing, nil
 	}
@@ -239,8 +239,8 @@ func (f *Folder) provenance(t *Task, version string) (Provenance, error) {
 	return Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}, err
 }
 
-// noted is what the row of a run says.
-func (f *Folder) noted(t *Task) (p Provenance, err error) {
+// readRow returns what the row of a run says.
+func (f *Folder) readRow(t *Task) (p Provenance, err error) {
 	rows, err := ReadTable(f.Row(t), ProvenanceHead)
 	if err != nil {
 		return p, err
@@ -276,14 +276,14 @@ func ReadTable(path string, head []string) ([][]string, error) {
 	return records[1:], nil
 }
 
-// Finished is where all runs come from, in the order of the plan.
+// Provenances returns where all runs come from, in the order of the plan.
 // It is an error if a run is not done, whatever the version that did it.
-func (f *Folder) Finished() ([]Provenance, error) {
+func (f *Folder) Provenances() ([]Provenance, error) {
 	var out []Provenance
 	var wanting []string
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		noted, err := f.noted(t)
+		noted, err := f.readRow(t)
 		if err != nil || noted.SpecHash != t.Hash {
 			wanting = append(wanting, t.ID)
 			continue
@@ -309,8 +309,8 @@ func (f *Folder) Finished() ([]Provenance, error) {
 	return out, nil
 }
 
-// From is a file of the folder as what something is made from.
-func (f *Folder) From(path string) (Provenance, error) {
+// FileProvenance returns a file of the folder as what something is made from.
+func (f *Folder) FileProvenance(path string) (Provenance, error) {
 	hash, err := FileHash(path)
 	if err != nil {
 		return Provenance{}, err

@@ -94,11 +94,11 @@ func (g *Group) size() int {
 	if o := g.Operators; o != nil {
 		return len(o.Faults) * len(o.Layouts) * len(g.Seeds) * max(1, len(g.Delays))
 	}
-	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.withArrivals())
+	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.arrivalKinds())
 }
 
-// withArrivals says of each kind of run whether it has arrivals.
-func (g *Group) withArrivals() []bool {
+// arrivalKinds reports of each kind of run whether it has arrivals.
+func (g *Group) arrivalKinds() []bool {
 	if len(g.Arrivals) == 0 {
 		return []bool{false}
 	}
@@ -119,8 +119,8 @@ func (g *Group) tasks() ([]Task, error) {
 			for _, ranks := range g.Ranks {
 				for _, seed := range g.Seeds {
 					t := g.task(simulate.Fault{Family: family, Delay: delay}, ranks, seed)
-					for _, arrivals := range g.withArrivals() {
-						tasks = append(tasks, t.recording(arrivals))
+					for _, arrivals := range g.arrivalKinds() {
+						tasks = append(tasks, t.arrivalVariant(arrivals))
 					}
 				}
 			}
@@ -156,8 +156,8 @@ func (g *Group) faults(whole simulate.Fault) []simulate.Fault {
 	return out
 }
 
-// recording is the same run, with arrivals or without.
-func (t Task) recording(arrivals bool) Task {
+// arrivalVariant returns the same run, with arrivals or without.
+func (t Task) arrivalVariant(arrivals bool) Task {
 	if t.Spec.Arrivals = arrivals; arrivals {
 		t.ID += "-arrivals"
 		t.Spec.Run = t.ID

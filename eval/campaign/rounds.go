@@ -131,8 +131,8 @@ func parseRound(cells []string) (r Round, err error) {
 	return r, nil
 }
 
-// paired reports whether runs carry each window out under several arms.
-func (g *Group) paired() bool { return len(g.Recorder) > 0 }
+// isPaired reports whether runs carry each window out under several arms.
+func (g *Group) isPaired() bool { return len(g.Recorder) > 0 }
 
 // validateRecorder refuses arms that the runner cannot carry out, or that measure nothing.
 func (g *Group) validateRecorder(r Runner) error {
@@ -140,9 +140,9 @@ func (g *Group) validateRecorder(r Runner) error {
 		return input.Bad(input.ErrFormat, "group %s: %s", g.Name, fmt.Sprintf(why, args...))
 	}
 	switch twice := slices.Sorted(slices.Values(g.Recorder)); {
-	case !g.paired() && g.Realtime:
+	case !g.isPaired() && g.Realtime:
 		return beyond("realtime is for groups with recorder: [off, wall]: it is for measuring what the recorder costs")
-	case !g.paired():
+	case !g.isPaired():
 		return nil
 	case r == Simulator:
 		return beyond("recorder is for runners local and slurm: a simulated job has no recorder")
@@ -165,9 +165,9 @@ func (g *Group) validateRecorder(r Runner) error {
 // Paired reports whether the run carries each window out under several arms.
 func (t *Task) Paired() bool { return len(t.Arms) > 0 }
 
-// Recorded returns the folder of the packets that stand for the run, below that of its job's output: of several arms
+// PacketFolder returns the folder of the packets that stand for the run, below that of its job's output: of several arms
 // those of the first with the recorder.
-func (t *Task) Recorded(out string) string {
+func (t *Task) PacketFolder(out string) string {
 	for _, a := range t.Arms {
 		if a != Off {
 			return filepath.Join(out, a.String())

@@ -94,7 +94,8 @@ func (s *lossScenario) score(method func(align.Process) ([]needleman.Pair, error
 	return f, nil
 }
 
-func sliding(window int) func(align.Process) ([]needleman.Pair, error) {
+// slidingAlignment returns the alignment that looks for a call among the next few, so many as the window has.
+func slidingAlignment(window int) func(align.Process) ([]needleman.Pair, error) {
 	return func(p align.Process) ([]needleman.Pair, error) { return align.BySliding(p, window), nil }
 }
 
@@ -108,7 +109,7 @@ func LossTable() (*table.Table, map[[2]string]string, error) {
 	var means, published [2]float64
 	for i := range lossScenarios {
 		s := &lossScenarios[i]
-		slide, err := s.score(sliding(align.SlidingWindow), lossMix)
+		slide, err := s.score(slidingAlignment(align.SlidingWindow), lossMix)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -176,7 +177,7 @@ func slidingTogether() (out [][2]int, err error) {
 			all := true
 			for i := range lossScenarios {
 				s := &lossScenarios[i]
-				of, err := s.score(sliding(window), lossNames[:n])
+				of, err := s.score(slidingAlignment(window), lossNames[:n])
 				if err != nil {
 					return nil, err
 				}

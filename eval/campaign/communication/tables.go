@@ -29,10 +29,10 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 	add := func(name string, of []*Recording, t *table.Table) {
 		made = append(made, tables.Artifact{Name: name, Table: t, Inputs: inputs(of)})
 	}
-	if both := having(list, func(r *Recording) bool { return len(r.Counts()) > 0 }); len(both) > 0 {
+	if both := filter(list, func(r *Recording) bool { return len(r.Counts()) > 0 }); len(both) > 0 {
 		add("nccl-counts", both, CountTable(both))
 	}
-	if known := having(list, func(r *Recording) bool { return r.Truth != nil }); len(known) > 0 {
+	if known := filter(list, func(r *Recording) bool { return r.Truth != nil }); len(known) > 0 {
 		scores, err := scoreAll(known)
 		if err != nil {
 			return nil, nil, err
@@ -43,11 +43,11 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 	for _, r := range list {
 		figures = append(figures, r.figures()...)
 	}
-	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
+	if modelled := filter(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
 		theory, why := TheoryTable(modelled)
 		add("nccl-theory", modelled, theory)
 		if published {
-			made[len(made)-1] = made[len(made)-1].Compared(reasons(why))
+			made[len(made)-1] = made[len(made)-1].CompareCells(reasons(why))
 		}
 		add("nccl-volumes", modelled, VolumeTable(modelled))
 	}
@@ -65,7 +65,7 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 		why map[[2]string]string
 	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}, {"nccl-operations", OperationTable(), nil}} {
 		add(generated.name, nil, generated.Table)
-		made[len(made)-1] = made[len(made)-1].Compared(reasons(generated.why))
+		made[len(made)-1] = made[len(made)-1].CompareCells(reasons(generated.why))
 	}
 	return made, figures, nil
 }
@@ -75,7 +75,8 @@ func reasons(why map[[2]string]string) func(*tables.Cell) string {
 	return func(c *tables.Cell) string { return why[[2]string{c.Row, c.Column}] }
 }
 
-func having(list []*Recording, is func(*Recording) bool) []*Recording {
+// filter returns the recordings for which a condition holds.
+func filter(list []*Recording, is func(*Recording) bool) []*Recording {
 	return slices.DeleteFunc(slices.Clone(list), func(r *Recording) bool { return !is(r) })
 }
 

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// apart does nothing where there are no process groups.
-func apart(*exec.Cmd) {}
+// setProcessGroup does nothing where there are no process groups.
+func setProcessGroup(*exec.Cmd) {}
 
 // killAll ends the process alone; the job starts no others.
 func killAll(p *os.Process) error { return p.Kill() }

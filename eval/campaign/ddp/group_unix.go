@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// apart gives the command a process group of its own, so that all that it
+// setProcessGroup gives the command a process group of its own, so that all that it
 // starts can be ended with it.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killAll ends the process group of a process that apart was called for.
 func killAll(p *os.Process) error {

@@ -126,7 +126,7 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 	if err := t.KeepRounds(m.Dir, out); err != nil {
 		return err
 	}
-	return campaign.KeepWindows(ctx, t.Recorded(out), keep)
+	return campaign.KeepWindows(ctx, t.PacketFolder(out), keep)
 }
 
 // WriteSpec writes what a run does, as its job reads it.

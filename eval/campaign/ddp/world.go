@@ -104,7 +104,7 @@ func (w *World) start(ctx context.Context, rank, port int) (*process, error) {
 	said := &tail{most: 4096}
 	cmd.Stdout, cmd.Stderr = said, said
 	cmd.WaitDelay = lingering
-	apart(cmd)
+	setProcessGroup(cmd)
 	cmd.Cancel = func() error { return killAll(cmd.Process) }
 	hold, err := cmd.StdinPipe()
 	if err != nil {

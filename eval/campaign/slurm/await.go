@@ -37,12 +37,12 @@ type queue struct {
 func (m *Maker) await(ctx context.Context, a awaited) error {
 	var since time.Time // when it first seemed to have ended badly
 	for {
-		how, err := a.ended(a.i)
+		how, err := a.readEnding(a.i)
 		switch {
 		case err != nil || how == good:
 			return err
 		case how == notEnded:
-			err = m.missing(ctx, a, &since)
+			err = m.checkMissing(ctx, a, &since)
 		default:
 			state := m.ask.state(ctx, a.element(a.i))
 			if since.IsZero() {
@@ -63,10 +63,10 @@ func (m *Maker) await(ctx context.Context, a awaited) error {
 	}
 }
 
-// missing is an error where Slurm does not know the job any more, and it has not said how
+// checkMissing returns an error where Slurm does not know the job any more, and it has not said how
 // it ended for a while: a shared folder may show that late. Slurm may be down for a while.
-func (m *Maker) missing(ctx context.Context, a awaited, since *time.Time) error {
-	live, err := m.queued(ctx)
+func (m *Maker) checkMissing(ctx context.Context, a awaited, since *time.Time) error {
+	live, err := m.liveJobs(ctx)
 	switch _, known := live[a.element(a.i)]; {
 	case err != nil:
 		return fmt.Errorf("%w (asked %d times; its job %s may go on, and the same command finds it again)", err, mostUnanswered, a.element(a.i))
@@ -80,9 +80,9 @@ func (m *Maker) missing(ctx context.Context, a awaited, since *time.Time) error 
 	return nil
 }
 
-// queued is what waits or runs, as Slurm said not long ago, asked for all runs together; nil
+// liveJobs returns what waits or runs, as Slurm said not long ago, asked for all runs together; nil
 // without an answer, which is an error only after many.
-func (m *Maker) queued(ctx context.Context) (map[element]string, error) {
+func (m *Maker) liveJobs(ctx context.Context) (map[element]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if time.Since(m.asked) > questionEvery*m.o.Poll {

@@ -61,7 +61,8 @@ func (b *batch) log(i int) string {
 }
 func (b *batch) packets(i int) string { return filepath.Join(b.dir, packetsName, b.entries[i].run) }
 
-func (b *batch) ended(i int) (ending, error) {
+// readEnding returns how a run ended, as its job wrote it.
+func (b *batch) readEnding(i int) (ending, error) {
 	text, err := os.ReadFile(filepath.Join(b.dir, endedName, strconv.Itoa(i)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return notEnded, nil

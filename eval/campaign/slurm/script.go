@@ -56,7 +56,7 @@ func (s *script) Directives() []string {
 func (s *script) Command() string {
 	var words []string
 	for _, w := range s.Words {
-		words = append(words, quoted(w))
+		words = append(words, quoteWord(w))
 	}
 	return strings.Join(words, " ")
 }
@@ -64,7 +64,7 @@ func (s *script) Command() string {
 // The port differs between the jobs of a node, which have numbers of their own.
 // How the run ended is noted under a temporary name first, so that nobody reads
 // half of it.
-var scriptText = template.Must(template.New("sbatch").Funcs(template.FuncMap{"quoted": quoted}).Parse(`#!/bin/bash
+var scriptText = template.Must(template.New("sbatch").Funcs(template.FuncMap{"quoted": quoteWord}).Parse(`#!/bin/bash
 {{range .Directives}}#SBATCH {{.}}
 {{end}}#
 # Written by sfstat campaign run: element i of the array makes the run in row
@@ -85,5 +85,5 @@ rm -rf "$packets" && mkdir -p "$packets" || exit
 srun --ntasks={{.Ranks}} --kill-on-bad-exit=1 {{.Command}} --spec "$batch/specs/$run.json" --out "$packets"
 `))
 
-// quoted is a word for the shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// quoteWord returns a word for the shell.
+func quoteWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -189,7 +189,7 @@ func (m *Maker) takeUp(b *batch, live map[element]string, tasks []campaign.Task)
 		if !wanted {
 			continue
 		}
-		how, err := b.ended(i)
+		how, err := b.readEnding(i)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 	if err := m.await(ctx, a); err != nil {
 		return err
 	}
-	err := campaign.KeepWindows(ctx, t.Recorded(a.packets(a.i)), keep)
+	err := campaign.KeepWindows(ctx, t.PacketFolder(a.packets(a.i)), keep)
 	if err == nil {
 		err = t.KeepRounds(m.dir, a.packets(a.i))
 	}

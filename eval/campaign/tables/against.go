@@ -22,8 +22,8 @@ func (p *Pair) Differs() bool { return !sameFigure(p.This, p.Other) }
 // beyondErrors is the size of a difference, in standard errors, from which on seeds do not explain it: about 1 % of figures that are the same.
 const beyondErrors = 2.6
 
-// Beyond reports whether the difference is more than the seeds of both campaigns explain.
-func (p *Pair) Beyond() bool {
+// IsBeyondError reports whether the difference is more than the seeds of both campaigns explain.
+func (p *Pair) IsBeyondError() bool {
 	a, ok := numberIn(p.This)
 	b, ok2 := numberIn(p.Other)
 	return p.Known && ok && ok2 && math.Abs(a-b) > beyondErrors*p.Error
@@ -74,7 +74,7 @@ func WriteAgainst(w io.Writer, pairs []Pair) error {
 			difference = Cell{Ours: p.This, Published: p.Other}.Difference()
 		}
 		if p.Known {
-			size, beyond = strconv.FormatFloat(p.Error, 'g', 6, 64), strconv.FormatBool(p.Beyond())
+			size, beyond = strconv.FormatFloat(p.Error, 'g', 6, 64), strconv.FormatBool(p.IsBeyondError())
 		}
 		rows = append(rows, []string{p.Artifact, p.Row, p.Column, p.This, p.Other, strconv.FormatBool(p.Differs()), difference, size, beyond})
 	}

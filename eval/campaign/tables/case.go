@@ -72,19 +72,20 @@ func cases(rows []simulate.TruthRow) map[string]*runCase {
 	return out
 }
 
-func (c *runCase) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
+// hasNote reports whether the notes of the run have a word.
+func (c *runCase) hasNote(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
 
-// withArrivals reports whether the run says when ranks entered their
+// hasArrivals reports whether the run says when ranks entered their
 // collectives.
-func (c *runCase) withArrivals() bool { return c.noted("arrivals") }
+func (c *runCase) hasArrivals() bool { return c.hasNote("arrivals") }
 
 // faulty reports whether the n-th window of the run, from 0, holds the fault.
 func (c *runCase) faulty(n int) bool {
-	return len(c.Hidden) > 0 && (!c.noted("aba") || n%2 == 1)
+	return len(c.Hidden) > 0 && (!c.hasNote("aba") || n%2 == 1)
 }
 
-// seeded reports whether a stage is delayed on some rank.
-func (c *runCase) seeded(stage string) bool {
+// isSeeded reports whether a stage is delayed on some rank.
+func (c *runCase) isSeeded(stage string) bool {
 	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Stage == stage })
 }
 

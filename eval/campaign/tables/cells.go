@@ -64,9 +64,9 @@ func cellsUnder(t *table.Table, artifact, of string) []Cell {
 	return out
 }
 
-// Compared is the table with its cells that stand beside published ones. why says of those that differ why; "": nobody
+// CompareCells returns the table with its cells that stand beside published ones. why says of those that differ why; "": nobody
 // has looked into it.
-func (a Artifact) Compared(why func(*Cell) string) Artifact {
+func (a Artifact) CompareCells(why func(*Cell) string) Artifact {
 	a.Cells = cellsOf(a.Table, a.Name)
 	for i := range a.Cells {
 		if c := &a.Cells[i]; c.Differs() {

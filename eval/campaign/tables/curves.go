@@ -81,9 +81,9 @@ type shareMean struct {
 // pattern, in the order of the families.
 func (s *Score) curves() []curve {
 	var out []curve
-	for _, g := range s.grouped(byFamily, byPattern, byRanks, byArrivals, byDelay) {
+	for _, g := range s.groupBy(byFamily, byPattern, byRanks, byArrivals, byDelay) {
 		like := g.like()
-		next := curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent, Arrivals: like.withArrivals()}
+		next := curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent, Arrivals: like.hasArrivals()}
 		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
 			out = append(out, next)
 		}
@@ -212,7 +212,7 @@ func rateCell(r bootstrap.Rate) table.Cell {
 	if r.N == 0 {
 		return table.None()
 	}
-	return table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
+	return table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), twoDecimals(r.Lower), twoDecimals(r.Upper)))
 }
 
 func milliseconds(d simulate.Millis) string { return strconv.FormatFloat(float64(d), 'f', -1, 64) }
@@ -222,14 +222,14 @@ func (m shareMean) String() string {
 	case math.IsNaN(m.Mean):
 		return none
 	case math.IsNaN(m.Lower):
-		return fixed(m.Mean)
+		return twoDecimals(m.Mean)
 	}
-	return fmt.Sprintf("%s [%s, %s]", fixed(m.Mean), fixed(m.Lower), fixed(m.Upper))
+	return fmt.Sprintf("%s [%s, %s]", twoDecimals(m.Mean), twoDecimals(m.Lower), twoDecimals(m.Upper))
 }
 
 // severalDelays reports whether a curve can be drawn through the runs.
 func (s *Score) severalDelays() bool {
-	return len(s.grouped(byFamily, byDelay)) > len(s.grouped(byFamily))
+	return len(s.groupBy(byFamily, byDelay)) > len(s.groupBy(byFamily))
 }
 
 // threshold is the delay, in ms, from which on a finding is made in a part of

@@ -20,7 +20,7 @@ func (e *Evaluation) Figures() ([]Artifact, error) {
 	if part, inputs := e.part(tableNamed("table-4").counts); len(part.Runs) > 0 {
 		out = append(out, Artifact{Name: "figure-3a", Figure: part.timesAlone().methodBars(), Inputs: inputs})
 	}
-	for _, g := range e.byGroup() {
+	for _, g := range e.runsByGroup() {
 		if g.severalDelays() {
 			out = append(out, g.figures()...)
 		}
@@ -72,7 +72,7 @@ func (g *groupRuns) figures() []Artifact {
 		}
 		out = append(out, Artifact{Name: name, Figure: detectability(curves, &s), Inputs: g.inputs})
 	}
-	for _, of := range bySize(curves) {
+	for _, of := range curvesBySize(curves) {
 		out = append(out, Artifact{Name: fmt.Sprintf("sizes-%s-%s", g.name(), strings.ReplaceAll(of[0].name(), ", ", "-")), Figure: sizesChart(of), Inputs: g.inputs})
 	}
 	return out
@@ -81,8 +81,8 @@ func (g *groupRuns) figures() []Artifact {
 // fewestSizes is from how many sizes of a job on a figure sets them side by side.
 const fewestSizes = 3
 
-// bySize returns the curves of each family of which jobs of several sizes are there.
-func bySize(curves []curve) (out [][]curve) {
+// curvesBySize returns the curves of each family of which jobs of several sizes are there.
+func curvesBySize(curves []curve) (out [][]curve) {
 	of := map[string][]curve{}
 	var names []string
 	for _, c := range curves {
@@ -125,8 +125,8 @@ func (c *curve) transitionChart(tau float64) plots.Chart {
 			Open: candidate.K < candidate.N})
 	}
 	above := plots.Panel{X: delay, Y: plots.Axis{Name: "share of makespan", From: 0, To: 1}, Lines: []plots.Line{share},
-		References: []plots.Reference{{Name: "τ = " + fixed(tau), Value: tau}}}
-	if at, ok := crossing(share.Points, tau); ok {
+		References: []plots.Reference{{Name: "τ = " + twoDecimals(tau), Value: tau}}}
+	if at, ok := firstCrossing(share.Points, tau); ok {
 		above.References = append(above.References, plots.Reference{Name: fmt.Sprintf("%.0f ms", at), Value: at, Vertical: true})
 	}
 	below := plots.Panel{X: delay, Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
@@ -134,8 +134,8 @@ func (c *curve) transitionChart(tau float64) plots.Chart {
 	return plots.Chart{Panels: []plots.Panel{above, below}, Hollow: "no candidate in some run"}
 }
 
-// crossing is where lines between the points first pass a value upwards.
-func crossing(points []plots.Point, value float64) (x float64, ok bool) {
+// firstCrossing returns where lines between the points first pass a value upwards.
+func firstCrossing(points []plots.Point, value float64) (x float64, ok bool) {
 	for i := 1; i < len(points); i++ {
 		a, b := points[i-1], points[i]
 		if a.Y < value && b.Y >= value {

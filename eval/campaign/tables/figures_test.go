@@ -61,7 +61,7 @@ func TestCrossing(t *testing.T) {
 		{at(0.2, 0.6, 1), 1.5, true}, {at(0.2, 0.8), 1, true}, {at(0.9, 1), 0, false}, {at(0.2, 0.3), 0, false},
 		{at(), 0, false}, {at(0.2, math.NaN(), 1), 0, false}, {at(1, 0, 1.6), 1.5, true},
 	} {
-		if x, ok := crossing(c.points, 0.8); ok != c.ok || math.Abs(x-c.x) > 1e-12 {
+		if x, ok := firstCrossing(c.points, 0.8); ok != c.ok || math.Abs(x-c.x) > 1e-12 {
 			t.Errorf("%+v pass 0.8 at %v, %v; expected %v, %v", c.points, x, ok, c.x, c.ok)
 		}
 	}
@@ -159,7 +159,7 @@ func TestSizesChart(t *testing.T) {
 			s.Runs = append(s.Runs, r)
 		}
 	}
-	of := bySize(s.curves())
+	of := curvesBySize(s.curves())
 	if len(of) != 1 {
 		t.Fatalf("%d figures, expected one", len(of))
 	}
@@ -175,7 +175,7 @@ func TestSizesChart(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	s.Runs = s.Runs[:4]
-	if of := bySize(s.curves()); len(of) > 0 {
+	if of := curvesBySize(s.curves()); len(of) > 0 {
 		t.Errorf("two sizes make %d figures", len(of))
 	}
 }

@@ -25,7 +25,7 @@ func gateValue(g gates.Gates, name string) string {
 		at = *at.Content[i+1]
 	}
 	if x, err := strconv.ParseFloat(at.Value, 64); err == nil && at.Tag == "!!float" {
-		return fixed(x)
+		return twoDecimals(x)
 	}
 	return at.Value
 }

@@ -15,12 +15,12 @@ import (
 
 // What runs consist of.
 var (
-	families = text("families", func(r *row) string { return listed(r.distinct(func(x *scoredRun) string { return x.family() })) })
+	families = text("families", func(r *row) string { return joinNames(r.distinct(func(x *scoredRun) string { return x.family() })) })
 	sizes    = text("ranks", func(r *row) string {
-		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
+		return joinNames(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
 	})
 	delays     = text("delays_ms", (*row).delays)
-	allWindows = wholeNumber("windows", func(r *row) int { return len(r.recorded()) })
+	allWindows = wholeNumber("windows", func(r *row) int { return len(r.recordedWindows()) })
 	steps      = text("steps", (*row).steps)
 )
 
@@ -32,11 +32,11 @@ func (r *row) delays() string {
 		return milliseconds(x.Delay)
 	})
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return listed(out)
+	return joinNames(out)
 }
 
-// recorded are the windows of all runs.
-func (s *Score) recorded() []*scoredWindow {
+// recordedWindows returns the windows of all runs.
+func (s *Score) recordedWindows() []*scoredWindow {
 	var out []*scoredWindow
 	for _, r := range s.Runs {
 		for i := range r.Windows {
@@ -48,7 +48,7 @@ func (s *Score) recorded() []*scoredWindow {
 
 func (r *row) steps() string {
 	var all []int
-	for _, w := range r.recorded() {
+	for _, w := range r.recordedWindows() {
 		all = append(all, w.Steps)
 	}
 	if len(all) == 0 {
@@ -76,7 +76,7 @@ func (r *row) seeds() string {
 	for _, seed := range all {
 		list = append(list, strconv.FormatUint(seed, 10))
 	}
-	return listed(list)
+	return joinNames(list)
 }
 
 // groupTable is what each group consists of, and what it shows.
@@ -88,13 +88,13 @@ func groupTable(groups []row) *table.Table {
 		}}
 	}
 	t := tabulate("Groups of the evaluation, and what each shows", []string{"group"}, groups, families, sizes, delays, runs, allWindows, steps,
-		top1, top2, ofFaulty("called", foundBoth), ofFaulty("misrouted", misrouted), inHealth("healthy windows with a strong label", (*scoredWindow).alarmed))
+		top1, top2, ofFaulty("called", foundBoth), ofFaulty("misrouted", misrouted), healthyShare("healthy windows with a strong label", (*scoredWindow).hasAlarm))
 	t.Notes = []string{says("groups")}
 	return t
 }
 
-// alarmed reports whether the window has a strong label by either cut.
-func (w *scoredWindow) alarmed() bool { return w.Strong || w.Automatic.Strong }
+// hasAlarm reports whether the window has a strong label by either cut.
+func (w *scoredWindow) hasAlarm() bool { return w.Strong || w.Automatic.Strong }
 
 // configurationTable has the shape of the paper's Table 16: which runs each
 // group has, here and there.
@@ -112,7 +112,7 @@ func (s *Score) configurationTable() *table.Table {
 		if len(r.Runs) == 0 {
 			return "of " + of(r).Elsewhere
 		}
-		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
+		return joinNames(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
 	})
 	t := tabulate("Groups of the evaluation", []string{"group", "role"}, rows, ranks, text("seeds", (*row).seeds).where(here), delays.where(here),
 		runs.where(here), allWindows.where(here), steps.where(here),
@@ -137,7 +137,7 @@ func (s *Score) caseTable() *table.Table {
 		columns = append(columns, text(c[0], func(r *row) string { return r.share(c[1]) }))
 	}
 	seeded := func(r *row) bool { return !r.like().healthy() }
-	alarms := ofRuns("called", func(r *scoredRun) bool {
+	alarms := runShare("called", func(r *scoredRun) bool {
 		if r.healthy() {
 			return r.Verdict.Kind != "" && (r.Verdict.Confidence == "strong" || r.Verdict.Confidence == "supported")
 		}
@@ -173,18 +173,18 @@ func (s *Score) labelTable() *table.Table {
 	silent := 0
 	for l := labels.FrontierAccounting; l <= labels.TelemetryLimited; l++ {
 		rows = append(rows, row{names: []string{l.String(), yes(l.Strong())}, Score: s})
-		count(&silent, !slices.ContainsFunc(s.recorded(), func(w *scoredWindow) bool { return slices.Contains(w.Labels, l.String()) }))
+		count(&silent, !slices.ContainsFunc(s.recordedWindows(), func(w *scoredWindow) bool { return slices.Contains(w.Labels, l.String()) }))
 	}
 	has := func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[0]) }
 	without := measure{"windows without", table.Part, func(r *row) table.Cell {
 		return table.PartCell(r.tally(false, func(w *scoredWindow) bool { return has(r, w) }))
 	}}
 	of := text("families", func(r *row) string {
-		return listed(r.only(func(x *scoredRun) bool {
+		return joinNames(r.only(func(x *scoredRun) bool {
 			return slices.ContainsFunc(x.Windows, func(w scoredWindow) bool { return has(r, &w) })
 		}).distinct(func(x *scoredRun) string { return x.family() }))
 	})
-	t := tabulate("Labels: windows that carry each, the paper's cut", []string{"label", "strong"}, rows, inFault("windows with a fault", has), without, of)
+	t := tabulate("Labels: windows that carry each, the paper's cut", []string{"label", "strong"}, rows, faultShare("windows with a fault", has), without, of)
 	t.Keys, t.Notes = 1, []string{says("labels", silent)}
 	return t
 }
@@ -206,18 +206,18 @@ func rateAtMost(k, n int) table.Cell {
 func (s *Score) healthyTable() *table.Table {
 	rows := s.parts(
 		part{"healthy", func(r *scoredRun) bool {
-			return r.healthy() && !r.noted("roles") && !r.withArrivals() && len(r.Windows) > 0
+			return r.healthy() && !r.hasNote("roles") && !r.hasArrivals() && len(r.Windows) > 0
 		}},
-		part{"healthy, with arrivals", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
-		part{"healthy, roles differ", func(r *scoredRun) bool { return r.healthy() && r.noted("roles") }},
+		part{"healthy, with arrivals", func(r *scoredRun) bool { return r.healthy() && !r.hasNote("roles") && r.hasArrivals() }},
+		part{"healthy, roles differ", func(r *scoredRun) bool { return r.healthy() && r.hasNote("roles") }},
 		part{"healthy, without windows", func(r *scoredRun) bool { return r.healthy() && len(r.Windows) == 0 }},
 		part{"fault removed (A of A/B/A)", func(r *scoredRun) bool { return !r.healthy() }})
 	strong, automatic := func(w *scoredWindow) bool { return w.Strong }, func(w *scoredWindow) bool { return w.Automatic.Strong }
 	bound := func(head string, holds func(*scoredWindow) bool) measure {
 		return measure{head, table.Rate, func(r *row) table.Cell { return rateAtMost(r.tally(false, holds)) }}
 	}
-	columns := []measure{wholeNumber("windows", func(r *row) int { _, n := r.tally(false, strong); return n }), inHealth("strong label", strong), bound("at most", strong),
-		inHealth("automatic: strong label", automatic), bound("automatic: at most", automatic)}
+	columns := []measure{wholeNumber("windows", func(r *row) int { _, n := r.tally(false, strong); return n }), healthyShare("strong label", strong), bound("at most", strong),
+		healthyShare("automatic: strong label", automatic), bound("automatic: at most", automatic)}
 	verdicts := func(head string, holds func(*verdict) bool) {
 		counted := wholeNumber(head, func(r *row) int { return r.count(func(x *scoredRun) bool { return holds(&x.Verdict) }) })
 		columns = append(columns, counted.where(func(r *row) bool { return r.like().healthy() }))
@@ -248,7 +248,7 @@ func (s *Score) completenessTable() *table.Table {
 	ofWindows := func(head string, of func(*scoredWindow) (k, n int)) measure {
 		return measure{head, table.Part, func(r *row) table.Cell {
 			k, n := 0, 0
-			for _, w := range r.recorded() {
+			for _, w := range r.recordedWindows() {
 				own, all := of(w)
 				k, n = k+own, n+all
 			}
@@ -262,14 +262,14 @@ func (s *Score) completenessTable() *table.Table {
 		}
 	}
 	alarmed := func(r *scoredRun) bool {
-		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.alarmed() })
+		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.hasAlarm() })
 	}
 	rows := s.parts(part{"E0", func(r *scoredRun) bool { return r.stands("E0") }}, part{"E1", func(r *scoredRun) bool { return r.stands("E1") }})
 	return addPublished(tabulate("No fault: is the recording complete, and is anything flagged?", []string{"group"}, rows, runs, allWindows,
 		ofWindows("windows gathered", each(func(w *scoredWindow) bool { return w.telemetry.gathered })),
 		ofWindows("steps of ranks recorded", func(w *scoredWindow) (k, n int) { return w.telemetry.rows, w.telemetry.expected }),
 		ofWindows(limited, each(func(w *scoredWindow) bool { return slices.Contains(w.Labels, limited) })),
-		ofRuns("runs with a strong label", alarmed),
+		runShare("runs with a strong label", alarmed),
 		measure{"at most", table.Rate, func(r *row) table.Cell { return rateAtMost(r.count(alarmed), len(r.Runs)) }}), "completeness")
 }
 

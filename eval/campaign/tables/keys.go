@@ -48,7 +48,7 @@ func (k key) part(c *runCase) (order float64, value string) {
 	case byDelay:
 		return float64(c.Delay), milliseconds(c.Delay)
 	case byArrivals:
-		if c.withArrivals() {
+		if c.hasArrivals() {
 			return 1, "with"
 		}
 		return 0, "without"
@@ -87,8 +87,8 @@ func (s *Score) values(by []key) []string {
 	return out
 }
 
-// grouped are the runs with a fault, by keys, in the order of the keys.
-func (s *Score) grouped(by ...key) []*Score {
+// groupBy returns the runs with a fault, by keys, in the order of the keys.
+func (s *Score) groupBy(by ...key) []*Score {
 	order := func(a, b *runCase) int {
 		for _, k := range by {
 			x, _ := k.part(a)
@@ -120,7 +120,7 @@ func (s *Score) rowsBy(by ...key) (heads []string, rows []row) {
 	for _, k := range by {
 		heads = append(heads, k.column())
 	}
-	for _, g := range s.grouped(by...) {
+	for _, g := range s.groupBy(by...) {
 		rows = append(rows, row{names: g.values(by), Score: g})
 	}
 	return heads, rows
@@ -137,7 +137,8 @@ func (s *Score) distinct(of func(*scoredRun) string) []string {
 	return out
 }
 
-func listed(names []string) string {
+// joinNames returns the names in a row, a dash for none.
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return none
 	}

@@ -125,7 +125,7 @@ func (m mean) String() string {
 	if m.n == 0 {
 		return none
 	}
-	return fixed(m.value())
+	return twoDecimals(m.value())
 }
 
 // cell is the mean in a column of hundredths.
@@ -154,31 +154,34 @@ func ratio(a, b float64) *float64 {
 	return new(a / b)
 }
 
-// routed is how often the seeded stage stands somewhere in the ranking.
-func routed(head string, holds func(routing) bool) measure {
-	return inFault(head, func(r *row, w *scoredWindow) bool { return holds(r.routing(w)) })
+// routingShare measures how often the seeded stage stands somewhere in the ranking.
+func routingShare(head string, holds func(routing) bool) measure {
+	return faultShare(head, func(r *row, w *scoredWindow) bool { return holds(r.routing(w)) })
 }
 
 func isFirst(p routing) bool     { return p.Top(1) }
 func isSecond(p routing) bool    { return p.Top(2) }
 func isCandidate(p routing) bool { return p.Hit }
 
-func inFault(head string, holds func(*row, *scoredWindow) bool) measure {
+// faultShare measures for which part of the windows with a fault something holds.
+func faultShare(head string, holds func(*row, *scoredWindow) bool) measure {
 	return measure{head, table.Part, func(r *row) table.Cell {
 		return table.PartCell(r.tally(true, func(w *scoredWindow) bool { return holds(r, w) }))
 	}}
 }
 
-func labelled(head, label string) measure {
-	return inFault(head, func(_ *row, w *scoredWindow) bool { return slices.Contains(w.Labels, label) })
+// labelShare measures which part of the windows with a fault has a label.
+func labelShare(head, label string) measure {
+	return faultShare(head, func(_ *row, w *scoredWindow) bool { return slices.Contains(w.Labels, label) })
 }
 
-func inHealth(head string, holds func(*scoredWindow) bool) measure {
+// healthyShare measures for which part of the windows without a fault something holds.
+func healthyShare(head string, holds func(*scoredWindow) bool) measure {
 	return measure{head, table.Part, func(r *row) table.Cell { return table.PartCell(r.tally(false, holds)) }}
 }
 
-// ofRuns is for how many runs something holds.
-func ofRuns(head string, holds func(*scoredRun) bool) measure {
+// runShare measures for which part of the runs something holds.
+func runShare(head string, holds func(*scoredRun) bool) measure {
 	return measure{head, table.Part, func(r *row) table.Cell { return table.PartCell(r.count(holds), len(r.Runs)) }}
 }
 
@@ -202,9 +205,9 @@ var (
 	windows = wholeNumber("windows", (*row).windows)
 	runs    = wholeNumber("runs", func(r *row) int { return len(r.Runs) })
 
-	top1    = routed("top-1", isFirst)
-	top2    = routed("top-2", isSecond)
-	hit     = routed("candidate hit", isCandidate)
+	top1    = routingShare("top-1", isFirst)
+	top2    = routingShare("top-2", isSecond)
+	hit     = routingShare("candidate hit", isCandidate)
 	size    = average("mean candidates", func(r *row, w *scoredWindow) *float64 { return new(float64(r.routing(w).Candidates)) })
 	largest = measure{"max", table.Integer, func(r *row) table.Cell {
 		if r.windows() == 0 {
@@ -216,10 +219,10 @@ var (
 
 	seededShare = average("seeded share", func(_ *row, w *scoredWindow) *float64 { return w.Share })
 
-	stageRight = ofRuns("stage right", func(r *scoredRun) bool { return r.Verdict.StageRight })
-	rankFound  = ofRuns("rank right", func(r *scoredRun) bool { return r.Verdict.Answer == rankRight })
-	rankMissed = ofRuns("rank wrong", func(r *scoredRun) bool { return r.Verdict.Answer == rankWrong })
-	called     = ofRuns("called", func(r *scoredRun) bool { return r.Verdict.Named })
+	stageRight = runShare("stage right", func(r *scoredRun) bool { return r.Verdict.StageRight })
+	rankFound  = runShare("rank right", func(r *scoredRun) bool { return r.Verdict.Answer == rankRight })
+	rankMissed = runShare("rank wrong", func(r *scoredRun) bool { return r.Verdict.Answer == rankWrong })
+	called     = runShare("called", func(r *scoredRun) bool { return r.Verdict.Named })
 )
 
 func (r *row) windows() int {

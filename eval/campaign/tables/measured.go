@@ -109,7 +109,7 @@ func MeasuredFigures(dir string) ([]Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		from, err := f.From(path)
+		from, err := f.FileProvenance(path)
 		if err != nil {
 			return nil, err
 		}

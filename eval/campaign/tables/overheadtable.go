@@ -63,10 +63,10 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 		t.Add(append(table.Texts(a.names()...),
 			table.WholeCell(account.Blocks), table.RealCell(account.Estimate.Value), table.TextCell(interval), most,
 			table.RealCell(gate), table.TextCell(account.Standing.String()))...)
-		why[listed(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
+		why[joinNames(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
 	out := Artifact{Name: "table-7", Table: addPublished(t, "table-7"), Inputs: append(paired, measured...)}
-	return []Artifact{out.Compared(func(c *Cell) string { return why[c.Row] })}, nil
+	return []Artifact{out.CompareCells(func(c *Cell) string { return why[c.Row] })}, nil
 }
 
 // costsOfRuns returns the arms of the runs of a campaign. A run is a block.
@@ -93,7 +93,7 @@ func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, 
 			}
 			all[at].pairs = append(all[at].pairs, overhead.Measurement{Pair: t.ID, Window: r.Number, Base: r.Base.Wall, With: r.With.Wall})
 		}
-		from, err := e.From(path)
+		from, err := e.FileProvenance(path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -124,7 +124,7 @@ func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance,
 		if err != nil {
 			return nil, nil, err
 		}
-		from, err := e.From(path)
+		from, err := e.FileProvenance(path)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -21,7 +21,7 @@ func paceOf(c *runCase, w *trace.Window) pace {
 		total, seeded := make([]int64, R), make([]int64, R)
 		for i, d := range w.Step(t) {
 			total[i%R] += d
-			if c.seeded(names[group[i/R]]) {
+			if c.isSeeded(names[group[i/R]]) {
 				seeded[i%R] += d
 			}
 		}

@@ -40,7 +40,7 @@ var paperTables = []paperTable{
 	{"table-14", "Table 14. ", areFor(14, isFaulty), (*Score).routingTable},
 	{"table-15", "Table 15. ", areFor(15, isFaulty, isAlone), (*Score).sweepTable},
 	{"healthy", "", func(_ *campaign.Task, r *scoredRun) bool {
-		return slices.ContainsFunc(r.listed(), func(w scoredWindow) bool { return !w.Fault })
+		return slices.ContainsFunc(r.tableWindows(), func(w scoredWindow) bool { return !w.Fault })
 	}, (*Score).healthyTable},
 }
 
@@ -59,7 +59,7 @@ func areFor(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *s
 func isFaulty(r *scoredRun) bool { return !r.healthy() }
 
 // isAlone is for tables that do not set runs with arrivals beside those without.
-func isAlone(r *scoredRun) bool { return !r.withArrivals() }
+func isAlone(r *scoredRun) bool { return !r.hasArrivals() }
 
 func isForward(r *scoredRun) bool {
 	return r.Family == forwardFamilies[0].family || r.Family == forwardFamilies[1].family
@@ -109,7 +109,7 @@ func Open(dir string, by *gates.Gates) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := f.Finished()
+	rows, err := f.Provenances()
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,9 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 			a.Table = p.of(part)
 		}
 		a.Table.Title = p.title + a.Table.Title
-		out = append(out, a.Compared(reason))
+		out = append(out, a.CompareCells(reason))
 	}
-	out = append(out, e.ofGroups()...)
+	out = append(out, e.groupArtifacts()...)
 	out = append(out, e.settingArtifact()...)
 	recording, err := e.overheads()
 	if err != nil {
@@ -208,8 +208,8 @@ type groupRuns struct {
 
 func (g *groupRuns) name() string { return g.names[0] }
 
-// byGroup divides the runs of a plan, whose groups follow each other.
-func (e *Evaluation) byGroup() []groupRuns {
+// runsByGroup divides the runs of a plan, whose groups follow each other.
+func (e *Evaluation) runsByGroup() []groupRuns {
 	var out []groupRuns
 	for i := range e.Tasks {
 		if name := e.Tasks[i].Group; i == 0 || name != e.Tasks[i-1].Group {
@@ -220,22 +220,22 @@ func (e *Evaluation) byGroup() []groupRuns {
 	return out
 }
 
-// ofGroups are the tables that follow from what groups are: what each shows, and
+// groupArtifacts returns the tables that follow from what groups are: what each shows, and
 // of those with several delays, removed faults or microsteps what that shows.
-func (e *Evaluation) ofGroups() []Artifact {
+func (e *Evaluation) groupArtifacts() []Artifact {
 	var rows []row
 	out := []Artifact{{Name: "groups", Inputs: e.rows}}
-	for _, g := range e.byGroup() {
+	for _, g := range e.runsByGroup() {
 		rows = append(rows, g.row)
 		add := func(kind string, t *table.Table) {
 			t.Title = "Group " + g.name() + ". " + t.Title
 			a := Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}
 			if !e.own {
-				a = a.Compared(e.score.reason)
+				a = a.CompareCells(e.score.reason)
 			}
 			out = append(out, a)
 		}
-		if g.severalDelays() || e.own && len(g.grouped(byFamily)) > 0 {
+		if g.severalDelays() || e.own && len(g.groupBy(byFamily)) > 0 {
 			add("detectability", g.detectabilityTable())
 		}
 		if g.severalDelays() {

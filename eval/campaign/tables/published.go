@@ -89,7 +89,7 @@ func addPublished(t *table.Table, artifact string) *table.Table {
 	for _, row := range t.Records() {
 		names = append(names, rowName(t, row))
 	}
-	return besideRows(t, artifact, names)
+	return addPublishedTo(t, artifact, names)
 }
 
 // rowName is what names a row, as people see its cells.
@@ -97,8 +97,8 @@ func rowName(t *table.Table, cells []string) string {
 	return strings.Join(cells[:max(1, t.Keys)], ", ")
 }
 
-// besideRows does so where something else names the rows.
-func besideRows(t *table.Table, artifact string, names []string) *table.Table {
+// addPublishedTo does so where something else names the rows.
+func addPublishedTo(t *table.Table, artifact string, names []string) *table.Table {
 	p := published().Tables[artifact]
 	for _, head := range p.Columns {
 		t.Columns = append(t.Columns, table.Words("paper: "+head)...)

@@ -24,20 +24,20 @@ func (s *Score) reason(c *Cell) string {
 		}
 		return part.hiddenRankReason(c)
 	case "table-14":
-		for _, g := range s.countedBy(c.Artifact).grouped(caseKeys...) {
-			if strings.HasPrefix(c.Row+", ", listed(g.values(caseKeys))+", ") {
+		for _, g := range s.countedBy(c.Artifact).groupBy(caseKeys...) {
+			if strings.HasPrefix(c.Row+", ", joinNames(g.values(caseKeys))+", ") {
 				own, other := g.rivals()
-				return says("case", own, other, fixed(g.mean((*scoredWindow).twoLargest).value()))
+				return says("case", own, other, twoDecimals(g.mean((*scoredWindow).twoLargest).value()))
 			}
 		}
 	case "sharding": // the callbacks of E8
-		own, other := s.standingFor("E8").ofFamily(simulate.CallbackSync).rivals()
+		own, other := s.standingFor("E8").onlyFamily(simulate.CallbackSync).rivals()
 		return says("sharding", own, other)
 	case "scale": // data of 120 ms at 128 ranks
 		part := s.standingFor("Scale").only(func(r *scoredRun) bool { return r.Family == simulate.Data && r.Ranks == 128 && r.Delay == 120 })
 		step := part.mean(func(w *scoredWindow) *float64 { return new(w.pace.step.Median / 1e6) })
 		own, _ := part.rivals()
-		return says("scale", step, own, fixed(part.mean((*scoredWindow).twoLargest).value()))
+		return says("scale", step, own, twoDecimals(part.mean((*scoredWindow).twoLargest).value()))
 	}
 	return ""
 }
@@ -55,14 +55,14 @@ const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_h
 // Table 5 counts two families; "" where they do not.
 func (s *Score) otherRuns() string {
 	values := func(k key) (out []string) {
-		for _, g := range s.grouped(k) {
+		for _, g := range s.groupBy(k) {
 			out = append(out, g.value(k))
 		}
 		return out
 	}
 	names := values(byFamily)
 	slices.Sort(names)
-	own := fmt.Sprintf("%s at %s ranks with %s ms", listed(names), listed(values(byRanks)), listed(values(byDelay)))
+	own := fmt.Sprintf("%s at %s ranks with %s ms", joinNames(names), joinNames(values(byRanks)), joinNames(values(byDelay)))
 	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
 		return ""
 	}
@@ -87,15 +87,15 @@ func (s *Score) methodReason(c *Cell, n int) string {
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
 		reached := table.OutOf(s.tally(true, func(w *scoredWindow) bool { return divided(w).two >= s.Tau }))
-		return says("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), fixed(s.Tau), reached)
+		return says("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), twoDecimals(s.Tau), reached)
 	case c.Row == "spread":
-		return says("spread", table.OutOf(s.ofFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.rankBy(n).Place == 2 })))
+		return says("spread", table.OutOf(s.onlyFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.rankBy(n).Place == 2 })))
 	case c.Row == "stage_max" && c.Column == "top-1":
 		outside := s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm })
 		return says("stage_max", outside.span(func(w *scoredWindow) float64 { return divided(w).behind }))
 	}
 	var missed []string // the rows whose stage is no candidate
-	for _, g := range s.grouped(byFamily) {
+	for _, g := range s.groupBy(byFamily) {
 		if k, all := g.tally(true, func(w *scoredWindow) bool { return !w.rankBy(n).Hit }); k > 0 {
 			missed = append(missed, table.OutOf(k, all)+" of "+g.value(byFamily))
 		}
@@ -109,7 +109,8 @@ func (s *Score) methodReason(c *Cell, n int) string {
 	return says("missed", strings.Join(missed, ", "))
 }
 
-func (s *Score) ofFamily(f simulate.Family) *Score {
+// onlyFamily returns the runs of a family.
+func (s *Score) onlyFamily(f simulate.Family) *Score {
 	return s.only(func(r *scoredRun) bool { return r.Family == f })
 }
 
@@ -146,12 +147,12 @@ func (s *Score) span(value func(*scoredWindow) float64) string {
 	if low > high {
 		return none
 	}
-	return fixed(low) + " to " + fixed(high)
+	return twoDecimals(low) + " to " + twoDecimals(high)
 }
 
 // widerSets explains candidate sets of more than two stages, which the paper's
 // Table 4 does not have at its τ.
-func (s *Score) widerSets() string { return s.wideSets("wide sets", fixed(s.Tau)) }
+func (s *Score) widerSets() string { return s.wideSets("wide sets", twoDecimals(s.Tau)) }
 
 // wideSets is a sentence about them, "" where there are none.
 func (s *Score) wideSets(sentence string, more ...any) string {
@@ -170,7 +171,7 @@ func (s *Score) wideSets(sentence string, more ...any) string {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.Fault && wide(&w) })
 	})
 	families := of.distinct(func(r *scoredRun) string { return r.family() })
-	return says(sentence, append([]any{table.OutOf(k, n), listed(families), two}, more...)...)
+	return says(sentence, append([]any{table.OutOf(k, n), joinNames(families), two}, more...)...)
 }
 
 // otherFirst explains the groups whose seeded stage is first more or less often
@@ -180,14 +181,14 @@ func otherFirst(rows []row) []string {
 	var out []string
 	for i := range rows {
 		r := &rows[i]
-		twin := published.row(r.published())
+		twin := published.row(r.publishedName())
 		if twin == nil {
 			continue
 		}
 		k, n, known := fraction(twin[0])
 		if first, all := r.tally(true, func(w *scoredWindow) bool { return w.Routing.Top(1) }); known && all > 0 && first*n != k*all {
 			own, other := r.rivals()
-			out = append(out, says("other first", listed(r.names), table.OutOf(first, all), twin[0], own, other))
+			out = append(out, says("other first", joinNames(r.names), table.OutOf(first, all), twin[0], own, other))
 		}
 	}
 	return out

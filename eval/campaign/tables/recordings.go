@@ -46,7 +46,7 @@ func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) 
 		if run == campaign.TruthName || run == costsName || strings.HasPrefix(run, ".") {
 			continue
 		}
-		r, read, err := e.recorded(run)
+		r, read, err := e.compareRecordings(run)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,8 +67,8 @@ func (e *Evaluation) knownCases(path string) (map[string]*runCase, error) {
 	return all, err
 }
 
-// recorded compares the recordings of one run.
-func (e *Evaluation) recorded(run string) (*comparedRun, []campaign.Provenance, error) {
+// compareRecordings compares the recordings of one run.
+func (e *Evaluation) compareRecordings(run string) (*comparedRun, []campaign.Provenance, error) {
 	paths, err := e.recordingsOf(run)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +76,7 @@ func (e *Evaluation) recorded(run string) (*comparedRun, []campaign.Provenance, 
 	var all []crosscheck.Source
 	var inputs []campaign.Provenance
 	for _, p := range paths {
-		s, read, err := e.recording(p)
+		s, read, err := e.readRecording(p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -153,9 +153,9 @@ func (e *Evaluation) ownRecording(run string) (string, error) {
 	return "", nil
 }
 
-// recording reads what one recorder saw. All of it must be good: a file that is
+// readRecording reads what one recorder saw. All of it must be good: a file that is
 // left out would count as a difference.
-func (e *Evaluation) recording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
+func (e *Evaluation) readRecording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
 	s := crosscheck.Source{Name: p.name}
 	in, err := auto.Open([]string{p.path}, auto.Options{Kinds: auto.Windows, Strict: ingest.FirstError, Timeline: stages.OnHost})
 	if err != nil {
@@ -181,7 +181,7 @@ func (e *Evaluation) filesOf(read []auto.Input) ([]campaign.Provenance, error) {
 		if in.Skipped != "" || in.Windows == 0 {
 			continue
 		}
-		from, err := e.From(in.Path)
+		from, err := e.FileProvenance(in.Path)
 		if err != nil {
 			return nil, err
 		}

@@ -18,8 +18,8 @@ type recovery struct {
 	FirstAlarm, LastAlarm bool    // a strong label in the A before or after
 }
 
-// returned is how far the step time after is from that before.
-func (r *recovery) returned() float64 { return math.Abs(r.After - r.Before) }
+// deviation returns how far the step time after is from that before.
+func (r *recovery) deviation() float64 { return math.Abs(r.After - r.Before) }
 
 // Ratio is the part of the slowdown that is gone: (B − A₂) ÷ (B − A₁).
 func (r *recovery) Ratio() float64 { return (r.Under - r.After) / (r.Under - r.Before) }
@@ -29,7 +29,7 @@ func (r *recovery) Ratio() float64 { return (r.Under - r.After) / (r.Under - r.B
 func (s *Score) recoveries() []recovery {
 	var out []recovery
 	for _, r := range s.Runs {
-		if from, to, ok := r.removed(); ok {
+		if from, to, ok := r.faultStretch(); ok {
 			first, last := &r.Windows[from-1], &r.Windows[to]
 			out = append(out, recovery{Run: r, Before: first.pace.step.Mean, Under: meanPace(r.Windows[from:to]), After: last.pace.step.Mean,
 				Tolerance: 2 * first.pace.step.SD, RoutedFirst: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }), RoutedSecond: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) }),
@@ -39,9 +39,9 @@ func (s *Score) recoveries() []recovery {
 	return out
 }
 
-// removed finds the first stretch of windows with the fault that has one
+// faultStretch finds the first stretch of windows with the fault that has one
 // without on either side.
-func (r *scoredRun) removed() (from, to int, ok bool) {
+func (r *scoredRun) faultStretch() (from, to int, ok bool) {
 	for from = 1; from < len(r.Windows); from++ {
 		if !r.Windows[from].Fault || r.Windows[from-1].Fault {
 			continue
@@ -70,12 +70,12 @@ func recoveryTable(of []recovery) *table.Table {
 	far, low := 0.0, math.Inf(1)
 	for i := range of {
 		r := &of[i]
-		far, low = max(far, r.returned()), min(low, r.Ratio())
-		t.Add(slices.Concat([]table.Cell{table.TextCell(r.Run.Run), ms(r.Before), ms(r.Under), ms(r.After), ms(r.returned()), table.RealCell(r.Ratio()), ms(r.Tolerance)},
-			table.Texts(yes(r.returned() <= r.Tolerance), yes(r.RoutedFirst), yes(r.RoutedSecond), yes(r.FirstAlarm || r.LastAlarm)))...)
+		far, low = max(far, r.deviation()), min(low, r.Ratio())
+		t.Add(slices.Concat([]table.Cell{table.TextCell(r.Run.Run), ms(r.Before), ms(r.Under), ms(r.After), ms(r.deviation()), table.RealCell(r.Ratio()), ms(r.Tolerance)},
+			table.Texts(yes(r.deviation() <= r.Tolerance), yes(r.RoutedFirst), yes(r.RoutedSecond), yes(r.FirstAlarm || r.LastAlarm)))...)
 	}
 	t.Add(table.Texts("paper", none, none, none, "0.21", "0.998", "8.63", "yes", "no", "yes", none)...)
-	t.Notes = []string{says("recovery", fixed(far/1e6), low)}
+	t.Notes = []string{says("recovery", twoDecimals(far/1e6), low)}
 	return addPublished(t, "recovery")
 }
 

@@ -13,8 +13,8 @@ import (
 // none stands where there is no figure.
 const none = table.Absent
 
-// fixed writes a number in a sentence as the tables do.
-func fixed(f float64) string { return table.Decimals(f, 2) }
+// twoDecimals writes a number in a sentence as the tables do.
+func twoDecimals(f float64) string { return table.Decimals(f, 2) }
 
 // methodNames are the frontier by the paper's cut, then the five comparison methods.
 func methodNames() []string {
@@ -47,12 +47,12 @@ func (w *scoredWindow) rankBy(n int) routing {
 // stands for top-1.
 func (s *Score) methodTable() *table.Table {
 	alone := s.timesAlone()
-	t := tabulate(fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", fixed(s.Tau)), []string{"method"}, alone.methods(), inAll...)
+	t := tabulate(fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", twoDecimals(s.Tau)), []string{"method"}, alone.methods(), inAll...)
 	addPublished(t, "table-4")
 	if wide := alone.widerSets(); wide != "" {
 		t.Notes = append(t.Notes, wide)
 	}
-	if !s.inArms() {
+	if !s.hasArrivals() {
 		return t
 	}
 	width := len(t.Columns)
@@ -71,13 +71,13 @@ func (s *Score) methodTable() *table.Table {
 	return t
 }
 
-// inArms reports whether some runs have arrivals.
-func (s *Score) inArms() bool { return s.count((*scoredRun).withArrivals) > 0 }
+// hasArrivals reports whether some runs have arrivals.
+func (s *Score) hasArrivals() bool { return s.count((*scoredRun).hasArrivals) > 0 }
 
 // timesAlone is the score of the runs without arrivals, or of all where each has
 // them: stages are routed by their times, which are the same in both.
 func (s *Score) timesAlone() *Score {
-	if out := s.only(func(r *scoredRun) bool { return !r.withArrivals() }); len(out.Runs) > 0 {
+	if out := s.only(func(r *scoredRun) bool { return !r.hasArrivals() }); len(out.Runs) > 0 {
 		return out
 	}
 	return s
@@ -90,30 +90,30 @@ var caseKeys = []key{byFamily, byRanks, byDelay}
 // some runs have arrivals.
 func (s *Score) routingTable() *table.Table {
 	by := caseKeys
-	if s.inArms() {
+	if s.hasArrivals() {
 		by = append(slices.Clip(by), byArrivals)
 	}
 	heads, rows := s.rowsBy(by...)
 	var names []string
 	for i := range rows {
-		names = append(names, rows[i].published())
+		names = append(names, rows[i].publishedName())
 	}
 	t := tabulate("Routing by "+keyList(by)+": windows with a fault, the paper's cut", heads, rows, append([]measure{windows}, inAll...)...)
-	besideRows(t, "table-14", names)
+	addPublishedTo(t, "table-14", names)
 	t.Notes = otherFirst(rows)
-	if s.inArms() {
+	if s.hasArrivals() {
 		extend(t, rows, stageRight, rankFound, rankMissed, called)
 		t.Notes = append(t.Notes, says("arms"))
 	}
 	return t
 }
 
-// published names the row of Table 14 that runs stand for: all of them are about constant faults.
-func (r *row) published() string {
+// publishedName names the row of Table 14 that runs stand for: all of them are about constant faults.
+func (r *row) publishedName() string {
 	if r.like().Intermittent {
 		return byPattern.String()
 	}
-	return listed(r.names)
+	return joinNames(r.names)
 }
 
 func keyList(by []key) string {
@@ -121,7 +121,7 @@ func keyList(by []key) string {
 	for _, k := range by {
 		names = append(names, k.String())
 	}
-	return listed(names)
+	return joinNames(names)
 }
 
 // forwardFamilies are the rows of Table 5, and the label that a delay in forward should have.
@@ -138,10 +138,10 @@ var forwardFamilies = [...]struct {
 func (s *Score) forwardTable() *table.Table {
 	var rows []row
 	for _, f := range forwardFamilies {
-		rows = append(rows, row{names: []string{f.family.String(), f.label.String()}, Score: s.ofFamily(f.family)})
+		rows = append(rows, row{names: []string{f.family.String(), f.label.String()}, Score: s.onlyFamily(f.family)})
 	}
 	t := tabulate("Forward, device or host: windows with a fault, the paper's cut", []string{"family", "label"}, rows, windows, top1, top2,
-		inFault("labelled", func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[1]) }))
+		faultShare("labelled", func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[1]) }))
 	t.Keys = 1
 	return addPublished(t, "table-5")
 }
@@ -151,7 +151,7 @@ func (s *Score) forwardTable() *table.Table {
 func (s *Score) sweepTable() *table.Table {
 	var rows []row
 	for _, tau := range []float64{0.70, 0.75, 0.80, 0.85, 0.90} {
-		rows = append(rows, row{names: []string{fixed(tau)}, Score: s, ranking: sweep(tau)})
+		rows = append(rows, row{names: []string{twoDecimals(tau)}, Score: s, ranking: sweep(tau)})
 	}
 	return addPublished(tabulate("Candidate sets by τ: windows with a fault, the paper's cut", []string{"tau"}, rows, inAll[2:]...), "table-15")
 }
@@ -187,7 +187,7 @@ func (s *Score) spikeTable() *table.Table {
 		average("exposed share, automatic", func(_ *row, w *scoredWindow) *float64 { return w.Automatic.Share }),
 		rankFound, rankMissed)
 	t.Keys = 1
-	return besideRows(t, "table-9", stands)
+	return addPublishedTo(t, "table-9", stands)
 }
 
 // scaleTable is the paper's check that routing persists at 64 and 128 ranks.
@@ -210,12 +210,12 @@ func (w *scoredWindow) twoLargest() *float64 {
 // a step has microsteps, their stages accounted for in order.
 func (s *Score) accumulationTable() *table.Table {
 	var rows []row
-	for _, g := range s.grouped(byFamily, byDelay) {
+	for _, g := range s.groupBy(byFamily, byDelay) {
 		rows = append(rows, row{names: []string{g.value(byFamily)}, Score: g})
 	}
 	return addPublished(tabulate("Accumulation: windows with a fault, the paper's cut", []string{"family"}, rows,
 		wholeNumber("microsteps", func(r *row) int { return r.like().Accumulation }), windows, top1, top2,
-		inFault("exact", func(_ *row, w *scoredWindow) bool { return w.Telescoping == 0 }), labelled("device label", forwardFamilies[0].label.String())), "accumulation")
+		faultShare("exact", func(_ *row, w *scoredWindow) bool { return w.Telescoping == 0 }), labelShare("device label", forwardFamilies[0].label.String())), "accumulation")
 }
 
 // shardingTable is the paper's group E8: sharded programs, and the control that
@@ -231,7 +231,7 @@ func (s *Score) shardingTable() *table.Table {
 // misses are the families and sizes of which a window does not have its stage first; the
 // control has none that should.
 func (r *row) misses() string {
-	return listed(r.distinct(func(x *scoredRun) string {
+	return joinNames(r.distinct(func(x *scoredRun) string {
 		if x.Family == simulate.OptimizerHost || x.had(foundTop1) {
 			return ""
 		}
@@ -242,12 +242,12 @@ func (r *row) misses() string {
 // boundaryTable is the paper's group E4: at which delay of data the two largest
 // shares reach τ, so that the candidate set becomes compact.
 func (s *Score) boundaryTable() *table.Table {
-	t := &table.Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)),
+	t := &table.Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", twoDecimals(s.Tau)),
 		Columns: table.Words("ranks", "share of the two largest, by delay", "crosses between ms")}
-	for _, ranks := range s.grouped(byRanks) {
+	for _, ranks := range s.groupBy(byRanks) {
 		var shares []string
 		last, before, crossing := 1.0, "", none
-		for _, g := range ranks.grouped(byDelay) {
+		for _, g := range ranks.groupBy(byDelay) {
 			sum, delay := g.mean((*scoredWindow).twoLargest).value(), g.value(byDelay)
 			if last < s.Tau && sum >= s.Tau {
 				crossing = before + "–" + delay
@@ -255,7 +255,7 @@ func (s *Score) boundaryTable() *table.Table {
 			shares = append(shares, fmt.Sprintf("%s ms: %.3f", delay, sum))
 			last, before = sum, delay
 		}
-		t.Add(table.Texts(ranks.value(byRanks), listed(shares), crossing)...)
+		t.Add(table.Texts(ranks.value(byRanks), joinNames(shares), crossing)...)
 	}
 	return addPublished(t, "boundary")
 }

@@ -39,7 +39,7 @@ func rowHead() []string {
 }
 
 func (r *scoredRun) rows() (rows [][]string) {
-	all := r.listed()
+	all := r.tableWindows()
 	for i := range all {
 		var row []string
 		for _, value := range r.values(&all[i]) {

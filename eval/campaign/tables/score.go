@@ -47,7 +47,7 @@ func (s *Scorer) Add(run string, x trace.Recording) error {
 	switch x := x.(type) {
 	case *trace.Window:
 		r.Ranks = cmp.Or(r.Ranks, len(x.Ranks))
-		for _, part := range divided(x, s.steps) {
+		for _, part := range splitWindow(x, s.steps) {
 			if err := s.addWindow(r, part); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (s *Scorer) addWindow(r *scoredRun, w *trace.Window) error {
 	if err != nil {
 		return err
 	}
-	window := ofPaper(&r.runCase, paper.Main, r.faulty(r.open.recorded))
+	window := scorePaper(&r.runCase, paper.Main, r.faulty(r.open.recorded))
 	window.pace, window.telemetry = paceOf(&r.runCase, w), telemetryOf(w)
 	r.Windows = append(r.Windows, window)
 	r.open.windows = append(r.open.windows, w)
@@ -113,7 +113,7 @@ func (r *scoredRun) close() (names []string) {
 	r.open.stages.windows(r.open.windows)
 	r.Verdict, r.Second = rate(&r.runCase, &v), rateSecond(&r.runCase, v.Latent, &r.open.stages)
 	for i := range min(len(r.Windows), len(v.Windows)) {
-		r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
+		r.Windows[i].Automatic = scoreAutomatic(&r.runCase, v.Windows[i].Main)
 	}
 	r.open = nil
 	return names
@@ -163,8 +163,8 @@ type scoredRun struct {
 	task *campaign.Task // of a campaign
 }
 
-// listed returns the windows as tables have them: of a run without any, one of which nothing is known.
-func (r *scoredRun) listed() []scoredWindow {
+// tableWindows returns the windows as tables have them: of a run without any, one of which nothing is known.
+func (r *scoredRun) tableWindows() []scoredWindow {
 	if len(r.Windows) == 0 {
 		return []scoredWindow{{Fault: !r.healthy(), Methods: make([]routing, len(methodNames())-1)}}
 	}

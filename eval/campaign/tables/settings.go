@@ -42,9 +42,9 @@ func (s *Scorer) routingOptions() frontier.Options {
 	return frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &s.gates}
 }
 
-// divided returns a window in parts of so many steps at most, numbered on from part to part; 0: as it is. What is left
+// splitWindow returns a window in parts of so many steps at most, numbered on from part to part; 0: as it is. What is left
 // over is a part of its own.
-func divided(w *trace.Window, steps int) []*trace.Window {
+func splitWindow(w *trace.Window, steps int) []*trace.Window {
 	if steps == 0 || w.Steps() <= steps {
 		return []*trace.Window{w}
 	}
@@ -64,7 +64,7 @@ func divided(w *trace.Window, steps int) []*trace.Window {
 func settingTable(all []settingScore) *table.Table {
 	var rows []row
 	for _, s := range all {
-		for _, g := range s.grouped(byFamily) {
+		for _, g := range s.groupBy(byFamily) {
 			rows = append(rows, row{names: []string{s.name, g.value(byFamily)}, Score: g})
 		}
 		if healthy := s.only(func(r *scoredRun) bool { return r.healthy() }); len(healthy.Runs) > 0 {
@@ -73,13 +73,13 @@ func settingTable(all []settingScore) *table.Table {
 	}
 	faulty := func(r *row) bool { return !r.like().healthy() }
 	found := func(f finding) measure {
-		return ofRuns(f.String(), func(r *scoredRun) bool { return r.had(f) }).where(faulty)
+		return runShare(f.String(), func(r *scoredRun) bool { return r.had(f) }).where(faulty)
 	}
 	columns := []measure{runs, windows.where(faulty), top1, top2, hit, size}
 	for _, f := range []finding{foundStage, foundRank, foundBoth, misrouted, foundOutliers, foundBlame, foundKS, foundHybrid} {
 		columns = append(columns, found(f))
 	}
-	alarms := ofRuns("innocent called", func(r *scoredRun) bool { return r.Verdict.Innocent > 0 })
+	alarms := runShare("innocent called", func(r *scoredRun) bool { return r.Verdict.Innocent > 0 })
 	return tabulate("What is found under each setting, in the same recordings", []string{"setting", "family"}, rows, append(columns, alarms)...)
 }
 

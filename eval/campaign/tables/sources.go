@@ -52,20 +52,20 @@ func sourcesOf(runs []comparedRun, costs map[string]*costs) []*source {
 			s.bytes = append(s.bytes, s.costs.bytes(r.Run, a.Bytes))
 			s.own = append(s.own, costs[own.Name].bytes(r.Run, own.Bytes))
 			if r.Case != nil {
-				s.Runs = append(s.Runs, r.scored(a))
+				s.Runs = append(s.Runs, r.score(a))
 			}
 		}
 	}
 	return out
 }
 
-// scored is how an account of the run answers for its fault.
-func (r *comparedRun) scored(a *crosscheck.Account) *scoredRun {
+// score returns how an account of the run answers for its fault.
+func (r *comparedRun) score(a *crosscheck.Account) *scoredRun {
 	seeded := make([]bool, len(a.Share))
 	for i := range seeded {
-		seeded[i] = r.Case.seeded(r.Comparison.Stages[i])
+		seeded[i] = r.Case.isSeeded(r.Comparison.Stages[i])
 	}
-	found := routing{Place: place(seeded, labels.Rank(a.Share)), Hit: slices.ContainsFunc(a.Routing, r.Case.seeded), Candidates: len(a.Routing)}
+	found := routing{Place: place(seeded, labels.Rank(a.Share)), Hit: slices.ContainsFunc(a.Routing, r.Case.isSeeded), Candidates: len(a.Routing)}
 	return &scoredRun{runCase: *r.Case, Windows: []scoredWindow{{Fault: true, Routing: found, shares: a.Share, seeded: seeded}}}
 }
 
@@ -104,7 +104,7 @@ func tableOfSources(all []*source) *table.Table {
 		return addPublished(t, sourceArtifact)
 	}
 	t.Notes = []string{says("sources")}
-	if own := all[0]; len(own.ofFamily(simulate.ForwardHost).Runs) > 0 && len(own.ofFamily(simulate.ForwardDevice).Runs) == 0 {
+	if own := all[0]; len(own.onlyFamily(simulate.ForwardHost).Runs) > 0 && len(own.onlyFamily(simulate.ForwardDevice).Runs) == 0 {
 		t.Notes = append(t.Notes, says("third family"))
 	}
 	t.Notes = append(t.Notes, says("sizes of sources", all[0].sizes()))
@@ -118,7 +118,7 @@ func tableOfSources(all []*source) *table.Table {
 
 // sizes are the sizes of the runs whose fault is known.
 func (s *source) sizes() string {
-	return listed(s.distinct(func(r *scoredRun) string { return strconv.Itoa(r.Ranks) }))
+	return joinNames(s.distinct(func(r *scoredRun) string { return strconv.Itoa(r.Ranks) }))
 }
 
 // sourceReason is about Table 6.
@@ -131,7 +131,7 @@ func sourceReason(all []*source, g *gates.Gates) func(*Cell) string {
 		case "largest share difference":
 			tie := g.OrDefault().TieTolerance
 			if ours, err := strconv.ParseFloat(c.Ours, 64); err == nil && ours < tie {
-				return says("tie", fixed(tie))
+				return says("tie", twoDecimals(tie))
 			}
 		}
 		return says("artifacts", all[0].sizes())

@@ -65,10 +65,10 @@ func (s *stagewise) trace(t *operator.Trace) {
 	}
 	s.judged = true
 	for _, worker := range longer(outliers, series) {
-		s.outlying = including(s.outlying, v.Rank(worker).ID)
+		s.outlying = addOnce(s.outlying, v.Rank(worker).ID)
 	}
-	if worker, found := ending(walks); found {
-		s.cause = including(s.cause, v.Rank(worker).ID)
+	if worker, found := endingWorker(walks); found {
+		s.cause = addOnce(s.cause, v.Rank(worker).ID)
 	}
 }
 
@@ -77,14 +77,14 @@ func longer(r *zscore.Result, series []zscore.Series) (out []int) {
 	for _, o := range r.Outliers {
 		q := series[o.Series].Quantity
 		if o.Sure && o.Effect > 0 && o.Step == zscore.EveryStep && (q == zscore.Duration || q == zscore.Transfer) {
-			out = including(out, o.Worker)
+			out = addOnce(out, o.Worker)
 		}
 	}
 	return out
 }
 
-// ending returns the worker with whose operators most walks end.
-func ending(w *operators.Walks) (worker int, found bool) {
+// endingWorker returns the worker with whose operators most walks end.
+func endingWorker(w *operators.Walks) (worker int, found bool) {
 	of := map[int]int{}
 	for _, c := range w.Culprits {
 		if !c.CrossRank() {
@@ -99,7 +99,8 @@ func ending(w *operators.Walks) (worker int, found bool) {
 	return 0, false
 }
 
-func including(list []int, x int) []int {
+// addOnce returns the list with a number, which it has once.
+func addOnce(list []int, x int) []int {
 	if slices.Contains(list, x) {
 		return list
 	}

@@ -71,7 +71,7 @@ func TestEnding(t *testing.T) {
 		"an edge":      {operators.Walks{Symptoms: 30, Culprits: []operators.Culprit{edge}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if worker, found := ending(&test.walks); found != test.found || found && worker != 1 {
+			if worker, found := endingWorker(&test.walks); found != test.found || found && worker != 1 {
 				t.Errorf("worker %d, found %v, expected %v", worker, found, test.found)
 			}
 		})

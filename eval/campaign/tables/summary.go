@@ -34,7 +34,7 @@ func measures() []string {
 // measure without a value in a group has no row; a figure that takes more values is empty.
 func (e *Evaluation) WriteSummary(w io.Writer) error {
 	var rows [][]string
-	for _, g := range e.byGroup() {
+	for _, g := range e.runsByGroup() {
 		rows = append(rows, g.summary()...)
 		costs, err := e.costs(g.name())
 		if err != nil {
@@ -87,7 +87,7 @@ func (g *groupRuns) summary() (rows [][]string) {
 func (g *groupRuns) values(measure string) (values []float64) {
 	column := slices.Index(rowHead(), measure)
 	for _, r := range g.Runs {
-		all := r.listed()
+		all := r.tableWindows()
 		for i := range all {
 			if value, known := number(r.values(&all[i])[column]); known && (i == 0 || measure != runMeasure) {
 				values = append(values, value)

@@ -38,7 +38,7 @@ func TestGroups(t *testing.T) {
 		{[]key{byPattern, byDelay}, [][]string{{"b"}, {"a"}, {"e"}, {"c"}}},
 	} {
 		var got [][]string
-		for _, g := range s.grouped(test.by...) {
+		for _, g := range s.groupBy(test.by...) {
 			var runs []string
 			for _, r := range g.Runs {
 				runs = append(runs, r.Run)

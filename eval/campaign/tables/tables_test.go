@@ -57,8 +57,8 @@ func TestRecoveryByHand(t *testing.T) {
 	}
 	r := back[0]
 	// (320 − 203) ÷ (320 − 200)
-	if r.returned() != 3e6 || r.Ratio() != 0.975 || r.Tolerance != 4e6 || !r.RoutedSecond {
-		t.Errorf("%+v: back within %v, ratio %v", r, r.returned(), r.Ratio())
+	if r.deviation() != 3e6 || r.Ratio() != 0.975 || r.Tolerance != 4e6 || !r.RoutedSecond {
+		t.Errorf("%+v: back within %v, ratio %v", r, r.deviation(), r.Ratio())
 	}
 	if got := strings.Join(recoveryTable(back).Records()[0], " "); got != "aba 200.00 320.00 203.00 3.00 0.975 4.00 yes no yes no yes no yes" {
 		t.Errorf("%q", got)

@@ -63,8 +63,8 @@ func (t *Text) bad(format string, args ...any) error {
 // textPrefix begins the heads of columns with the figures of such a text.
 const textPrefix = "text: "
 
-// Beside gives the tables of a campaign the figures of the text, in columns of their own, and their captions.
-func (t *Text) Beside(made []Artifact) ([]Artifact, error) {
+// AddFigures gives the tables of a campaign the figures of the text, in columns of their own, and their captions.
+func (t *Text) AddFigures(made []Artifact) ([]Artifact, error) {
 	made = slices.Clone(made)
 	at := func(name string) int {
 		return slices.IndexFunc(made, func(a Artifact) bool { return a.Name == name })
@@ -78,7 +78,7 @@ func (t *Text) Beside(made []Artifact) ([]Artifact, error) {
 			}
 			return nil, t.bad("the campaign makes no table %s: it has %s", name, strings.Join(names, ", "))
 		}
-		a, err := t.besideOne(made[i])
+		a, err := t.addColumns(made[i])
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,8 @@ func (t *Text) Beside(made []Artifact) ([]Artifact, error) {
 	return made, nil
 }
 
-func (t *Text) besideOne(a Artifact) (Artifact, error) {
+// addColumns gives one table its figures of the text. Every column and row of the text must be in the table.
+func (t *Text) addColumns(a Artifact) (Artifact, error) {
 	p := t.Tables[a.Name]
 	clone := *a.Table
 	heads := clone.Heads()

@@ -25,7 +25,7 @@ func TestTextBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := twoRows()
-	made, err := text.Beside([]Artifact{given})
+	made, err := text.AddFigures([]Artifact{given})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestTextRefused(t *testing.T) {
 	} {
 		made, err := parseText("mine.yaml", []byte(text))
 		if err == nil {
-			_, err = made.Beside([]Artifact{twoRows()})
+			_, err = made.AddFigures([]Artifact{twoRows()})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -75,7 +75,7 @@ func FuzzText(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if made, err := text.Beside([]Artifact{twoRows()}); err == nil {
+		if made, err := text.AddFigures([]Artifact{twoRows()}); err == nil {
 			checkSquare(t, made[0].Table)
 		}
 	})
@@ -131,7 +131,7 @@ func TestAgainst(t *testing.T) {
 	pairs := Against([]Artifact{twoRows()}, []Artifact{other}, errs, their)
 	for _, p := range pairs {
 		switch {
-		case p.Beyond():
+		case p.IsBeyondError():
 			got = append(got, p.Row+" beyond")
 		case p.Differs():
 			got = append(got, p.Row+" differs")

@@ -37,7 +37,7 @@ const (
 
 // places reports whether a finding is of what is seeded: its stage or operator, or a worker with several of them.
 func (c *runCase) places(f *diagnose.Finding) bool {
-	if c.seeded(f.Stage) || f.Op != "" && c.seeded(f.Op) {
+	if c.isSeeded(f.Stage) || f.Op != "" && c.isSeeded(f.Op) {
 		return true
 	}
 	own := 0
@@ -58,7 +58,7 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 		}
 	}
 	if u, hidden := v.Hidden(); hidden && v.Status <= answer.UndecidedRun && v.Status != answer.TooLittleData {
-		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
+		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.isSeeded(u.Stage), rankUndecidable
 		return out
 	}
 	if len(v.Findings) == 0 {

@@ -77,10 +77,10 @@ type automatic struct {
 	Telescoping int64
 }
 
-// ofPaper scores the account by the paper's cut.
-func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
+// scorePaper scores the account by the paper's cut.
+func scorePaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	w := scoredWindow{Window: r.Window, Fault: fault, Steps: r.Steps, Latest: latestNo, Labels: []string{}, Strong: r.Strong(),
-		Telescoping: telescoping(r)}
+		Telescoping: telescopingError(r)}
 	for _, l := range r.Labels {
 		w.Labels = append(w.Labels, l.String())
 	}
@@ -115,8 +115,9 @@ func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	return w
 }
 
-func ofAutomatic(c *runCase, r *frontier.Result) automatic {
-	a := automatic{Cut: r.Cut.String(), Strong: r.Strong(), Telescoping: telescoping(r)}
+// scoreAutomatic scores the account by the automatic cut.
+func scoreAutomatic(c *runCase, r *frontier.Result) automatic {
+	a := automatic{Cut: r.Cut.String(), Strong: r.Strong(), Telescoping: telescopingError(r)}
 	seeded := seededStages(c, r)
 	if r.Leader.Stage >= 0 {
 		a.Lead, a.Leader = r.Stages[r.Leader.Stage].Name, r.Leader.Rank
@@ -134,7 +135,7 @@ func ofAutomatic(c *runCase, r *frontier.Result) automatic {
 func seededStages(c *runCase, r *frontier.Result) []bool {
 	out := make([]bool, len(r.Stages))
 	for i, s := range r.Stages {
-		out[i] = c.seeded(s.Name)
+		out[i] = c.isSeeded(s.Name)
 	}
 	return out
 }
@@ -165,7 +166,8 @@ func larger(a, b *float64) *float64 {
 	return a
 }
 
-func telescoping(r *frontier.Result) int64 {
+// telescopingError returns by how much the advances of the stages miss the makespan.
+func telescopingError(r *frontier.Result) int64 {
 	sum := -r.Makespan
 	for _, s := range r.Stages {
 		sum += s.Advance

@@ -38,8 +38,8 @@ type claim struct {
 	gain             float64 // part of the run that fixing it alone saves
 }
 
-// flagged reports whether a claim is certain and large enough to act on.
-func (c *claim) flagged() bool { return c.certainty >= evidence.Supported && !c.small }
+// isFlagged reports whether a claim is certain and large enough to act on.
+func (c *claim) isFlagged() bool { return c.certainty >= evidence.Supported && !c.small }
 
 // accuses reports whether a claim is about ranks, rather than about all of them or about the work.
 func (c *claim) accuses() bool {
@@ -129,8 +129,8 @@ func claimOf(f *diagnose.Finding) claim {
 // ranks returns the recorded ranks, ascending.
 func (s *spoken) ranks() []int { return slices.Sorted(maps.Keys(s.hosts)) }
 
-// accused returns the ranks of claims that satisfy a condition.
-func (s *spoken) accused(when func(*claim) bool) []int {
+// accusedRanks returns the ranks of claims that satisfy a condition.
+func (s *spoken) accusedRanks(when func(*claim) bool) []int {
 	seen := map[int]bool{}
 	for i := range s.claims {
 		if c := &s.claims[i]; c.accuses() && when(c) {
@@ -145,7 +145,7 @@ func (s *spoken) accused(when func(*claim) bool) []int {
 // culprit returns the first rank of the first flagged claim about ranks, −1 where there is none.
 func (s *spoken) culprit() int {
 	for i := range s.claims {
-		if c := &s.claims[i]; c.accuses() && c.flagged() {
+		if c := &s.claims[i]; c.accuses() && c.isFlagged() {
 			return c.ranks[0]
 		}
 	}
@@ -158,8 +158,8 @@ type names struct {
 	hosts map[string]string
 }
 
-// renamed returns a verdict in other names.
-func (s *spoken) renamed(n names) *spoken {
+// rename returns a verdict in other names.
+func (s *spoken) rename(n names) *spoken {
 	out := *s
 	out.claims = slices.Clone(s.claims)
 	for i := range out.claims {
@@ -226,7 +226,7 @@ func (s *spoken) String() string {
 	}
 	out := s.status.String()
 	for i := range s.claims {
-		if c := &s.claims[i]; c.flagged() {
+		if c := &s.claims[i]; c.isFlagged() {
 			out += fmt.Sprintf("; %s %.1f %%", c.key(), 100*c.gain)
 		}
 	}
@@ -244,7 +244,7 @@ func notApplicable(format string, args ...any) error {
 // errNoClock is why a clock cannot be shifted: what is recorded is durations.
 var errNoClock = notApplicable("durations are on no clock")
 
-// near reports whether two gains differ by no more than a part, or an absolute amount.
-func near(a, b, part, least float64) bool {
+// roughlyEqual reports whether two gains differ by no more than a part, or an absolute amount.
+func roughlyEqual(a, b, part, least float64) bool {
 	return math.Abs(a-b) <= max(least, part*max(math.Abs(a), math.Abs(b)))
 }

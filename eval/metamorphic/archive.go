@@ -84,12 +84,12 @@ func eachWindow(change func(*trace.Window, *editing) error) func(*file, *editing
 				return nil, err
 			}
 		}
-		return archived(f, windows)
+		return archiveFiles(f, windows)
 	}
 }
 
-// archived returns an archive of windows in the place of a file, with what lies beside it.
-func archived(f *file, windows []*trace.Window) ([]*file, error) {
+// archiveFiles returns an archive of windows in the place of a file, with what lies beside it.
+func archiveFiles(f *file, windows []*trace.Window) ([]*file, error) {
 	var table, besides bytes.Buffer
 	to, lines := archive.NewWriter(&table), packet.NewBesideWriter(&besides)
 	for _, w := range windows {
@@ -105,7 +105,7 @@ func archived(f *file, windows []*trace.Window) ([]*file, error) {
 	}
 	out := []*file{f.withContent(table.Bytes())}
 	if besides.Len() > 0 {
-		arrivals, err := (&file{name: out[0].name + ".arrivals.jsonl", stored: besides.Bytes(), form: partner}).packed(".zst")
+		arrivals, err := (&file{name: out[0].name + ".arrivals.jsonl", stored: besides.Bytes(), form: partner}).compress(".zst")
 		if err != nil {
 			return nil, err
 		}
@@ -205,19 +205,19 @@ func shiftWindow(w *trace.Window, e *editing) error {
 func roundWindow(w *trace.Window, e *editing) error {
 	for _, list := range [][]int64{w.Durations, w.Wall, w.Epochs} {
 		for i := range list {
-			list[i] = rounded(list[i], e.ns)
+			list[i] = roundTo(list[i], e.ns)
 		}
 	}
 	for _, c := range w.Side {
 		for i := range c.Samples {
 			s := &c.Samples[i]
-			s.Value = float64(rounded(int64(math.Round(s.Value*1e6)), e.ns)) / 1e6
+			s.Value = float64(roundTo(int64(math.Round(s.Value*1e6)), e.ns)) / 1e6
 		}
 	}
 	for _, a := range w.Arrivals {
 		for i := range a.Calls {
 			c := &a.Calls[i]
-			c.Enter, c.Exit = rounded(c.Enter, e.ns), rounded(c.Exit, e.ns)
+			c.Enter, c.Exit = roundTo(c.Enter, e.ns), roundTo(c.Exit, e.ns)
 		}
 	}
 	return nil
@@ -268,7 +268,7 @@ func splitArchive(f *file, _ *editing) ([]*file, error) {
 	var out []*file
 	dir, base := splitName(f.name)
 	for i, part := range [][]*trace.Window{windows[:len(windows)/2], windows[len(windows)/2:]} {
-		files, err := archived(f.withName(dir+string("ab"[i])+"-"+base), part)
+		files, err := archiveFiles(f.withName(dir+string("ab"[i])+"-"+base), part)
 		if err != nil {
 			return nil, err
 		}

@@ -46,23 +46,23 @@ const (
 
 // changes are all of them, in the order of the table.
 var changes = []change{
-	{"rewritten", "read and written again", same, edited(editing{edit: rewrite})},
+	{"rewritten", "read and written again", same, editChange(editing{edit: rewrite})},
 	{"ranks renamed", "the numbers of the ranks exchanged among them", alike, (*subject).ranksRenamed},
 	{"hosts renamed", "the hosts renamed, in the opposite order of names where ranks are not numbered by it", same, (*subject).hostsRenamed},
-	{"files reordered", "files named in the opposite order", same, (*subject).reversed},
-	{"rows reordered", "rows shuffled, of tables, packets and events", same, edited(editing{edit: reorder})},
+	{"files reordered", "files named in the opposite order", same, (*subject).reverseFiles},
+	{"rows reordered", "rows shuffled, of tables, packets and events", same, editChange(editing{edit: reorder})},
 	{"split", "the largest file split in two", same, (*subject).split},
-	{"merged", "all files of a folder in one", same, (*subject).merged},
+	{"merged", "all files of a folder in one", same, (*subject).mergeFolders},
 	{"gzip", "all files compressed by gzip", same, packedAs(".gz")},
 	{"zstd", "all files compressed by zstd", same, packedAs(".zst")},
-	{"clock shifted", "the clock of the named rank, or of the first, 3 s ahead", nearly, (*subject).shifted},
-	{"zero stage", "a stage of zeros added", nearly, edited(editing{edit: addStage})},
-	{"sum stage", "a stage added that is the sum of the others", nearly, edited(editing{edit: addStage, sums: true})},
-	{"1 µs", "times rounded to 1 µs", nearly, edited(editing{edit: round, ns: microsecond})},
-	{"1 ms", "times rounded to 1 ms", weaker, edited(editing{edit: round, ns: millisecond})},
-	{"named cut", "the file of the named rank cut at 90 %", damaged, changeRank((*subject).named, (*subject).cut)},
+	{"clock shifted", "the clock of the named rank, or of the first, 3 s ahead", nearly, (*subject).shiftClock},
+	{"zero stage", "a stage of zeros added", nearly, editChange(editing{edit: addStage})},
+	{"sum stage", "a stage added that is the sum of the others", nearly, editChange(editing{edit: addStage, sums: true})},
+	{"1 µs", "times rounded to 1 µs", nearly, editChange(editing{edit: round, ns: microsecond})},
+	{"1 ms", "times rounded to 1 ms", weaker, editChange(editing{edit: round, ns: millisecond})},
+	{"named cut", "the file of the named rank cut at 90 %", damaged, changeRank((*subject).namedRank, (*subject).cut)},
 	{"other cut", "the file of another rank cut at 90 %", damaged, changeRank((*subject).bystander, (*subject).cut)},
-	{"named gone", "the file of the named rank gone", bereft, changeRank((*subject).named, (*subject).removeRank)},
+	{"named gone", "the file of the named rank gone", bereft, changeRank((*subject).namedRank, (*subject).removeRank)},
 	{"other gone", "the file of another rank gone", culprit, (*subject).otherGone},
 }
 
@@ -73,25 +73,25 @@ func (s *subject) rng() *rand.Rand {
 	return rand.New(rand.NewPCG(1, key.Sum64()))
 }
 
-// edited makes a change of an edit of all files.
-func edited(e editing) func(*subject) (*variant, error) {
+// editChange makes a change of an edit of all files.
+func editChange(e editing) func(*subject) (*variant, error) {
 	return func(s *subject) (*variant, error) {
 		e := e
 		e.rng = s.rng()
-		return s.edited(&e)
+		return s.edit(&e)
 	}
 }
 
 // packedAs makes a change of a way to store files.
 func packedAs(ext string) func(*subject) (*variant, error) {
-	return func(s *subject) (*variant, error) { return s.packed(ext) }
+	return func(s *subject) (*variant, error) { return s.compress(ext) }
 }
 
-// edited returns the recording with all its files edited.
-func (s *subject) edited(e *editing) (*variant, error) {
+// edit returns the recording with all its files edited.
+func (s *subject) edit(e *editing) (*variant, error) {
 	out := &variant{names: e.names}
 	for _, f := range s.files {
-		files, err := f.edited(e)
+		files, err := f.edit(e)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (s *subject) ranksRenamed() (*variant, error) {
 			n.ranks = own
 		}
 	}
-	return s.edited(&editing{edit: renameRanks, names: n})
+	return s.edit(&editing{edit: renameRanks, names: n})
 }
 
 func (s *subject) hostsRenamed() (*variant, error) {
@@ -158,11 +158,11 @@ func (s *subject) hostsRenamed() (*variant, error) {
 		}
 		n.hosts[h] = fmt.Sprintf("machine%02d", at)
 	}
-	return s.edited(&editing{edit: renameHosts, names: n})
+	return s.edit(&editing{edit: renameHosts, names: n})
 }
 
-// reversed names the files in the opposite order.
-func (s *subject) reversed() (*variant, error) {
+// reverseFiles names the files in the opposite order.
+func (s *subject) reverseFiles() (*variant, error) {
 	if len(s.main()) < 2 {
 		return nil, notApplicable("it is in one file")
 	}
@@ -174,18 +174,18 @@ func (s *subject) reversed() (*variant, error) {
 // split splits the largest file that can be.
 func (s *subject) split() (*variant, error) {
 	largest := slices.MaxFunc(s.main(), func(a, b *file) int { return len(a.stored) - len(b.stored) })
-	parts, err := largest.edited(&editing{edit: split})
+	parts, err := largest.edit(&editing{edit: split})
 	if err != nil {
 		return nil, err
 	}
 	if len(parts) == 1 {
 		return nil, notApplicable("the file has one part")
 	}
-	return &variant{files: replaced(s.files, largest, parts)}, nil
+	return &variant{files: replaceFile(s.files, largest, parts)}, nil
 }
 
-// replaced returns files with others in the place of one, and of what lies beside it.
-func replaced(files []*file, f *file, by []*file) []*file {
+// replaceFile returns files with others in the place of one, and of what lies beside it.
+func replaceFile(files []*file, f *file, by []*file) []*file {
 	out := slices.Clone(by)
 	for _, other := range files {
 		if other != f && (other.form != partner || !belongs(other, f)) {
@@ -203,8 +203,8 @@ func (s *subject) main() []*file {
 	return slices.DeleteFunc(slices.Clone(s.files), func(f *file) bool { return f.form == partner || f.form.bystander })
 }
 
-// merged puts the files of one form in one folder into one.
-func (s *subject) merged() (*variant, error) {
+// mergeFolders puts the files of one form in one folder into one.
+func (s *subject) mergeFolders() (*variant, error) {
 	out, did := &variant{}, false
 	groups := map[string][]*file{}
 	var order []string
@@ -240,8 +240,8 @@ func (s *subject) merged() (*variant, error) {
 	return out, nil
 }
 
-// packed compresses all files that are read from their beginning to their end.
-func (s *subject) packed(ext string) (*variant, error) {
+// compress compresses all files that are read from their beginning to their end.
+func (s *subject) compress(ext string) (*variant, error) {
 	out := &variant{}
 	for _, f := range s.files {
 		switch {
@@ -251,7 +251,7 @@ func (s *subject) packed(ext string) (*variant, error) {
 			out.files = append(out.files, f)
 			continue
 		}
-		to, err := f.packed(ext)
+		to, err := f.compress(ext)
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +263,8 @@ func (s *subject) packed(ext string) (*variant, error) {
 	return out, nil
 }
 
-func (s *subject) shifted() (*variant, error) {
+// shiftClock sets the clock of the named rank, or of the first, ahead in all files that have one.
+func (s *subject) shiftClock() (*variant, error) {
 	rank := s.base.culprit()
 	if ranks := s.base.ranks(); rank < 0 && len(ranks) > 0 {
 		rank = ranks[0]
@@ -271,7 +272,7 @@ func (s *subject) shifted() (*variant, error) {
 	e, out := &editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart}, &variant{}
 	timed := 0
 	for _, f := range s.files {
-		files, err := f.edited(e)
+		files, err := f.edit(e)
 		switch {
 		case errors.Is(err, errNoClock):
 			files = []*file{f}
@@ -288,8 +289,8 @@ func (s *subject) shifted() (*variant, error) {
 	return out, nil
 }
 
-// named returns the rank that the verdict names first.
-func (s *subject) named() (int, error) {
+// namedRank returns the rank that the verdict names first.
+func (s *subject) namedRank() (int, error) {
 	if rank := s.base.culprit(); rank >= 0 {
 		return rank, nil
 	}
@@ -299,7 +300,7 @@ func (s *subject) named() (int, error) {
 // bystander returns a rank that the verdict does not name, in another file than those that it names: the first, but not
 // rank 0 where there is another.
 func (s *subject) bystander() (int, error) {
-	named := s.base.accused(func(*claim) bool { return true })
+	named := s.base.accusedRanks(func(*claim) bool { return true })
 	ranks := slices.DeleteFunc(s.base.ranks(), func(r int) bool { return slices.Contains(named, r) })
 	if len(ranks) > 1 {
 		ranks = ranks[1:]
@@ -324,7 +325,7 @@ func (s *subject) together(a, b int) bool {
 
 // holds reports whether a file has what was recorded of a rank: as the file tells, else as its host does.
 func (s *subject) holds(f *file, rank int) bool {
-	if ranks := f.recorded(); ranks != nil || f.form.hosts == nil {
+	if ranks := f.recordedRanks(); ranks != nil || f.form.hosts == nil {
 		return slices.Contains(ranks, rank)
 	}
 	host := s.base.hosts[rank]
@@ -371,13 +372,13 @@ func (s *subject) removeRank(rank int) (*variant, error) {
 			continue
 		}
 		var rest []*file
-		if len(f.recorded()) > 1 {
+		if len(f.recordedRanks()) > 1 {
 			var err error
-			if rest, err = f.edited(&editing{edit: remove, rank: rank}); err != nil {
+			if rest, err = f.edit(&editing{edit: remove, rank: rank}); err != nil {
 				return nil, err
 			}
 		}
-		left, did = replaced(left, f, rest), true
+		left, did = replaceFile(left, f, rest), true
 	}
 	if !did {
 		return nil, notApplicable("no file is known to be of the rank")
@@ -421,8 +422,8 @@ type outcome struct {
 	why                     string // what differs, or why it does not apply
 }
 
-// tried returns the outcome of a change of a recording.
-func (c *change) tried(s *subject) (outcome, error) {
+// try returns the outcome of a change of a recording.
+func (c *change) try(s *subject) (outcome, error) {
 	out := outcome{recording: s.of.name, kind: s.of.kind, change: c.name, state: holds}
 	v, err := c.make(s)
 	if errors.Is(err, errNotApplicable) {
@@ -436,7 +437,7 @@ func (c *change) tried(s *subject) (outcome, error) {
 	if err != nil {
 		return out, fmt.Errorf("%s, %s: %w", s.of.name, c.name, err)
 	}
-	if out.why = c.rule.broken(s.base.renamed(v.names), after); out.why != "" {
+	if out.why = c.rule.broken(s.base.rename(v.names), after); out.why != "" {
 		out.state = broken
 	}
 	return out, nil

@@ -169,7 +169,7 @@ func TestWrongPermutation(t *testing.T) {
 		if alike.broken(s.base, after) == "" {
 			t.Errorf("%s: the verdict of other ranks is taken for the same", name)
 		}
-		if why := alike.broken(s.base.renamed(v.names), after); why != "" {
+		if why := alike.broken(s.base.rename(v.names), after); why != "" {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
@@ -204,7 +204,7 @@ var windowed = []string{"generated/packets/backward-arrivals.jsonl", "generated/
 func editedWindows(t *testing.T, r *recording, e *editing) (before, after *trace.Window) {
 	t.Helper()
 	s := &subject{of: r, files: filesOf(t, r)}
-	v, err := s.edited(e)
+	v, err := s.edit(e)
 	if err != nil {
 		t.Fatalf("%s: %v", r.name, err)
 	}
@@ -279,7 +279,7 @@ func TestRewrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := f.edited(&editing{edit: rewrite})
+		out, err := f.edit(&editing{edit: rewrite})
 		if err != nil || !bytes.Equal(out[0].stored, text) {
 			t.Errorf("%s: other bytes: %v", f.name, err)
 		}
@@ -299,7 +299,7 @@ func TestClocks(t *testing.T) {
 		return out
 	}
 	for _, f := range filesOf(t, recordingsNamed(t, []string{"fixtures/sources/nsight"})[0]) {
-		out, err := f.edited(&editing{edit: shift, host: "node1", ns: apart})
+		out, err := f.edit(&editing{edit: shift, host: "node1", ns: apart})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestClocks(t *testing.T) {
 		return out
 	}
 	for _, f := range filesOf(t, recordingsNamed(t, []string{"fixtures/xplane/jax4"})[0]) {
-		out, err := f.edited(&editing{edit: shift, rank: 2, ns: apart})
+		out, err := f.edit(&editing{edit: shift, rank: 2, ns: apart})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,14 +428,14 @@ func TestMicroseconds(t *testing.T) {
 func TestSplit(t *testing.T) {
 	r := recordingsNamed(t, []string{"fixtures/ddp/e3-data-r8-s0.jsonl"})[0]
 	f := filesOf(t, r)[0]
-	parts, err := f.edited(&editing{edit: split})
+	parts, err := f.edit(&editing{edit: split})
 	if err != nil || len(parts) != 2 {
 		t.Fatal(parts, err)
 	}
-	if !slices.Equal(parts[0].recorded(), []int{0, 1, 2, 3}) || !slices.Equal(parts[1].recorded(), []int{4, 5, 6, 7}) {
-		t.Errorf("ranks %v and %v", parts[0].recorded(), parts[1].recorded())
+	if !slices.Equal(parts[0].recordedRanks(), []int{0, 1, 2, 3}) || !slices.Equal(parts[1].recordedRanks(), []int{4, 5, 6, 7}) {
+		t.Errorf("ranks %v and %v", parts[0].recordedRanks(), parts[1].recordedRanks())
 	}
-	whole, err := concatenated(parts)
+	whole, err := concatenate(parts)
 	if err != nil || !bytes.Equal(whole[0].stored, f.stored) {
 		t.Errorf("the parts are not the file: %v", err)
 	}
@@ -444,7 +444,7 @@ func TestSplit(t *testing.T) {
 // TestShuffled: rows are in another order, and the same.
 func TestShuffled(t *testing.T) {
 	f := filesOf(t, recordingsNamed(t, []string{"generated/loops/data.csv"})[0])[0]
-	out, err := f.edited(&editing{edit: reorder, rng: rand.New(rand.NewPCG(1, 2))})
+	out, err := f.edit(&editing{edit: reorder, rng: rand.New(rand.NewPCG(1, 2))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ var dump = &form{
 		rewrite:     eachDump(func(map[string]any, *editing) error { return nil }),
 		renameRanks: eachDump(renameDump),
 		shift: func(f *file, e *editing) ([]*file, error) {
-			if ranks := f.recorded(); len(ranks) != 1 || ranks[0] != e.rank {
+			if ranks := f.recordedRanks(); len(ranks) != 1 || ranks[0] != e.rank {
 				return []*file{f}, nil
 			}
 			return eachDump(func(d map[string]any, e *editing) error {
@@ -30,7 +30,7 @@ var dump = &form{
 			})(f, e)
 		},
 		round: eachDump(func(d map[string]any, e *editing) error {
-			return eachStamp(d, func(ns int64) int64 { return rounded(ns, e.ns) })
+			return eachStamp(d, func(ns int64) int64 { return roundTo(ns, e.ns) })
 		}),
 	},
 	not: map[edit]string{
@@ -44,7 +44,7 @@ var dump = &form{
 }
 
 func eachDump(change func(map[string]any, *editing) error) func(*file, *editing) ([]*file, error) {
-	return decoded(readDump, change, func(d map[string]any) ([]byte, error) { return json.Marshal(d) })
+	return editDecoded(readDump, change, func(d map[string]any) ([]byte, error) { return json.Marshal(d) })
 }
 
 func readDump(f *file) (map[string]any, error) {
@@ -54,7 +54,7 @@ func readDump(f *file) (map[string]any, error) {
 	}
 	var root any
 	if len(text) > 0 && text[0] == 0x80 {
-		root, err = unpickled(text)
+		root, err = unpickle(text)
 	} else {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()

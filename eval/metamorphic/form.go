@@ -77,9 +77,9 @@ func everyEdit(do func(*file, *editing) ([]*file, error)) map[edit]func(*file, *
 	return out
 }
 
-// decoded makes an edit of a change of what a reader makes of a file and a writer turns back into its
+// editDecoded makes an edit of a change of what a reader makes of a file and a writer turns back into its
 // content. Where ranks are renamed, the rank in the name of the file is too.
-func decoded[T any](read func(*file) (T, error), change func(T, *editing) error, write func(T) ([]byte, error)) func(*file, *editing) ([]*file, error) {
+func editDecoded[T any](read func(*file) (T, error), change func(T, *editing) error, write func(T) ([]byte, error)) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
 		value, err := read(f)
 		if err != nil {
@@ -94,7 +94,7 @@ func decoded[T any](read func(*file) (T, error), change func(T, *editing) error,
 		}
 		out := f.withContent(text)
 		if e.edit == renameRanks {
-			out = out.withName(rankInName(out.name, f.recorded(), e.names))
+			out = out.withName(rankInName(out.name, f.recordedRanks(), e.names))
 		}
 		return []*file{out}, nil
 	}
@@ -113,7 +113,7 @@ func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *edit
 		out := f.withContent(text)
 		switch e.edit {
 		case renameRanks:
-			out = out.withName(rankInName(out.name, f.recorded(), e.names))
+			out = out.withName(rankInName(out.name, f.recordedRanks(), e.names))
 		case renameHosts:
 			out = out.withName(hostsIn(out.name, e.names))
 		}
@@ -124,16 +124,16 @@ func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *edit
 // unchanged leaves the content of a file as it is; ranks and hosts in its name are renamed.
 var unchanged = one(func(text []byte, _ *editing) ([]byte, error) { return text, nil })
 
-// recorded returns the ranks in a file, as far as the file tells.
-func (f *file) recorded() []int {
+// recordedRanks returns the ranks in a file, as far as the file says.
+func (f *file) recordedRanks() []int {
 	if f.form.ranks == nil {
 		return nil
 	}
 	return f.form.ranks(f)
 }
 
-// edited returns a file after an edit.
-func (f *file) edited(e *editing) ([]*file, error) {
+// edit returns a file after an edit.
+func (f *file) edit(e *editing) ([]*file, error) {
 	if do := f.form.can[e.edit]; do != nil {
 		return do(f, e)
 	}
@@ -215,10 +215,10 @@ func rankInTheName(f *file) []int {
 	return []int{rank}
 }
 
-// rounded returns the multiple of a unit that is nearest to a time.
-func rounded(ns, unit int64) int64 {
+// roundTo returns the multiple of a unit that is nearest to a time.
+func roundTo(ns, unit int64) int64 {
 	if ns < 0 {
-		return -rounded(-ns, unit)
+		return -roundTo(-ns, unit)
 	}
 	return (ns + unit/2) / unit * unit
 }

@@ -238,7 +238,7 @@ func writeArchive(path string, w *trace.Window) error {
 	if err := packet.NewBesideWriter(&lines).Write(w); err != nil {
 		return err
 	}
-	beside, err := (&file{name: "lines", stored: lines.Bytes(), form: partner}).packed(".zst")
+	beside, err := (&file{name: "lines", stored: lines.Bytes(), form: partner}).compress(".zst")
 	if err != nil {
 		return err
 	}

@@ -73,11 +73,11 @@ func (d *document) text() ([]byte, error) {
 }
 
 func eachDocument(change func(*document, *editing) error) func(*file, *editing) ([]*file, error) {
-	return decoded(readDocument, change, (*document).text)
+	return editDecoded(readDocument, change, (*document).text)
 }
 
 func shiftKineto(f *file, e *editing) ([]*file, error) {
-	if !slices.Equal(f.recorded(), []int{e.rank}) {
+	if !slices.Equal(f.recordedRanks(), []int{e.rank}) {
 		return []*file{f}, nil
 	}
 	return eachDocument(func(d *document, e *editing) error {
@@ -202,9 +202,9 @@ func (d *document) round(e *editing) error {
 			continue
 		}
 		if dur, ok := nanoseconds(event["dur"]); ok {
-			event["dur"] = microseconds(rounded(begin+dur, e.ns) - rounded(begin, e.ns))
+			event["dur"] = microseconds(roundTo(begin+dur, e.ns) - roundTo(begin, e.ns))
 		}
-		event["ts"] = microseconds(rounded(begin, e.ns))
+		event["ts"] = microseconds(roundTo(begin, e.ns))
 	}
 	return nil
 }

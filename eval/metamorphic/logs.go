@@ -21,7 +21,7 @@ var ncclLog = &form{
 		shift:       shiftLog,
 		split:       splitLines,
 	},
-	together: concatenated,
+	together: concatenate,
 	not: map[edit]string{
 		renameRanks: "ranks stand in communicators, rings and addresses",
 		reorder:     "lines of a log are in the order of the calls",
@@ -35,7 +35,7 @@ var ncclLog = &form{
 var inspectorDump = &form{
 	name: "Inspector",
 	hosts: func(f *file) []string {
-		return append(findGroups(f, regexp.MustCompile(`"hostname":"([^"]+)"`)), inName(f, regexp.MustCompile(`_(node\d+[\w.-]*?)_pid`))...)
+		return append(findGroups(f, regexp.MustCompile(`"hostname":"([^"]+)"`)), findInName(f, regexp.MustCompile(`_(node\d+[\w.-]*?)_pid`))...)
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
@@ -135,7 +135,8 @@ func findGroups(f *file, pattern *regexp.Regexp) (out []string) {
 	return out
 }
 
-func inName(f *file, pattern *regexp.Regexp) []string {
+// findInName returns the first group of a pattern in the name of a file, nil where it has none.
+func findInName(f *file, pattern *regexp.Regexp) []string {
 	if m := pattern.FindStringSubmatch(f.name); m != nil {
 		return []string{m[1]}
 	}
@@ -232,7 +233,7 @@ func mergedLogs(files []*file) ([]*file, error) {
 			return nil, notApplicable("only the name of a log says whose it is")
 		}
 	}
-	out, err := concatenated(files)
+	out, err := concatenate(files)
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func tryOne(r *recording, changes []change) (out []outcome, err error) {
 			out = append(out, outcome{recording: r.name, kind: r.kind, change: c.name, state: refusedBefore, why: firstLine(s.base.refused)})
 			continue
 		}
-		cell, err := c.tried(s)
+		cell, err := c.try(s)
 		if err != nil {
 			return nil, err
 		}

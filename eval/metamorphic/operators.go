@@ -42,8 +42,8 @@ var operatorTrace = &form{
 		}),
 		round: eachTrace(func(t *operator.Trace, e *editing) error {
 			for i := range t.Start {
-				end := rounded(t.Start[i]+t.Dur[i], e.ns)
-				t.Start[i] = rounded(t.Start[i], e.ns)
+				end := roundTo(t.Start[i]+t.Dur[i], e.ns)
+				t.Start[i] = roundTo(t.Start[i], e.ns)
 				t.Dur[i] = end - t.Start[i]
 			}
 			t.Resolution = max(t.Resolution, e.ns)
@@ -77,14 +77,14 @@ func eachTrace(change func(*operator.Trace, *editing) error) func(*file, *editin
 		if err != nil {
 			return nil, err
 		}
-		return withMeta(f.withContent(text.Bytes()), t)
+		return addMeta(f.withContent(text.Bytes()), t)
 	}
 }
 
 func isParquet(f *file) bool { return bytes.HasPrefix(f.stored, []byte("PAR1")) }
 
-// withMeta returns a trace with the meta file that belongs to it.
-func withMeta(f *file, t *operator.Trace) ([]*file, error) {
+// addMeta returns a trace with the meta file that belongs to it.
+func addMeta(f *file, t *operator.Trace) ([]*file, error) {
 	var meta bytes.Buffer
 	if err := optrace.WriteMeta(&meta, t); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func reorderOperators(f *file, e *editing) ([]*file, error) {
 	e.rng.Shuffle(len(lines)-1, func(i, k int) { lines[1+i], lines[1+k] = lines[1+k], lines[1+i] })
 	out := f.withContent(bytes.Join(lines, nil))
 	out = out.withName(strings.TrimSuffix(out.name, filepath.Ext(out.name)) + ".csv")
-	return withMeta(out, t)
+	return addMeta(out, t)
 }
 
 func removeOperators(t *operator.Trace, e *editing) error {

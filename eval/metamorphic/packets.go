@@ -25,11 +25,11 @@ var packets = &form{
 		}),
 		shift:    eachPacket(packetLine.shift),
 		round:    eachPacket(packetLine.round),
-		remove:   one(withoutRank),
+		remove:   one(dropRank),
 		split:    splitPackets,
 		addStage: eachPacket(packetLine.addStage),
 	},
-	together: concatenated,
+	together: concatenate,
 }
 
 // packetLine is one line, by the fields of which only what is edited is decoded.
@@ -75,37 +75,37 @@ func changeField(in map[string]json.RawMessage, field string, do any) error {
 	if !ok || string(raw) == "null" {
 		return nil
 	}
-	text, err := changed(raw, do)
+	text, err := changeValue(raw, do)
 	if err == nil {
 		in[field] = text
 	}
 	return err
 }
 
-// changed returns a value after a change by a function of a pointer to it.
-func changed(raw json.RawMessage, do any) (json.RawMessage, error) {
+// changeValue returns a value after a change by a function of a pointer to it.
+func changeValue(raw json.RawMessage, do any) (json.RawMessage, error) {
 	switch do := do.(type) {
 	case func(*string):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*int):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*int64):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*[]int):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*[]int64):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*[][]int64):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*[]string):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	case func(*[]float64):
-		return changedAs(raw, do)
+		return changeValueAs(raw, do)
 	}
 	return nil, notApplicable("a field of an unknown type")
 }
 
-func changedAs[T any](raw json.RawMessage, do func(*T)) (json.RawMessage, error) {
+func changeValueAs[T any](raw json.RawMessage, do func(*T)) (json.RawMessage, error) {
 	var value T
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return nil, notApplicable("a field that is not as documented: %v", err)
@@ -190,7 +190,7 @@ func (p packetLine) shift(e *editing) error {
 }
 
 func (p packetLine) round(e *editing) error {
-	to := func(ns *int64) { *ns = rounded(*ns, e.ns) }
+	to := func(ns *int64) { *ns = roundTo(*ns, e.ns) }
 	all := func(list *[]int64) {
 		for i := range *list {
 			to(&(*list)[i])
@@ -216,7 +216,7 @@ func (p packetLine) round(e *editing) error {
 		if err := changeField(a, "held_ns", func(list *[]int64) {
 			for i, ns := range *list {
 				if ns >= 0 {
-					(*list)[i] = rounded(ns, e.ns)
+					(*list)[i] = roundTo(ns, e.ns)
 				}
 			}
 		}); err != nil {
@@ -231,7 +231,7 @@ func roundDifferences(list []int64, unit int64) {
 	at, before := int64(0), int64(0)
 	for i, d := range list {
 		at += d
-		now := rounded(at, unit)
+		now := roundTo(at, unit)
 		list[i], before = now-before, now
 	}
 }
@@ -245,7 +245,7 @@ func roundChannels(channels map[string]json.RawMessage, unit int64) error {
 		}
 		err := changeField(in, "ms", func(list *[]float64) {
 			for i, ms := range *list {
-				(*list)[i] = float64(rounded(int64(math.Round(ms*1e6)), unit)) / 1e6
+				(*list)[i] = float64(roundTo(int64(math.Round(ms*1e6)), unit)) / 1e6
 			}
 		})
 		if err != nil {
@@ -285,8 +285,8 @@ func stageAdded(e *editing) string {
 	return "extra"
 }
 
-// withoutRank drops the lines of a rank.
-func withoutRank(text []byte, e *editing) ([]byte, error) {
+// dropRank drops the lines of a rank.
+func dropRank(text []byte, e *editing) ([]byte, error) {
 	lines := slices.DeleteFunc(linesOf(text), func(line []byte) bool {
 		rank, ok := rankOfLine(line)
 		return ok && rank == e.rank
@@ -322,7 +322,7 @@ func splitPackets(f *file, _ *editing) ([]*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, ranks := linesOf(text), f.recorded()
+	lines, ranks := linesOf(text), f.recordedRanks()
 	if len(lines) < 2 {
 		return []*file{f}, nil
 	}
@@ -353,8 +353,8 @@ func splitName(name string) (dir, base string) {
 	return name[:at], name[at:]
 }
 
-// concatenated returns all files of a folder in one.
-func concatenated(files []*file) ([]*file, error) {
+// concatenate returns all files of a folder in one.
+func concatenate(files []*file) ([]*file, error) {
 	var all bytes.Buffer
 	for _, f := range files {
 		text, err := f.plain()

@@ -38,7 +38,7 @@ func writePage(w io.Writer, done []outcome, listed known, how options) error {
 		at := slices.IndexFunc(changes, func(c change) bool { return c.name == name })
 		cells := []any{name, changes[at].rule.name}
 		for _, kind := range append(slices.Clone(kinds), "") {
-			cells = append(cells, counted(done, name, kind))
+			cells = append(cells, holdCount(done, name, kind))
 		}
 		t.Row(cells...)
 	}
@@ -65,8 +65,8 @@ func writePage(w io.Writer, done []outcome, listed known, how options) error {
 	return nil
 }
 
-// counted returns in how many recordings of a kind the rule of a change holds, of those to which it applies.
-func counted(done []outcome, change, kind string) string {
+// holdCount returns in how many recordings of a kind the rule of a change holds, of those to which it applies.
+func holdCount(done []outcome, change, kind string) string {
 	held, of := 0, 0
 	for _, o := range done {
 		if o.change != change || kind != "" && o.kind != kind {

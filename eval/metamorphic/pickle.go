@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// unpickled returns the value of a pickle of plain data in protocols 2 to 5, as PyTorch writes the dumps of
+// unpickle returns the value of a pickle of plain data in protocols 2 to 5, as PyTorch writes the dumps of
 // its Flight Recorder: dicts, lists, tuples, texts, numbers, booleans and None. Dicts are
 // map[string]any, lists and tuples []any.
-func unpickled(data []byte) (root any, err error) {
+func unpickle(data []byte) (root any, err error) {
 	defer func() {
 		if short := recover(); short != nil {
 			err = notApplicable("a pickle that breaks off or is another: %v", short)
@@ -18,7 +18,7 @@ func unpickled(data []byte) (root any, err error) {
 	m := &unpickler{data: data, memo: map[uint32]any{}}
 	for {
 		if op := m.take(1)[0]; op == '.' {
-			return m.finished(m.stack[len(m.stack)-1]), nil
+			return m.finish(m.stack[len(m.stack)-1]), nil
 		} else if err := m.run(op); err != nil {
 			return nil, err
 		}
@@ -47,8 +47,8 @@ func (m *unpickler) take(n int) []byte {
 
 func (m *unpickler) push(v any) { m.stack = append(m.stack, v) }
 
-// marked takes what lies on the stack above the last mark.
-func (m *unpickler) marked() []any {
+// popMark takes what lies on the stack above the last mark.
+func (m *unpickler) popMark() []any {
 	at := m.marks[len(m.marks)-1]
 	m.marks = m.marks[:len(m.marks)-1]
 	out := append([]any(nil), m.stack[at:]...)
@@ -141,13 +141,13 @@ func (m *unpickler) container(op byte) bool {
 	case ']', ')':
 		m.push(&growingList{})
 	case 'u', 'e':
-		into(m.marked())
+		into(m.popMark())
 	case 's':
 		into(m.top(2))
 	case 'a':
 		into(m.top(1))
 	case 't':
-		m.push(&growingList{m.marked()})
+		m.push(&growingList{m.popMark()})
 	case 0x85, 0x86, 0x87:
 		m.push(&growingList{m.top(int(op) - 0x84)})
 	default:
@@ -156,19 +156,19 @@ func (m *unpickler) container(op byte) bool {
 	return true
 }
 
-// finished returns a value whose containers are full.
-func (m *unpickler) finished(v any) any {
+// finish returns a value whose containers are full.
+func (m *unpickler) finish(v any) any {
 	switch v := v.(type) {
 	case *growingList:
 		out := make([]any, len(v.items))
 		for i, item := range v.items {
-			out[i] = m.finished(item)
+			out[i] = m.finish(item)
 		}
 		return out
 	case *growingDict:
 		out := map[string]any{}
 		for i := 0; i+1 < len(v.items); i += 2 {
-			out[fmt.Sprint(m.finished(v.items[i]))] = m.finished(v.items[i+1])
+			out[fmt.Sprint(m.finish(v.items[i]))] = m.finish(v.items[i+1])
 		}
 		return out
 	}

@@ -176,8 +176,8 @@ var packers = map[string]func(io.Writer) (io.WriteCloser, error){
 	".zst": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) },
 }
 
-// packed returns a file stored in a way.
-func (f *file) packed(ext string) (*file, error) {
+// compress returns a file stored in a way.
+func (f *file) compress(ext string) (*file, error) {
 	text, err := f.plain()
 	if err != nil {
 		return nil, err

@@ -36,13 +36,13 @@ var (
 		}}
 	nearly = rule{"nearly", "the same status, and the same flagged claims; their gains within 5 % or one percentage point",
 		func(before, after *spoken) string {
-			return differs(before, after, (*claim).flagged, gainPart, gainLeast)
+			return differs(before, after, (*claim).isFlagged, gainPart, gainLeast)
 		}}
 	weaker = rule{"weaker", "may become less certain; flags no other rank, and no straggler or unseen run becomes an all-clear", func(before, after *spoken) string {
-		if bad := newlyAccused(before, after, (*claim).flagged); bad != "" {
+		if bad := newlyAccused(before, after, (*claim).isFlagged); bad != "" {
 			return bad
 		}
-		return cleared(before, after)
+		return judgeCleared(before, after)
 	}}
 	damaged = rule{"damaged", "may become less certain; no strong claim against another rank", func(before, after *spoken) string {
 		return newlyAccused(before, after, isStrong)
@@ -51,13 +51,13 @@ var (
 		if bad := newlyAccused(before, after, isStrong); bad != "" {
 			return bad
 		}
-		return cleared(before, after)
+		return judgeCleared(before, after)
 	}}
 	culprit = rule{"culprit", "the first flagged claim stays, who and where; without one nobody is flagged", func(before, after *spoken) string {
 		i, k := slices.IndexFunc(before.claims, flaggedClaim), slices.IndexFunc(after.claims, flaggedClaim)
 		switch {
 		case i < 0:
-			return newlyAccused(before, after, (*claim).flagged)
+			return newlyAccused(before, after, (*claim).isFlagged)
 		case k < 0 || before.claims[i].who() != after.claims[k].who() || before.claims[i].stage != after.claims[k].stage:
 			return fmt.Sprintf("%v → %v", before, after)
 		}
@@ -70,7 +70,7 @@ var rules = []rule{same, alike, nearly, weaker, damaged, bereft, culprit}
 
 func isStrong(c *claim) bool { return c.certainty == evidence.Strong && !c.small }
 
-func flaggedClaim(c claim) bool { return c.flagged() }
+func flaggedClaim(c claim) bool { return c.isFlagged() }
 
 // differs says how two verdicts differ in status, runs, or in the claims that count, "" where they do
 // not. Gains may be apart by a part or by an absolute amount.
@@ -81,7 +81,7 @@ func differs(before, after *spoken, counts func(*claim) bool, part, least float6
 		}
 		return fmt.Sprintf("%v → %s", before, after.orRefusal())
 	}
-	was, is := keyed(before, counts), keyed(after, counts)
+	was, is := sortClaims(before, counts), sortClaims(after, counts)
 	var lost, gained []string
 	for _, c := range was {
 		if !slices.ContainsFunc(is, func(x claim) bool { return x.key() == c.key() }) {
@@ -94,10 +94,10 @@ func differs(before, after *spoken, counts func(*claim) bool, part, least float6
 		}
 	}
 	if len(lost)+len(gained) > 0 {
-		return fmt.Sprintf("%v: %s → %s", after.status, listed(lost), listed(gained))
+		return fmt.Sprintf("%v: %s → %s", after.status, joinTexts(lost), joinTexts(gained))
 	}
 	for i := range was {
-		if !near(was[i].gain, is[i].gain, part, least) {
+		if !roughlyEqual(was[i].gain, is[i].gain, part, least) {
 			return fmt.Sprintf("%s: saves %.2f %% → %.2f %%", was[i].key(), 100*was[i].gain, 100*is[i].gain)
 		}
 	}
@@ -107,8 +107,8 @@ func differs(before, after *spoken, counts func(*claim) bool, part, least float6
 	return ""
 }
 
-// keyed returns the claims that count, by key.
-func keyed(s *spoken, counts func(*claim) bool) (out []claim) {
+// sortClaims returns the claims that count, by key.
+func sortClaims(s *spoken, counts func(*claim) bool) (out []claim) {
 	for _, c := range s.claims {
 		if counts(&c) {
 			out = append(out, c)
@@ -118,7 +118,8 @@ func keyed(s *spoken, counts func(*claim) bool) (out []claim) {
 	return out
 }
 
-func listed(list []string) string {
+// joinTexts returns the texts in a sentence.
+func joinTexts(list []string) string {
 	if len(list) == 0 {
 		return "nothing"
 	}
@@ -127,8 +128,8 @@ func listed(list []string) string {
 
 // newlyAccused says which ranks claims of a kind accuse that no claim accused before.
 func newlyAccused(before, after *spoken, when func(*claim) bool) string {
-	known := before.accused(func(*claim) bool { return true })
-	for _, r := range after.accused(when) {
+	known := before.accusedRanks(func(*claim) bool { return true })
+	for _, r := range after.accusedRanks(when) {
 		if !slices.Contains(known, r) {
 			return fmt.Sprintf("%v → %v", before, after)
 		}
@@ -136,9 +137,9 @@ func newlyAccused(before, after *spoken, when func(*claim) bool) string {
 	return ""
 }
 
-// cleared says that somebody was flagged, a call hung, or a place was unseen, and nothing is left of it: less of a
+// judgeCleared says that somebody was flagged, a call hung, or a place was unseen, and nothing is left of it: less of a
 // recording shows no more.
-func cleared(before, after *spoken) string {
+func judgeCleared(before, after *spoken) string {
 	suspicious := before.status == answer.Straggler || before.status == answer.Hang || before.status == answer.Unseen
 	if suspicious && after.refused == "" && after.status == answer.NoStraggler {
 		return fmt.Sprintf("%v → %v", before, after)

@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 // TestRenamed: claims follow their ranks and hosts.
 func TestRenamed(t *testing.T) {
 	host := claim{kind: diagnose.KindHost, ranks: []int{0, 1}, host: "a", certainty: evidence.Strong}
-	got := said(answer.Straggler, host).renamed(names{ranks: map[int]int{0: 5, 1: 3}, hosts: map[string]string{"a": "b"}})
+	got := said(answer.Straggler, host).rename(names{ranks: map[int]int{0: 5, 1: 3}, hosts: map[string]string{"a": "b"}})
 	if c := got.claims[0]; c.ranks[0] != 3 || c.ranks[1] != 5 || c.host != "b" {
 		t.Errorf("%+v", c)
 	}

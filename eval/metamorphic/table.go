@@ -27,7 +27,7 @@ var wideTable = &form{
 		addStage: eachTable((*cells).addStage),
 		shift:    func(*file, *editing) ([]*file, error) { return nil, errNoClock },
 	},
-	together: joined,
+	together: joinTables,
 }
 
 // cells are a table as it stands in a CSV file: the head and the rows below it.
@@ -59,7 +59,7 @@ func (c *cells) text() ([]byte, error) {
 }
 
 func eachTable(change func(*cells, *editing) error) func(*file, *editing) ([]*file, error) {
-	return decoded(readCells, change, (*cells).text)
+	return editDecoded(readCells, change, (*cells).text)
 }
 
 // column returns the place of the first column of one of these names, −1 where there is none.
@@ -173,7 +173,7 @@ func (c *cells) round(e *editing) error {
 			if err != nil {
 				continue // an empty cell
 			}
-			ns := rounded(int64(math.Round(x*unit)), e.ns)
+			ns := roundTo(int64(math.Round(x*unit)), e.ns)
 			row[at] = strconv.FormatFloat(float64(ns)/unit, 'f', -1, 64)
 		}
 	}
@@ -246,7 +246,7 @@ func splitTable(f *file, _ *editing) ([]*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranks := f.recorded()
+	ranks := f.recordedRanks()
 	if len(ranks) < 2 {
 		return []*file{f}, nil
 	}
@@ -271,8 +271,8 @@ func splitTable(f *file, _ *editing) ([]*file, error) {
 	return halves(f, a, b), err
 }
 
-// joined returns the rows of all tables under one head.
-func joined(files []*file) ([]*file, error) {
+// joinTables returns the rows of all tables under one head.
+func joinTables(files []*file) ([]*file, error) {
 	all, err := readCells(files[0])
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ var xplaneProfile = &form{
 			return keep, nil
 		}),
 		shift: func(f *file, e *editing) ([]*file, error) {
-			if ranks := f.recorded(); len(ranks) != 1 || ranks[0] != e.rank {
+			if ranks := f.recordedRanks(); len(ranks) != 1 || ranks[0] != e.rank {
 				return []*file{f}, nil
 			}
 			return eachProfile(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
@@ -33,9 +33,9 @@ var xplaneProfile = &form{
 		round: eachProfile(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
 			switch {
 			case isAt(at, 1, 3, 3):
-				return uint64(rounded(int64(x), e.ns)), nil
+				return uint64(roundTo(int64(x), e.ns)), nil
 			case isAt(at, 1, 3, 4, 2), isAt(at, 1, 3, 4, 3):
-				return uint64(rounded(int64(x), 1000*e.ns)), nil
+				return uint64(roundTo(int64(x), 1000*e.ns)), nil
 			}
 			return keep, nil
 		}),
@@ -65,8 +65,8 @@ func isAt(at []int, numbers ...int) bool {
 	return true
 }
 
-// nested returns the fields that hold messages with fields to edit.
-func nested(at []int) bool { return isAt(at, 1) || isAt(at, 1, 3) || isAt(at, 1, 3, 4) }
+// isNested reports whether a field holds messages with fields to edit.
+func isNested(at []int) bool { return isAt(at, 1) || isAt(at, 1, 3) || isAt(at, 1, 3, 4) }
 
 // eachProfile edits all fields: change is given the path of a field and its number or text, and
 // returns the new number or, not nil, the new text.
@@ -98,7 +98,7 @@ func message(text []byte, at []int, change func([]int, uint64, []byte) (uint64, 
 			out = protowire.AppendVarint(out, x)
 		case protowire.BytesType:
 			content, _ := protowire.ConsumeBytes(value)
-			if nested(here) {
+			if isNested(here) {
 				if content, err = message(content, here, change); err != nil {
 					return nil, err
 				}

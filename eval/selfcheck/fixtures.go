@@ -57,7 +57,7 @@ func syncWait(s *sampler) finding {
 	trials := repeat(s, func(rng *rand.Rand) outcome {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
-		r := byStep(w)
+		r := analyzeStep(w)
 		return outcome{first(r.Routing, dataStage), first(r.Baselines[frontier.StageMax].Ranking, dataStage),
 			first(r.Baselines[frontier.StageMean].Ranking, dataStage)}
 	})
@@ -65,12 +65,12 @@ func syncWait(s *sampler) finding {
 	f := tally(trials, func(o outcome) bool { return o.frontier })
 	maximum := tally(trials, func(o outcome) bool { return o.maximum })
 	average := tally(trials, func(o outcome) bool { return o.average })
-	return finding{outOf(f, n) + ", " + outOf(maximum, n) + ", " + outOf(average, n), f == n && maximum == 0 && average == 0}
+	return finding{formatCount(f, n) + ", " + formatCount(maximum, n) + ", " + formatCount(average, n), f == n && maximum == 0 && average == 0}
 }
 
-// exposed is a job in which one rank is late at the end of the step and nobody
+// exposedDelay returns a job in which one rank is late at the end of the step and nobody
 // waits for it in a recorded stage: the plainest case there is.
-func exposed(rng *rand.Rand) *trace.Window {
+func exposedDelay(rng *rand.Rand) *trace.Window {
 	w := fixture(rng)
 	delay(rng, w, lastStage, -1)
 	return w
@@ -78,7 +78,7 @@ func exposed(rng *rand.Rand) *trace.Window {
 
 func directExposure(s *sampler) finding {
 	return every(s, func(rng *rand.Rand) bool {
-		r := byStep(exposed(rng))
+		r := analyzeStep(exposedDelay(rng))
 		return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
 	})
 }
@@ -104,7 +104,7 @@ func sharesTie(rng *rand.Rand) *trace.Window {
 }
 
 func rolesDiffer(rng *rand.Rand) *trace.Window {
-	w := exposed(rng)
+	w := exposedDelay(rng)
 	R := len(w.Ranks)
 	for r := range w.Ranks {
 		w.Ranks[r].Role = trace.Role{{Axis: trace.DataParallel, Index: r / 2}, {Axis: "pp", Index: r % 2}}
@@ -118,13 +118,13 @@ func rolesDiffer(rng *rand.Rand) *trace.Window {
 }
 
 func rankIsMissing(rng *rand.Rand) *trace.Window {
-	w := exposed(rng)
+	w := exposedDelay(rng)
 	w.WorldSize++
 	return w
 }
 
 func microstepsSummed(rng *rand.Rand) *trace.Window {
-	w := exposed(rng)
+	w := exposedDelay(rng)
 	w.Accumulation = 4
 	return w
 }
@@ -133,7 +133,7 @@ func microstepsSummed(rng *rand.Rand) *trace.Window {
 func downgrade(l labels.Label, window func(*rand.Rand) *trace.Window) func(*sampler) finding {
 	return func(s *sampler) finding {
 		return every(s, func(rng *rand.Rand) bool {
-			r := byStep(window(rng))
+			r := analyzeStep(window(rng))
 			return slices.Contains(r.Labels, l) && !r.Strong()
 		})
 	}

@@ -16,18 +16,18 @@ func telescoping(s *sampler) finding {
 		w, worst := randomWindow(rng), int64(0)
 		for _, by := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
 			o := frontier.Options{Cut: by, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
-			worst = max(worst, unaccounted(analyze(w, o)))
+			worst = max(worst, accountingError(analyze(w, o)))
 		}
 		w.Wall = nil
-		return max(worst, distance(byStep(w).Makespan, longest(w)))
+		return max(worst, distance(analyzeStep(w).Makespan, longest(w)))
 	})
 	worst := slices.Max(errors)
 	return finding{fmt.Sprintf("%d ns over %d matrices", worst, s.Trials), worst == 0}
 }
 
-// unaccounted is what the advances miss of the makespan, or what is negative
+// accountingError returns what the advances miss of the makespan, or what is negative
 // among them.
-func unaccounted(r *frontier.Result) int64 {
+func accountingError(r *frontier.Result) int64 {
 	sum, negative := int64(0), int64(0)
 	for _, st := range r.Stages {
 		sum += st.Advance
@@ -54,7 +54,7 @@ func distance(a, b int64) int64 { return max(a-b, b-a) }
 // bound is a two-sided statement about one step: low ≤ x ≤ high.
 type bound struct{ low, x, high int64 }
 
-func (b bound) violated() bool { return b.low > b.x || b.x > b.high }
+func (b bound) isViolated() bool { return b.low > b.x || b.x > b.high }
 
 // maxima: Proposition 1. Ranks alike are the tight case below; ranks that take
 // turns, one stage each, the tight case above.
@@ -107,9 +107,9 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 		trials[i] = repeat(s, func(rng *rand.Rand) bound {
 			w := randomStep(rng)
 			shape(w)
-			return of(w, sumsOf(w), byStep(w).Makespan)
+			return of(w, sumsOf(w), analyzeStep(w).Makespan)
 		})
-		violated += tally(trials[i], bound.violated)
+		violated += tally(trials[i], bound.isViolated)
 	}
 	below := tally(trials[1], func(b bound) bool { return b.x == b.low })
 	above := tally(trials[2], func(b bound) bool { return b.x == b.high })
@@ -139,7 +139,7 @@ func clockError(s *sampler) finding {
 			}
 			measured.Durations[i] += e
 		}
-		return worstError(byStep(w), byStep(&measured), ε)
+		return worstError(analyzeStep(w), analyzeStep(&measured), ε)
 	})
 	most := slices.Max(worst)
 	return finding{fmt.Sprintf("%.3f", most), most <= 1}

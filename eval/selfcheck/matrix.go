@@ -80,8 +80,8 @@ func analyze(w *trace.Window, o frontier.Options) *frontier.Result {
 	return a.Main
 }
 
-// byStep is the account that the paper's statements are about.
-func byStep(w *trace.Window) *frontier.Result {
+// analyzeStep returns the account that the paper's statements are about.
+func analyzeStep(w *trace.Window) *frontier.Result {
 	return analyze(w, frontier.Options{Cut: frontier.CutStep})
 }
 

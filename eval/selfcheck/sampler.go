@@ -32,13 +32,13 @@ func tally[T any](trials []T, holds func(T) bool) int {
 	return n
 }
 
-// outOf writes a count as the suite reports it.
-func outOf(n, all int) string {
+// formatCount writes a count as the suite reports it.
+func formatCount(n, all int) string {
 	return fmt.Sprintf("%d/%d (%.0f %%)", n, all, 100*float64(n)/float64(all))
 }
 
 // every passes when the statement holds in all trials.
 func every(s *sampler, trial func(*rand.Rand) bool) finding {
 	n := tally(repeat(s, trial), func(held bool) bool { return held })
-	return finding{outOf(n, s.Trials), n == s.Trials}
+	return finding{formatCount(n, s.Trials), n == s.Trials}
 }

@@ -36,7 +36,7 @@ func (g *Generator) newArrivals() *arrivals {
 	}
 	a := &arrivals{clocks: make([]Dial, (s.Ranks-1)/s.RanksPerHost+1)}
 	for h := range a.clocks {
-		a.clocks[h] = s.Clock.Draw(g.rng.At(s.Seed, forWallClock, uint64(h), 0).Rand, 0)
+		a.clocks[h] = s.Clock.Draw(g.rng.Restart(s.Seed, forWallClock, uint64(h), 0).Rand, 0)
 	}
 	return a
 }

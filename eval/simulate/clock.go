@@ -10,7 +10,7 @@ type Clock struct {
 
 // Validate refuses clocks that nobody has.
 func (c Clock) Validate() error {
-	return Within(Limit{"skew_sd_ms", float64(c.SkewSD), 0, MaxMillis}, Limit{"drift_ppm", c.DriftPPM, 0, 1e5})
+	return CheckLimits(Limit{"skew_sd_ms", float64(c.SkewSD), 0, MaxMillis}, Limit{"drift_ppm", c.DriftPPM, 0, 1e5})
 }
 
 // Draw is one of the clocks, whose offset is so many deviations ahead on average.

@@ -53,7 +53,7 @@ type Dist struct {
 }
 
 func (d Dist) validate() error {
-	if err := Within(Limit{"mean_ms", float64(d.Mean), 0, MaxMillis}, Limit{"sd_ms", float64(d.SD), 0, MaxMillis}); err != nil {
+	if err := CheckLimits(Limit{"mean_ms", float64(d.Mean), 0, MaxMillis}, Limit{"sd_ms", float64(d.SD), 0, MaxMillis}); err != nil {
 		return err
 	}
 	switch {

@@ -21,7 +21,7 @@ func TestMoments(t *testing.T) {
 	} {
 		for _, parts := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%v/mean=%v/sd=%v/parts=%d", d.Shape, d.Mean, d.SD, parts), func(t *testing.T) {
-				rng := streams.New().At(1, forRank, 0, 0)
+				rng := streams.New().Restart(1, forRank, 0, 0)
 				s := d.law(parts)
 				var sum, square float64
 				for range n {
@@ -62,7 +62,7 @@ func TestQuantiles(t *testing.T) {
 		{Dist{100, 3, Normal}, 100},
 	}
 	for _, test := range tests {
-		rng := streams.New().At(2, forRank, 0, 0)
+		rng := streams.New().Restart(2, forRank, 0, 0)
 		s := test.dist.law(1)
 		below := 0
 		for range n {

@@ -16,7 +16,7 @@ func (g *Generator) drawStep(step int64) {
 func (g *Generator) drawRanks(step int64) {
 	R, p := g.spec.Ranks, g.program
 	for r := range R {
-		s := g.rng.At(g.spec.Seed, forRank, uint64(r), step)
+		s := g.rng.Restart(g.spec.Seed, forRank, uint64(r), step)
 		drift := g.driftOf(r)
 		for i := range p.ops {
 			o := &p.ops[i]
@@ -48,7 +48,7 @@ func (g *Generator) makeFactors() {
 	s, R := g.spec, g.spec.Ranks
 	g.factors = make([]factor, len(s.Stages)*R)
 	for r := range R {
-		speed := max(0.1, 1+s.Noise.SpeedSD*g.rng.At(s.Seed, forSpeed, uint64(r), 0).NormFloat64())
+		speed := max(0.1, 1+s.Noise.SpeedSD*g.rng.Restart(s.Seed, forSpeed, uint64(r), 0).NormFloat64())
 		for i := range s.Stages {
 			f := 1.0
 			if len(s.Work) > 0 {
@@ -85,7 +85,7 @@ func (g *Generator) advanceDrift(step int64) {
 		ρ, fresh = 0, d.SD
 	}
 	for i := range g.drift {
-		g.drift[i] = ρ*g.drift[i] + fresh*g.rng.At(g.spec.Seed, forDrift, uint64(i), step).NormFloat64()
+		g.drift[i] = ρ*g.drift[i] + fresh*g.rng.Restart(g.spec.Seed, forDrift, uint64(i), step).NormFloat64()
 	}
 }
 
@@ -97,7 +97,7 @@ func (g *Generator) addSpikes(step int64) {
 	}
 	R, per := g.spec.Ranks, g.spec.RanksPerHost
 	for from := 0; from < R; from += per {
-		s := g.rng.At(g.spec.Seed, forHost, uint64(from/per), step)
+		s := g.rng.Restart(g.spec.Seed, forHost, uint64(from/per), step)
 		if s.Float64() >= spikes.Probability {
 			continue
 		}

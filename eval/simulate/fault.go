@@ -71,9 +71,9 @@ type Fault struct {
 // step. The answer depends on the seed only where there is a probability.
 func (s *Spec) active(i int, step int64, rng *streams.Stream) bool {
 	f := &s.Faults[i]
-	index, window, ok := s.Schedule.recorded(step)
+	index, window, ok := s.Schedule.recordedIndex(step)
 	return ok && (len(f.Windows) == 0 || slices.Contains(f.Windows, window)) &&
-		f.Strikes(index, func() float64 { return rng.At(s.Seed, forFault, uint64(i), step).Float64() })
+		f.Strikes(index, func() float64 { return rng.Restart(s.Seed, forFault, uint64(i), step).Float64() })
 }
 
 // resolveFaults fills what the faults leave open: stage and hidden rank, and
@@ -97,7 +97,7 @@ func (s *Spec) resolveFaults() error {
 			s.Stages[at].SyncPoints = []SyncPoint{barrier()}
 		}
 		if len(f.Ranks) == 0 {
-			f.Ranks = []int{rng.At(s.Seed, forHidden, uint64(i), int64(f.Family)).IntN(s.Ranks)}
+			f.Ranks = []int{rng.Restart(s.Seed, forHidden, uint64(i), int64(f.Family)).IntN(s.Ranks)}
 		}
 		slices.Sort(f.Ranks)
 		if err := s.validateFault(f, &s.Stages[at]); err != nil {
@@ -122,7 +122,7 @@ func (s *Spec) defaultStage(f Family) string {
 }
 
 func (s *Spec) validateFault(f *Fault, st *Stage) error {
-	if err := cmp.Or(Within(Limit{"delay_ms", float64(f.Delay), 0, MaxMillis}), f.When.Validate()); err != nil {
+	if err := cmp.Or(CheckLimits(Limit{"delay_ms", float64(f.Delay), 0, MaxMillis}), f.When.Validate()); err != nil {
 		return err
 	}
 	switch {

@@ -63,7 +63,7 @@ func New(s Spec) (*Generator, error) {
 func (g *Generator) start() {
 	s, t := g.spec, g.time
 	for r := range t.now {
-		d := s.Clock.Draw(g.rng.At(s.Seed, forClock, uint64(r), 0).Rand, Ahead)
+		d := s.Clock.Draw(g.rng.Restart(s.Seed, forClock, uint64(r), 0).Rand, Ahead)
 		t.now[r], t.clocks[r].Rate = d.Offset, d.Rate
 	}
 	for i := range g.program.ops {
@@ -193,7 +193,7 @@ func (g *Generator) sample(side []trace.SideChannel) {
 				}
 			}
 			s := trace.Sample{Step: g.step, Rank: r, Ready: g.time.device[r] <= g.time.now[r]}
-			if p := g.spec.Side.Unready; p > 0 && g.rng.At(g.spec.Seed, forSide, uint64(r), g.step).Float64() < p {
+			if p := g.spec.Side.Unready; p > 0 && g.rng.Restart(g.spec.Seed, forSide, uint64(r), g.step).Float64() < p {
 				s.Ready = false
 			}
 			if s.Ready {

@@ -56,9 +56,9 @@ func (s Schedule) firstStep(window int) int64 {
 	return int64(s.Warmup) + int64(window)*int64(s.Steps+s.Gap)
 }
 
-// recorded is the index of an absolute step among the recorded ones, and its
+// recordedIndex returns the index of an absolute step among the recorded ones, and its
 // window; ok is false in the warm-up, a gap, and past the end.
-func (s Schedule) recorded(step int64) (index int64, window int, ok bool) {
+func (s Schedule) recordedIndex(step int64) (index int64, window int, ok bool) {
 	at := step - int64(s.Warmup)
 	if at < 0 {
 		return 0, 0, false

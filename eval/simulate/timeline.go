@@ -90,7 +90,7 @@ func (g *Generator) sync(at, number int, step int64) {
 		e.launched = max(e.launched, end-int64(m.overlap*float64(o.workNs[r])))
 	}
 	for i := range events {
-		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxSyncPoints+number)*trace.MaxRanks+i), step)
+		rng := g.rng.Restart(g.spec.Seed, forGroup, uint64((at*maxSyncPoints+number)*trace.MaxRanks+i), step)
 		length := int64(m.transfer.Draw(rng.Rand))
 		if number == len(o.points)-1 {
 			length += g.commDelay(at, m.groups, i)

@@ -187,5 +187,5 @@ func parseTruth(cells []string) (TruthRow, error) {
 	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:
 		return row, input.Bad(input.ErrTooLarge, "hidden rank %d in a world of %d", row.HiddenRank, row.Ranks)
 	}
-	return row, Within(Limit{"delay_ms", float64(row.Delay), 0, MaxMillis})
+	return row, CheckLimits(Limit{"delay_ms", float64(row.Delay), 0, MaxMillis})
 }

@@ -44,10 +44,10 @@ func (s Spec) Validate() error {
 	return err
 }
 
-// Resolved is the spec with every default filled in: the name of the run, the
+// ResolvedSpec returns the spec with every default filled in: the name of the run, the
 // layout, the stages and hidden ranks of faults. Whoever carries a spec out by
 // other means than this package shares its truth by that.
-func (s Spec) Resolved() (Spec, error) {
+func (s Spec) ResolvedSpec() (Spec, error) {
 	spec, err := s.resolve()
 	if err != nil {
 		return Spec{}, err
@@ -155,7 +155,7 @@ func (s *Spec) validateStage(st *Stage) error {
 		return input.Bad(input.ErrTooLarge, "%d synchronisation points, at most %d", len(st.SyncPoints), maxSyncPoints)
 	}
 	for _, m := range st.SyncPoints {
-		if err := Within(Limit{"overlap", m.Overlap, 0, 1}, Limit{"probability of stall", m.Stall.Probability, 0, 1}); err != nil {
+		if err := CheckLimits(Limit{"overlap", m.Overlap, 0, 1}, Limit{"probability of stall", m.Stall.Probability, 0, 1}); err != nil {
 			return err
 		}
 		for _, axis := range m.Across {
@@ -178,7 +178,7 @@ func (s *Spec) validateNoise() error {
 	if s.Side.Every < 0 {
 		return input.Bad(input.ErrNegative, "every of side is %d, expected 0 or more", s.Side.Every)
 	}
-	return cmp.Or(s.Clock.Validate(), Within(
+	return cmp.Or(s.Clock.Validate(), CheckLimits(
 		Limit{"speed_sd of noise", n.SpeedSD, 0, 1},
 		Limit{"sd of drift", n.Drift.SD, 0, 1},
 		Limit{"steps of drift", n.Drift.Steps, 0, maxSteps},
@@ -190,7 +190,7 @@ func (s *Spec) validateNoise() error {
 
 func (s *Spec) validateWork() error {
 	for i, w := range s.Work {
-		if err := Within(Limit{fmt.Sprint("factor of work ", i), w.Factor, 0, 1e6}); err != nil {
+		if err := CheckLimits(Limit{fmt.Sprint("factor of work ", i), w.Factor, 0, 1e6}); err != nil {
 			return err
 		}
 		for _, axis := range slices.Sorted(maps.Keys(w.Where)) {

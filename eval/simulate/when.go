@@ -27,7 +27,7 @@ func (w When) Validate() error {
 	if w.From < 0 || w.Until < 0 || w.Every < 0 {
 		return input.Bad(input.ErrNegative, "from %d, until %d, every %d: expected 0 or more", w.From, w.Until, w.Every)
 	}
-	return Within(Limit{"probability", w.Probability, 0, 1})
+	return CheckLimits(Limit{"probability", w.Probability, 0, 1})
 }
 
 // Limit is a value of a specification by the name of its key, and where it may lie.
@@ -36,8 +36,8 @@ type Limit struct {
 	Value, Low, High float64
 }
 
-// Within refuses the first value that lies elsewhere.
-func Within(limits ...Limit) error {
+// CheckLimits refuses the first value that lies elsewhere.
+func CheckLimits(limits ...Limit) error {
 	for _, l := range limits {
 		if !(l.Value >= l.Low && l.Value <= l.High) {
 			return input.Bad(input.ErrRange, "%s is %v, expected %g to %g", l.Key, l.Value, l.Low, l.High)

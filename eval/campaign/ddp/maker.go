@@ -131,7 +131,7 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 
 // WriteSpec writes what a run does, as its job reads it.
 func WriteSpec(path string, t *campaign.Task) error {
-	s, err := t.Spec.Resolved()
+	s, err := t.Spec.ResolvedSpec()
 	if err != nil {
 		return err
 	}

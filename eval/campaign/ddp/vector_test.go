@@ -36,7 +36,7 @@ func TestVector(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err = s.Resolved(); err != nil {
+		if s, err = s.ResolvedSpec(); err != nil {
 			t.Fatal(err)
 		}
 		g, err := simulate.New(s)

@@ -39,15 +39,15 @@ var faulty = []struct {
 	{"two_random_half", func(g *rand.Rand) *Job { return one(g, 2, randomHalf) }, false},
 	{"three_const", func(g *rand.Rand) *Job { return one(g, 3, always) }, true},
 	{"three_everyother", func(g *rand.Rand) *Job { return one(g, 3, everyOther) }, false},
-	{"unclosed", func(g *rand.Rand) *Job { return unclosed(g, true) }, true},
-	{"unclosed_nowall", func(g *rand.Rand) *Job { return unclosed(g, false) }, true},
+	{"unclosed", func(g *rand.Rand) *Job { return unclosedJob(g, true) }, true},
+	{"unclosed_nowall", func(g *rand.Rand) *Job { return unclosedJob(g, false) }, true},
 	{"equal_all_but_one", mostSlow, false},
-	{"quantised_1ms", func(g *rand.Rand) *Job { return quantised(g, ms) }, true},
-	{"quantised_10ms", func(g *rand.Rand) *Job { return quantised(g, 10*ms) }, true},
-	{"killed", killed, true},
+	{"quantised_1ms", func(g *rand.Rand) *Job { return quantisedJob(g, ms) }, true},
+	{"quantised_10ms", func(g *rand.Rand) *Job { return quantisedJob(g, 10*ms) }, true},
+	{"killed", killedJob, true},
 	{"drift_all", driftAll, false},
 	{"tp_undeclared", pairsInForward, true},
-	{"absorbed", absorbed, true},
+	{"absorbed", absorbedJob, true},
 	{"alternate_pair", alternatePair, false},
 	{"hand_over", handOver, false},
 	{"host_in_turn", hostInTurn, true},
@@ -94,8 +94,8 @@ var families = func() (out []kind) {
 
 func anySize(g *rand.Rand) size { return size{pick(g, 2, 4, 8, 8, 16), pick(g, 60, 100, 200)} }
 
-// sized draws a job of so many ranks.
-func sized(g *rand.Rand, ranks ...int) *Job {
+// drawJob draws a job of so many ranks.
+func drawJob(g *rand.Rand, ranks ...int) *Job {
 	return healthyJob(g, size{pick(g, ranks...), pick(g, 60, 100, 200)}, usualNoise(g))
 }
 
@@ -161,13 +161,13 @@ func uniform(g *rand.Rand, low, high float64) float64 { return low + (high-low)*
 
 // one draws a job with a rank that is late by 20 to 60 % of a step, on average over all steps.
 func one(g *rand.Rand, ranks int, when strikes) *Job {
-	j := sized(g, ranks)
+	j := drawJob(g, ranks)
 	return j.late(g, g.IntN(ranks), visible(g), uniform(g, 0.2, 0.6)*j.step()/when.part, when)
 }
 
-// unclosed draws a job with a rank that is late between stages.
-func unclosed(g *rand.Rand, walled bool) *Job {
-	j := sized(g, 4, 8, 16)
+// unclosedJob draws a job with a rank that is late between stages.
+func unclosedJob(g *rand.Rand, walled bool) *Job {
+	j := drawJob(g, 4, 8, 16)
 	j.at, j.walled = g.IntN(5), walled
 	part := uniform(g, 0.005, 0.04) * j.step()
 	for t := range j.work {
@@ -180,7 +180,7 @@ func unclosed(g *rand.Rand, walled bool) *Job {
 
 // mostSlow draws a job with more than half of the ranks that take as much longer.
 func mostSlow(g *rand.Rand) *Job {
-	j := sized(g, 3, 4, 4, 6, 8)
+	j := drawJob(g, 3, 4, 4, 6, 8)
 	n := j.Ranks - 1
 	if j.Ranks > 4 && g.IntN(2) == 0 {
 		n = j.Ranks/2 + 1 + g.IntN(j.Ranks/2-1)
@@ -189,16 +189,16 @@ func mostSlow(g *rand.Rand) *Job {
 	return j.add(g, slow, visible(g), uniform(g, 0.2, 0.6)*j.step(), func(_, r int) bool { return slices.Contains(slow, r) })
 }
 
-// quantised draws a job whose recorder rounds.
-func quantised(g *rand.Rand, clock int64) *Job {
+// quantisedJob draws a job whose recorder rounds.
+func quantisedJob(g *rand.Rand, clock int64) *Job {
 	j := healthyJob(g, anySize(g), usualNoise(g))
 	j.clock, j.walled = clock, g.IntN(3) > 0
 	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// killed draws a job with a late rank whose record ends early.
-func killed(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 16)
+// killedJob draws a job with a late rank whose record ends early.
+func killedJob(g *rand.Rand) *Job {
+	j := drawJob(g, 4, 8, 16)
 	slow := g.IntN(j.Ranks)
 	j.ends = [2]int{slow, 15 + g.IntN(j.Steps/2)}
 	return j.late(g, slow, visible(g), uniform(g, 0.25, 0.6)*j.step(), always)
@@ -206,7 +206,7 @@ func killed(g *rand.Rand) *Job {
 
 // driftAll draws a job whose ranks all take longer and longer in a stage.
 func driftAll(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 16)
+	j := drawJob(g, 4, 8, 16)
 	size, k := uniform(g, 0.4, 0.8)*j.step(), pick(g, data, forward, optim, backward)
 	j.add(g, nil, k, size, func(int, int) bool { return true })
 	for t, row := range j.Faults[0].extra {
@@ -219,7 +219,7 @@ func driftAll(g *rand.Rand) *Job {
 
 // pairsInForward draws a job with pairs or fours of ranks that wait for each other in forward, and all in backward.
 func pairsInForward(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 16)
+	j := drawJob(g, 4, 8, 16)
 	of := 2
 	if j.Ranks > 4 && g.IntN(3) == 0 {
 		of = 4
@@ -239,9 +239,9 @@ func pairsInForward(g *rand.Rand) *Job {
 	return j.late(g, g.IntN(j.Ranks), data, uniform(g, 0.25, 0.6)*j.step(), always)
 }
 
-// absorbed draws a job whose ranks all wait for a source of a fixed rate, which takes what one of them is late by.
-func absorbed(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 16)
+// absorbedJob draws a job whose ranks all wait for a source of a fixed rate, which takes what one of them is late by.
+func absorbedJob(g *rand.Rand) *Job {
+	j := drawJob(g, 4, 8, 16)
 	step := j.step()
 	slow := uniform(g, 0.15, 0.4) * step
 	rate := slow + (1+uniform(g, 0.1, 0.2))*step
@@ -253,7 +253,7 @@ func absorbed(g *rand.Rand) *Job {
 
 // alternatePair draws a job with two ranks that are late by turns.
 func alternatePair(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 8)
+	j := drawJob(g, 4, 8, 8)
 	pair := g.Perm(j.Ranks)[:2]
 	turn, size, k := pick(g, 1, 1, 2, 5), uniform(g, 0.3, 0.6)*j.step(), visible(g)
 	for i, rank := range pair {
@@ -264,7 +264,7 @@ func alternatePair(g *rand.Rand) *Job {
 
 // handOver draws a job with a rank that is late, and from some step on another one.
 func handOver(g *rand.Rand) *Job {
-	j := sized(g, 4, 8, 16)
+	j := drawJob(g, 4, 8, 16)
 	pair := g.Perm(j.Ranks)[:2]
 	at := j.Steps/3 + g.IntN(j.Steps/3)
 	size, k := uniform(g, 0.3, 0.6)*j.step(), visible(g)
@@ -274,7 +274,7 @@ func handOver(g *rand.Rand) *Job {
 
 // hostInTurn draws a job with the ranks of one host that are late one after the other.
 func hostInTurn(g *rand.Rand) *Job {
-	j := sized(g, 8, 16, 32)
+	j := drawJob(g, 8, 16, 32)
 	j.perHost = pick(g, 2, 4)
 	host, size := g.IntN(j.Ranks/j.perHost), uniform(g, 0.25, 0.6)*j.step()
 	of := make([]int, j.perHost)
@@ -318,7 +318,7 @@ func sampledSteps(g *rand.Rand) *Job {
 
 // droppedOfOneRank lacks some steps of one rank.
 func droppedOfOneRank(g *rand.Rand) *Job {
-	j := sized(g, 4, 8)
+	j := drawJob(g, 4, 8)
 	j.table = true
 	slow := g.IntN(j.Ranks)
 	of := pick(g, slow, g.IntN(j.Ranks))
@@ -332,20 +332,20 @@ func droppedOfOneRank(g *rand.Rand) *Job {
 
 // asynchronous draws a job whose ranks never wait for one another.
 func asynchronous(g *rand.Rand) *Job {
-	j := sized(g, 4, 8)
+	j := drawJob(g, 4, 8)
 	j.meetings = nil
 	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
 // hiddenInBackward draws a job with a rank that is late where all wait for one another.
 func hiddenInBackward(g *rand.Rand) *Job {
-	j := sized(g, 2, 4, 8, 16)
+	j := drawJob(g, 2, 4, 8, 16)
 	return j.late(g, g.IntN(j.Ranks), backward, uniform(g, 0.15, 0.5)*j.step(), always)
 }
 
 // threePoints draws a job whose ranks wait for one another in forward, backward and the optimizer.
 func threePoints(g *rand.Rand) *Job {
-	j := sized(g, 4, 8)
+	j := drawJob(g, 4, 8)
 	for _, k := range []int{forward, optim} {
 		m := meeting{segment: k, every: 1}
 		for _, x := range j.meetings[0].transfer {

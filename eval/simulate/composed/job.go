@@ -106,7 +106,7 @@ func (j *Job) replay(with func(fault int) bool) times {
 		}
 		for _, k := range j.order() {
 			for r := range j.Ranks {
-				end[r] = at[r] + max(0, j.own(t, r, k, with))
+				end[r] = at[r] + max(0, j.ownTime(t, r, k, with))
 				if k == data && j.release != nil {
 					end[r] = max(end[r], j.release[t])
 				}
@@ -134,8 +134,8 @@ func (j *Job) order() []int {
 	return slices.Insert(out, min(j.at, len(out)), outside)
 }
 
-// own returns what a rank takes in a segment by itself.
-func (j *Job) own(t, r, k int, with func(fault int) bool) float64 {
+// ownTime returns what a rank takes in a segment by itself.
+func (j *Job) ownTime(t, r, k int, with func(fault int) bool) float64 {
 	x := j.work[t][r][k]
 	for i := range j.Faults {
 		if with(i) {

@@ -21,7 +21,7 @@ type Dist struct {
 }
 
 func (d Dist) validate() error {
-	return simulate.Within(simulate.Limit{Key: "mean_ms", Value: float64(d.Mean), High: maxMillis},
+	return simulate.CheckLimits(simulate.Limit{Key: "mean_ms", Value: float64(d.Mean), High: maxMillis},
 		simulate.Limit{Key: "jitter", Value: d.Jitter, High: maxJitter})
 }
 

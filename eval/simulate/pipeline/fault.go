@@ -27,7 +27,7 @@ func (s *Spec) resolveFaults(p *program) error {
 	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		rng.At(s.Seed, forHidden, uint64(i), int64(f.Kind))
+		rng.Restart(s.Seed, forHidden, uint64(i), int64(f.Kind))
 		err := f.validate()
 		if err == nil {
 			err = f.place(p, rng)
@@ -63,7 +63,7 @@ func (f *Fault) validate() error {
 	case f.Shared > 0 && f.Kind != Workload:
 		return input.Bad(input.ErrRange, "shared %v, expected 0 except for %v", f.Shared, Workload)
 	}
-	return cmp.Or(f.When.Validate(), simulate.Within(
+	return cmp.Or(f.When.Validate(), simulate.CheckLimits(
 		simulate.Limit{Key: "delay_ms", Value: float64(f.Delay), High: maxMillis},
 		simulate.Limit{Key: "factor", Value: cmp.Or(f.Factor, 1), Low: 1, High: 1e6},
 		simulate.Limit{Key: "sigma", Value: f.Sigma, High: 1e9},

@@ -71,13 +71,13 @@ func (g *generator) place() {
 	s, l := g.spec, g.spec.Layout
 	for pp := range l.PP {
 		for dp := range l.DP {
-			rng := g.rng.At(s.Seed, forSpeed, worker(dp, pp), 0)
+			rng := g.rng.Restart(s.Seed, forSpeed, worker(dp, pp), 0)
 			slowest := rng.NormFloat64()
 			for range l.TP - 1 {
 				slowest = max(slowest, rng.NormFloat64())
 			}
 			g.speed = append(g.speed, max(0.1, 1+s.SpeedSD*slowest))
-			g.clocks = append(g.clocks, s.Clock.Draw(g.rng.At(s.Seed, forClock, worker(dp, pp), 0).Rand, simulate.Ahead))
+			g.clocks = append(g.clocks, s.Clock.Draw(g.rng.Restart(s.Seed, forClock, worker(dp, pp), 0).Rand, simulate.Ahead))
 			g.begin[l.rank(dp, pp)] = g.pause(dp, pp)
 		}
 	}
@@ -85,7 +85,7 @@ func (g *generator) place() {
 
 // pause is a worker's time before its next step.
 func (g *generator) pause(dp, pp int) int64 {
-	return roundLength(g.between.Draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
+	return roundLength(g.between.Draw(g.rng.Restart(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
 }
 
 // Make generates a whole run. The trace is arranged and has its groups.

@@ -101,5 +101,5 @@ type When = simulate.When
 
 // strikes reports whether fault number i strikes in a recorded step.
 func (s *Spec) strikes(i, step int, rng *streams.Stream) bool {
-	return s.Faults[i].Strikes(int64(step), func() float64 { return rng.At(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() })
+	return s.Faults[i].Strikes(int64(step), func() float64 { return rng.Restart(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() })
 }

@@ -16,7 +16,7 @@ func TestMoments(t *testing.T) {
 	const n = 300_000
 	for _, d := range []Dist{{5, 0}, {217.5, 0.016}, {0.005, 0.8}, {30, 2}} {
 		t.Run(fmt.Sprintf("mean=%v/jitter=%v", float64(d.Mean), d.Jitter), func(t *testing.T) {
-			rng, l := streams.New().At(1, forWork, 2, 3), d.law(2)
+			rng, l := streams.New().Restart(1, forWork, 2, 3), d.law(2)
 			mean, median := 2*float64(d.Mean)*nsPerMilli, 2*float64(d.Mean)*nsPerMilli/math.Sqrt(1+d.Jitter*d.Jitter)
 			var sum, square float64
 			below := 0
@@ -47,7 +47,7 @@ func TestMoments(t *testing.T) {
 // the cut; its deviation is 1.54.
 func TestExtraLength(t *testing.T) {
 	const n = 4_000_000
-	rng, sum := streams.New().At(1, forLength, 0, 0), 0.0
+	rng, sum := streams.New().Restart(1, forLength, 0, 0), 0.0
 	for range n {
 		sum += drawExtra(rng)
 	}

@@ -44,19 +44,19 @@ func (g *generator) drawWorker(dp, pp int) {
 	p, n := g.program, g.spec.Layout.DP
 	seed, who, step := g.spec.Seed, worker(dp, pp), g.spec.Steps.index(g.step)
 	speed := g.speed[g.spec.Layout.rank(dp, pp)]
-	rng := g.rng.At(seed, forWork, who, step).Rand
+	rng := g.rng.Restart(seed, forWork, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if p.nodes[v].group < 0 {
 			g.end[int(v)*n+dp] = roundLength(g.laws[v].work.Draw(rng) * speed)
 		}
 	}
-	rng = g.rng.At(seed, forTransfer, who, step).Rand
+	rng = g.rng.Restart(seed, forTransfer, who, step).Rand
 	for _, v := range p.stages[pp] {
 		if i := p.nodes[v].group; i >= 0 && !p.groups[i].across && p.groups[i].members[0] == v {
 			g.end[int(v)*n+dp] = roundLength(g.laws[v].work.Draw(rng))
 		}
 	}
-	rng = g.rng.At(seed, forLaunch, who, step).Rand
+	rng = g.rng.Restart(seed, forLaunch, who, step).Rand
 	for _, v := range p.stages[pp] {
 		g.start[int(v)*n+dp] = roundLength(g.laws[v].launch.Draw(rng))
 	}
@@ -64,7 +64,7 @@ func (g *generator) drawWorker(dp, pp int) {
 
 // drawGroups draws the transfers of collectives over replicas.
 func (g *generator) drawGroups() {
-	rng := g.rng.At(g.spec.Seed, forGroup, 0, g.spec.Steps.index(g.step)).Rand
+	rng := g.rng.Restart(g.spec.Seed, forGroup, 0, g.spec.Steps.index(g.step)).Rand
 	for i := range g.program.groups {
 		if grp := &g.program.groups[i]; grp.across {
 			v := grp.members[0]
@@ -91,7 +91,7 @@ func drawExtra(rng *streams.Stream) float64 {
 // on all stages.
 func (g *generator) drawLengths(dp, fault int) {
 	f, n := &g.spec.Faults[fault], g.spec.Layout.DP
-	rng := g.rng.At(g.spec.Seed, forLength, worker(dp, fault), g.spec.Steps.index(g.step))
+	rng := g.rng.Restart(g.spec.Seed, forLength, worker(dp, fault), g.spec.Steps.index(g.step))
 	all := f.Shared * drawExtra(rng)
 	length := make([]float64, g.spec.Layout.Microbatches)
 	for m := range length {

@@ -129,13 +129,13 @@ func (s *Spec) opsOf(f *Fault, p *program) []TrueOp {
 		list = append(list, op)
 	}
 	if f.Kind == SlowEdge {
-		list = append(list, p.received(f, list[0]))
+		list = append(list, p.receivingEnd(f, list[0]))
 	}
 	return list
 }
 
-// received is the other end of slow sends.
-func (p *program) received(f *Fault, sent TrueOp) TrueOp {
+// receivingEnd returns the other end of slow sends.
+func (p *program) receivingEnd(f *Fault, sent TrueOp) TrueOp {
 	for _, v := range p.struck(f) {
 		peer := &p.nodes[p.groups[p.nodes[v].group].members[1]]
 		sent.Op = peer.class.String()

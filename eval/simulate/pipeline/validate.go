@@ -120,7 +120,7 @@ func (s *Spec) validateTimes() error {
 	for i, w := range s.StageWork {
 		limits = append(limits, simulate.Limit{Key: fmt.Sprintf("stage_work of stage %d", i), Value: w, High: 1e6})
 	}
-	return cmp.Or(s.Clock.Validate(), simulate.Within(limits...))
+	return cmp.Or(s.Clock.Validate(), simulate.CheckLimits(limits...))
 }
 
 // defaultRun names a run by what it hides: "sim-slow-worker-dp4-pp4-s0".

@@ -22,9 +22,9 @@ func New() *Stream {
 	return s
 }
 
-// At points the stream at its beginning for (seed, use, who, step). Seeds are
+// Restart points the stream at its beginning for (seed, use, who, step). Seeds are
 // mixed, since PCG states that differ in few bits begin alike.
-func (s *Stream) At(seed uint64, use Purpose, who uint64, step int64) *Stream {
+func (s *Stream) Restart(seed uint64, use Purpose, who uint64, step int64) *Stream {
 	a := mix(seed + uint64(use)*0x9e3779b97f4a7c15)
 	s.pcg.Seed(mix(a^who), mix(a+uint64(step)))
 	return s

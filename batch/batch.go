@@ -113,7 +113,7 @@ func (b *work) finish(err error) (*findings.Summary, error) {
 	}
 	if err != nil && !errors.Is(err, ErrNothing) {
 		b.parts.release()
-		if remedy := remedyFor(err); remedy != "" && b.o.Output.named() {
+		if remedy := remedyFor(err); remedy != "" && b.o.Output.hasPath() {
 			err = fmt.Errorf("%w: %s and go on with --resume, finished parts are kept in %s", err, remedy, b.parts.dir)
 		}
 		return s, err

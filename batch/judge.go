@@ -217,7 +217,7 @@ func (j *judge) close(s *session) error {
 		var v *diagnose.Verdict
 		v, failed = s.s.Judge()
 		for i := range v.Runs {
-			for _, row := range findings.Of(s.at, &v.Runs[i], s.starts) {
+			for _, row := range findings.Rows(s.at, &v.Runs[i], s.starts) {
 				out = append(out, entry{Row: &row})
 			}
 			if !j.windowed {

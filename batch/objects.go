@@ -80,7 +80,7 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 			below := strings.TrimPrefix(o.Name, name)
 			switch {
 			case seen[o.Name]:
-			case hidden(below), there[auto.WholeXPlane(o.Name)]:
+			case isHidden(below), there[auto.WholeXPlane(o.Name)]:
 				p.skipped++
 			case !isPath(o.Name), folders[o.Name]:
 				p.refused = append(p.refused, findings.Refused{Path: o.Name, Error: "no file can have this name: copy the object to another"})
@@ -94,8 +94,8 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 	return nil
 }
 
-// hidden reports whether a part of a path begins with a dot.
-func hidden(below string) bool {
+// isHidden reports whether a part of a path begins with a dot.
+func isHidden(below string) bool {
 	return slices.ContainsFunc(strings.Split(below, "/"), func(part string) bool { return strings.HasPrefix(part, ".") && part != "." && part != ".." })
 }
 

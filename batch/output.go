@@ -17,7 +17,8 @@ type Output struct {
 	Stdout io.Writer // what "-" is
 }
 
-func (o *Output) named() bool { return o.Path != "" && o.Path != "-" }
+// hasPath reports whether the output is a file, not standard output.
+func (o *Output) hasPath() bool { return o.Path != "" && o.Path != "-" }
 
 // The values of these change when a column changes its meaning.
 var (
@@ -41,7 +42,7 @@ func write[T any](o *Output, mark flatrow.Mark, create func(string) (*atomicfile
 	switch {
 	case o.Format == flatrow.Nowhere:
 		return all(io.Discard)
-	case !o.named():
+	case !o.hasPath():
 		return all(o.Stdout)
 	}
 	f, err := create(o.Path)
@@ -54,7 +55,7 @@ func write[T any](o *Output, mark flatrow.Mark, create func(string) (*atomicfile
 // partsOf is the output whose parts are kept beside it; of one that is no file,
 // one in a folder for what is temporary.
 func partsOf(o Output) (base string, clean func(), err error) {
-	if o.named() {
+	if o.hasPath() {
 		return o.Path, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "sfstat-batch-*")

@@ -113,7 +113,7 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 		switch {
 		case l.Err != nil:
 			p.refused = append(p.refused, problemOf(l.Path, l.Err))
-		case l.Skipped != "" || written(l.Path, those):
+		case l.Skipped != "" || isInAny(l.Path, those):
 			p.skipped++
 		case isPipe(l.Path):
 			p.refused = append(p.refused, problemOf(l.Path, notRegular))
@@ -169,8 +169,8 @@ func (p *plan) divide(all []unit, few int64) {
 	}
 }
 
-// written reports whether a path is one of those, or below one.
-func written(path string, those []string) bool {
+// isInAny reports whether a path is one of those, or below one.
+func isInAny(path string, those []string) bool {
 	for _, w := range those {
 		if rel, err := filepath.Rel(w, path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return true

@@ -36,7 +36,7 @@ func diagnosed(t *testing.T, dir string) (rows []string) {
 		}
 	}
 	for _, v := range s.Verdict().Runs {
-		for _, row := range findings.Of(findings.Where{}, &v, nil) {
+		for _, row := range findings.Rows(findings.Where{}, &v, nil) {
 			rows = append(rows, text(t, &row))
 		}
 	}

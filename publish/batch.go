@@ -130,7 +130,7 @@ func BatchOf(sum *findings.Summary, headline string, changes []findings.Change, 
 
 func batchRunOf(r *findings.Run) BatchRun {
 	out := BatchRun{Folder: r.Folder, Name: r.Name, Begin: nonZero(r.Begin), Windows: r.Windows, Steps: r.Steps, Ranks: r.Ranks, Step: nonZero(r.Step()),
-		Status: r.Status, Flagged: r.Flagged(), Lost: r.Lost()}
+		Status: r.Status, Flagged: r.Flagged(), Lost: r.LostTime()}
 	if w := r.Worst; w != nil {
 		out.Kind, out.Cause, out.Rank, out.Host, out.LocalRank = w.Kind, w.Cause, w.Rank, w.Host, w.LocalRank
 		out.Stage, out.Confidence, out.RunGain = w.Stage, w.Confidence, finite(w.RunGain)

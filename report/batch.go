@@ -82,7 +82,7 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
 	flagged, lost := 0, int64(0)
 	for _, r := range runs {
 		if r.Flagged() {
-			lost += r.Lost()
+			lost += r.LostTime()
 			flagged++
 		}
 	}
@@ -96,7 +96,7 @@ func worstRuns(runs []*findings.Run) *table.Table {
 	}
 	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
-		t.Row(r.Name, sayWhoDelays(f), f.Stage, f.Host, f.RunGain, r.Lost(), f.Confidence, r.Folder)
+		t.Row(r.Name, sayWhoDelays(f), f.Stage, f.Host, f.RunGain, r.LostTime(), f.Confidence, r.Folder)
 	}
 	return t
 }

@@ -159,7 +159,7 @@ func TestWorstFirst(t *testing.T) {
 	if s.Windows != 4 {
 		t.Errorf("%d windows, expected 4", s.Windows)
 	}
-	if got := s.Runs()[0].Lost(); got != 0.3*10e9*8 {
+	if got := s.Runs()[0].LostTime(); got != 0.3*10e9*8 {
 		t.Errorf("lost %v ns", got)
 	}
 	want := []Count{{"straggler", 3, (0.1 + 0.3 + 0.2) * 80e9}, {"no_straggler", 1, 0}}
@@ -234,8 +234,8 @@ func TestRunsByAllThatIsLate(t *testing.T) {
 		s.Add(row)
 	}
 	runs := s.Runs()
-	if runs[0].Name != "several" || runs[0].Lost() != 12e9 || runs[1].Lost() != 9.6e9 {
-		t.Errorf("%s first, which loses %d ns, the other %d", runs[0].Name, runs[0].Lost(), runs[1].Lost())
+	if runs[0].Name != "several" || runs[0].LostTime() != 12e9 || runs[1].LostTime() != 9.6e9 {
+		t.Errorf("%s first, which loses %d ns, the other %d", runs[0].Name, runs[0].LostTime(), runs[1].LostTime())
 	}
 }
 

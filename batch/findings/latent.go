@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/engine/gates"
 )
 
-// latent fills who differs by less than a delay is found by. Of two ranks nobody can tell which one it is, and what a
+// setLatent fills in the rank that differs by less than a delay is found by. Of two ranks nobody can tell which one it is, and what a
 // finding says is one already: neither is a difference here.
-func (r *Row) latent(l *answer.Latent) {
+func (r *Row) setLatent(l *answer.Latent) {
 	if l == nil || l.Refused != "" {
 		return
 	}

@@ -19,7 +19,7 @@ func differing(run string, p float64) *Row {
 	if p <= level {
 		l.Differences = []answer.Difference{{Rank: 3, Confidence: evidence.Supported, P: p, Total: 2e6, Stages: []answer.Excess{{Stage: "data", Time: 2e6}}}}
 	}
-	row.latent(l)
+	row.setLatent(l)
 	return row
 }
 
@@ -33,7 +33,7 @@ func TestLatentOfRuns(t *testing.T) {
 		s.Add(differing(fmt.Sprint(3+i), 1))
 	}
 	refused := &Row{Run: "refused"}
-	refused.latent(&answer.Latent{Refused: answer.TooFewBlocks})
+	refused.setLatent(&answer.Latent{Refused: answer.TooFewBlocks})
 	s.Add(refused)
 	got, tested := s.Latent()
 	if tested != 20 || len(got) != 3 {
@@ -110,7 +110,7 @@ func TestLatentOfParts(t *testing.T) {
 		d := answer.Difference{Rank: 3, Confidence: evidence.Strong, P: 1e-9}
 		change(&d)
 		var row Row
-		if row.latent(&answer.Latent{Differences: []answer.Difference{d}}); row.LatentRank != nil || row.LatentP == nil || *row.LatentP != 1 {
+		if row.setLatent(&answer.Latent{Differences: []answer.Difference{d}}); row.LatentRank != nil || row.LatentP == nil || *row.LatentP != 1 {
 			t.Errorf("%s: %+v", name, row)
 		}
 	}

@@ -108,9 +108,9 @@ func (s *Stages) UnmarshalJSON(text []byte) error {
 // Where is the recording that rows are of.
 type Where struct{ Folder, File string }
 
-// Of lists the rows of a run. starts are when its windows began, 0 where that is
+// Rows lists the rows of a run. starts are when its windows began, 0 where that is
 // not known.
-func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
+func Rows(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
 	row := runRow(at, v)
 	row.windows(v.Windows, starts)
 	var out []Row
@@ -227,7 +227,7 @@ func hostsOf(m *frontier.Result) int64 {
 
 func runRow(at Where, v *diagnose.RunVerdict) Row {
 	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Status: v.Status.String()}
-	row.latent(v.Latent)
+	row.setLatent(v.Latent)
 	if v.Together > 0 {
 		row.Together = finite(v.Together)
 	}

@@ -47,8 +47,8 @@ type Run struct {
 // Step is the mean exposed time of a step, ns; 0 without any.
 func (r *Run) Step() int64 { return r.Time / max(1, r.Steps) }
 
-// Lost returns the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
-func (r *Run) Lost() int64 {
+// LostTime returns the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
+func (r *Run) LostTime() int64 {
 	if r.Worst == nil {
 		return 0
 	}
@@ -153,7 +153,7 @@ func (s *Summary) Empty() bool { return len(s.order) == 0 }
 func (s *Summary) Runs() []*Run {
 	out := slices.Clone(s.order)
 	slices.SortStableFunc(out, func(a, b *Run) int {
-		return cmp.Or(cmp.Compare(rankOf(b), rankOf(a)), cmp.Compare(b.Lost(), a.Lost()),
+		return cmp.Or(cmp.Compare(rankOf(b), rankOf(a)), cmp.Compare(b.LostTime(), a.LostTime()),
 			cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name))
 	})
 	return out
@@ -199,7 +199,7 @@ func counts(runs []*Run, name func(*Run) string) []Count {
 			out = append(out, Count{Name: name(r)})
 		}
 		out[i].Runs++
-		out[i].Lost += r.Lost()
+		out[i].Lost += r.LostTime()
 	}
 	slices.SortFunc(out, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name))
@@ -233,12 +233,12 @@ func (s *Summary) Weeks() []*Week {
 
 // Hosts are the hosts that delay several runs.
 func (s *Summary) Hosts() []diagnose.Recurrence {
-	return s.recurring(func(r *Run) (localRank, among int64) { return -1, r.Hosts })
+	return s.recurrences(func(r *Run) (localRank, among int64) { return -1, r.Hosts })
 }
 
 // GPUs are the GPUs, by host and local rank, likewise.
 func (s *Summary) GPUs() []diagnose.Recurrence {
-	return s.recurring(func(r *Run) (localRank, among int64) {
+	return s.recurrences(func(r *Run) (localRank, among int64) {
 		if r.Worst.LocalRank == nil {
 			return -1, 0
 		}
@@ -246,11 +246,12 @@ func (s *Summary) GPUs() []diagnose.Recurrence {
 	})
 }
 
-func (s *Summary) recurring(place func(*Run) (localRank, among int64)) []diagnose.Recurrence {
+// recurrences returns the hosts or GPUs that delay several runs; place returns which GPU of a host it is, and among how many.
+func (s *Summary) recurrences(place func(*Run) (localRank, among int64)) []diagnose.Recurrence {
 	var runs []diagnose.Delayer
 	for _, r := range s.flaggedRuns() {
 		localRank, among := place(r)
-		runs = append(runs, diagnose.Delayer{Host: textOrEmpty(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.Lost()})
+		runs = append(runs, diagnose.Delayer{Host: textOrEmpty(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.LostTime()})
 	}
 	return diagnose.Recurrences(runs)
 }

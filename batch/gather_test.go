@@ -52,7 +52,7 @@ func FuzzReadFindings(f *testing.F) {
 			t.Fatal(err)
 		}
 		err := readFindings(disk.OS{}, path, func(*findings.Row) error { return nil }) // an error is an answer
-		if b := bug.In(err); b != nil {
+		if b := bug.PanicOf(err); b != nil {
 			t.Errorf("%v\n%s", b, b.Stack)
 		}
 	})

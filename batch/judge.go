@@ -56,7 +56,7 @@ type session struct {
 // is referred, a panic too; an error is one of the output, or the end of ctx.
 func (j *judge) unit(ctx context.Context, u unit) error {
 	var err error
-	if panicked := bug.Contained(u.files[0].Path, func() { err = j.readUnit(ctx, u) }); panicked != nil {
+	if panicked := bug.Guard(u.files[0].Path, func() { err = j.readUnit(ctx, u) }); panicked != nil {
 		return errors.Join(j.refuse(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
 	}
 	return err
@@ -213,7 +213,7 @@ func (j *judge) finish(left int) error {
 func (j *judge) close(s *session) error {
 	var out []entry
 	var failed []*bug.Error
-	err := bug.Contained("run "+s.run, func() {
+	err := bug.Guard("run "+s.run, func() {
 		var v *diagnose.Verdict
 		v, failed = s.s.Judge()
 		for i := range v.Runs {
@@ -229,7 +229,7 @@ func (j *judge) close(s *session) error {
 		}
 	})
 	if err != nil {
-		out, failed = nil, []*bug.Error{bug.In(err)}
+		out, failed = nil, []*bug.Error{bug.PanicOf(err)}
 	}
 	for _, b := range failed {
 		if err := j.refuse(j.of.problem(joinName(s.at.Folder, s.at.File), b)); err != nil {

@@ -88,7 +88,7 @@ type plan struct {
 // problemOf is what is wrong with an input.
 func problemOf(path string, err error) findings.Refused {
 	p := findings.Refused{Path: path, Error: reason(path, err)}
-	if b := bug.In(err); b != nil {
+	if b := bug.PanicOf(err); b != nil {
 		p.Bug = string(b.Stack)
 	}
 	return p

@@ -37,7 +37,7 @@ func TestEnginePanics(t *testing.T) {
 			if len(failed) != 1 || !strings.HasPrefix(failed[0].Error(), "run broken: this is a bug in sfstat") || !strings.Contains(string(failed[0].Stack), "engine/frontier") {
 				t.Errorf("failed: %v, expected run broken once, with a stack in engine/frontier", failed)
 			}
-			if err := bug.Contained("", func() { s.Verdict() }); err != error(failed[0]) {
+			if err := bug.Guard("", func() { s.Verdict() }); err != error(failed[0]) {
 				t.Errorf("Verdict panics with %v, expected what failed", err)
 			}
 		})

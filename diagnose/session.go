@@ -128,11 +128,11 @@ func (s *Session) Add(r trace.Recording) error {
 
 // containPanic does what is to be done for a run, which is left out from then on if that panics.
 func (s *Session) containPanic(name string, do func()) {
-	err := bug.Contained("run "+name, do)
+	err := bug.Guard("run "+name, do)
 	if err == nil {
 		return
 	}
-	s.failed, s.leftOut = append(s.failed, bug.In(err)), append(s.leftOut, name)
+	s.failed, s.leftOut = append(s.failed, bug.PanicOf(err)), append(s.leftOut, name)
 	s.runs = slices.DeleteFunc(s.runs, func(r *run) bool { return r.name == name })
 }
 

@@ -368,7 +368,7 @@ func FuzzSource(f *testing.F) {
 			_, err = io.Copy(io.Discard, s)
 			s.Close()
 		}
-		if b := bug.In(err); b != nil {
+		if b := bug.PanicOf(err); b != nil {
 			t.Errorf("%v\n%s", b, b.Stack)
 		}
 		var placed *input.Error

@@ -67,7 +67,7 @@ func TestFollowerPanics(t *testing.T) {
 			if n != 3 || err != nil || !slices.Equal(judged, []string{"a", "c"}) {
 				t.Errorf("%d units, %q judged, %v: expected a and c of 3", n, judged, err)
 			}
-			if bug.In(met) == nil || !strings.Contains(met.Error(), "b") || len(f.Inputs().Problems) != 1 {
+			if bug.PanicOf(met) == nil || !strings.Contains(met.Error(), "b") || len(f.Inputs().Problems) != 1 {
 				t.Errorf("%v and problems %v, expected a bug in b", met, f.Inputs().Problems)
 			}
 			if n, err := f.Look(t.Context(), func(Change) error { return nil }); n != 0 || err != nil {

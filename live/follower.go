@@ -187,7 +187,7 @@ func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, 
 
 // containPanic judges a unit. A panic is an error of the unit.
 func (u *judgedUnit) containPanic(now *follow.Unit, judge func(*judgedUnit, *follow.Unit) Change) (x Change) {
-	if err := bug.Contained(now.Files[0].Path, func() { x = judge(u, now) }); err != nil {
+	if err := bug.Guard(now.Files[0].Path, func() { x = judge(u, now) }); err != nil {
 		u.session = nil
 		return u.refuse(now, err)
 	}

@@ -84,11 +84,11 @@ func (b *Builder) containPanic(name string, do func()) {
 	if b.failed[name] != nil {
 		return
 	}
-	if err := bug.Contained("charts of run "+name, do); err != nil {
+	if err := bug.Guard("charts of run "+name, do); err != nil {
 		if b.failed == nil {
 			b.failed = make(map[string]*bug.Error)
 		}
-		b.failed[name] = bug.In(err)
+		b.failed[name] = bug.PanicOf(err)
 	}
 }
 

@@ -59,7 +59,7 @@ func exitCode(err error) int {
 		return exitDone
 	case closedPipe(err):
 		return exitUnread
-	case bug.In(err) != nil:
+	case bug.PanicOf(err) != nil:
 		return exitInternal
 	case errors.As(err, &known):
 		return known.code

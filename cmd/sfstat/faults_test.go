@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 					t.Logf("%d operations", healthy)
 					continue
 				}
-				if d.Failed() == "" {
+				if d.FailedCall() == "" {
 					continue
 				}
 				total++
@@ -97,26 +97,26 @@ func TestFaults(t *testing.T) {
 				whole := got == wanted
 				switch {
 				case code == exitInternal:
-					t.Errorf("%s: a bug: %s", d.Failed(), said.String())
+					t.Errorf("%s: a bug: %s", d.FailedCall(), said.String())
 				case code != exitDone && strings.Count(strings.TrimSpace(said.String()), "\n") > 3 || code != exitDone && said.Len() == 0:
-					t.Errorf("%s: exit code %d, said %q", d.Failed(), code, said.String())
+					t.Errorf("%s: exit code %d, said %q", d.FailedCall(), code, said.String())
 				case code == exitDone && !whole && !strings.Contains(said.String(), syscall.EIO.Error()):
-					t.Errorf("%s: exit code 0 without all of the output, and without a word: %q", d.Failed(), said.String())
+					t.Errorf("%s: exit code 0 without all of the output, and without a word: %q", d.FailedCall(), said.String())
 				case !c.files && code != exitDone && got != c.old && !whole:
-					t.Errorf("%s: torn: %.200q", d.Failed(), got)
+					t.Errorf("%s: torn: %.200q", d.FailedCall(), got)
 				case c.files && !among(got, wanted) && code != exitDone:
-					t.Errorf("%s: torn: %.300q, said %s", d.Failed(), got, said.String())
+					t.Errorf("%s: torn: %.300q, said %s", d.FailedCall(), got, said.String())
 				}
 				if c.old == "" || !whole {
 					said.Reset()
 					if code := run(args, nil, io.Discard, &said); code != exitDone {
-						t.Errorf("%s, and again: exit code %d, %s", d.Failed(), code, said.String())
+						t.Errorf("%s, and again: exit code %d, %s", d.FailedCall(), code, said.String())
 					} else if again := contents(t, out, c.files); again != wanted {
-						t.Errorf("%s, and again: other content", d.Failed())
+						t.Errorf("%s, and again: other content", d.FailedCall())
 					}
 				}
-				if left := leftovers(t, dir); left != "" && !strings.Contains(d.Failed(), "remove") {
-					t.Errorf("%s: left behind: %s", d.Failed(), left)
+				if left := leftovers(t, dir); left != "" && !strings.Contains(d.FailedCall(), "remove") {
+					t.Errorf("%s: left behind: %s", d.FailedCall(), left)
 				}
 			}
 		})
@@ -207,7 +207,7 @@ func TestServeFaults(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		failed := d.Failed()
+		failed := d.FailedCall()
 		stop()
 		switch {
 		case !shown:

@@ -54,7 +54,7 @@ func (p *program) goesOn(c *cli.Context, each func(live.Change) error) func(live
 		if len(x.Read) > 0 {
 			where = x.Read[0].Path
 		}
-		if panicked := bug.Contained(where, func() { err = each(x) }); panicked != nil {
+		if panicked := bug.Guard(where, func() { err = each(x) }); panicked != nil {
 			p.sayRefused(c, []report.Problem{{Path: where, Err: panicked}})
 			return nil
 		}

@@ -107,7 +107,7 @@ func (p *program) run(app *cli.App, args []string) int {
 func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int {
 	command := ""
 	var err error
-	panicked := bug.Contained("", func() {
+	panicked := bug.Guard("", func() {
 		var req cli.Request
 		req, err = app.Parse(args[min(1, len(args)):])
 		if command = req.Name; err == nil {
@@ -157,7 +157,7 @@ func stageMeant(err error) string {
 
 // note remembers that an error is a bug, if it is one, and shows where if SFSTAT_DEBUG asks for it.
 func (p *program) note(err error) {
-	b := bug.In(err)
+	b := bug.PanicOf(err)
 	if b == nil {
 		return
 	}

@@ -237,8 +237,8 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 func (s *serving) containPanics(by serve.Maker) serve.Maker {
 	return func(ctx context.Context, run string) (made []byte, err error) {
 		defer func() {
-			if bug.In(err) != nil {
-				s.p.sayRefused(s.c, []report.Problem{{Path: bug.In(err).Where, Err: err}})
+			if bug.PanicOf(err) != nil {
+				s.p.sayRefused(s.c, []report.Problem{{Path: bug.PanicOf(err).Where, Err: err}})
 			}
 		}()
 		defer bug.Contain("document of run "+run, &err)

@@ -143,7 +143,7 @@ func (r *Result) workers(in *Input, alpha float64) {
 func (l *Level) judge(spread, freedom, alpha float64) {
 	score := math.Log(l.Factor) / spread
 	l.Score = &score
-	l.P = student.Above(score, freedom)
+	l.P = student.UpperTail(score, freedom)
 	l.Slow = l.P <= alpha
 }
 

@@ -92,7 +92,7 @@ func tail(over, spread float64, n int, freedom float64) float64 {
 		}
 		return 1
 	}
-	return student.Above(over/(spread*math.Sqrt(1+1/float64(n))), freedom)
+	return student.UpperTail(over/(spread*math.Sqrt(1+1/float64(n))), freedom)
 }
 
 // unbiased is b(n), for n from 2.

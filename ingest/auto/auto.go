@@ -456,8 +456,8 @@ func (r *Reader) refuse(u *unit, err error) {
 		r.problems = append(r.problems, Problem{u.inputs[0].Path, err})
 	case errors.As(err, &placed):
 		r.problems = append(r.problems, Problem{placed.Pos.File, err})
-	case bug.In(err) != nil:
-		r.problems = append(r.problems, Problem{bug.In(err).Where, err})
+	case bug.PanicOf(err) != nil:
+		r.problems = append(r.problems, Problem{bug.PanicOf(err).Where, err})
 	}
 }
 

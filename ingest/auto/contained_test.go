@@ -95,11 +95,11 @@ func goodAlone(t *testing.T, bad string) {
 // expectBug expects one problem, a bug that names a file and has the stack of what panicked.
 func expectBug(t *testing.T, all []Problem, path string) {
 	t.Helper()
-	if len(all) != 1 || bug.In(all[0].Err) == nil {
+	if len(all) != 1 || bug.PanicOf(all[0].Err) == nil {
 		t.Fatalf("problems %v, expected a bug in reading %s", all, path)
 	}
-	if p := all[0]; !strings.HasPrefix(p.Err.Error(), path+": this is a bug in sfstat") || p.Path != path || !strings.Contains(string(bug.In(p.Err).Stack), "auto.boom") {
-		t.Errorf("%q of %s with this stack, expected a bug in reading %s:\n%s", p.Err, p.Path, path, bug.In(p.Err).Stack)
+	if p := all[0]; !strings.HasPrefix(p.Err.Error(), path+": this is a bug in sfstat") || p.Path != path || !strings.Contains(string(bug.PanicOf(p.Err).Stack), "auto.boom") {
+		t.Errorf("%q of %s with this stack, expected a bug in reading %s:\n%s", p.Err, p.Path, path, bug.PanicOf(p.Err).Stack)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestRecognitionPanics(t *testing.T) {
 				t.Errorf("it holds %+v, expected nothing", h)
 			}
 			c, err := readComm(path)
-			if c != nil || bug.In(err) == nil {
+			if c != nil || bug.PanicOf(err) == nil {
 				t.Errorf("%+v, %v, expected a bug", c, err)
 			}
 		})

@@ -135,7 +135,7 @@ func Reader(t *testing.T, want []*trace.Window, open func() (ingest.WindowReader
 // NoBug checks that err is no panic that was contained, which would be a finding of a fuzz target.
 func NoBug(t testing.TB, err error) {
 	t.Helper()
-	if b := bug.In(err); b != nil {
+	if b := bug.PanicOf(err); b != nil {
 		t.Errorf("%v\n%s", b, b.Stack)
 	}
 }

@@ -25,7 +25,7 @@ func TestReadPanics(t *testing.T) {
 	if len(got.Ranks) != len(want.Ranks) {
 		t.Errorf("%d ranks, expected %d", len(got.Ranks), len(want.Ranks))
 	}
-	if len(problems) != 1 || problems[0].Path != paths[0] || bug.In(problems[0].Err) == nil || !strings.HasPrefix(problems[0].Err.Error(), paths[0]+": this is a bug") {
+	if len(problems) != 1 || problems[0].Path != paths[0] || bug.PanicOf(problems[0].Err) == nil || !strings.HasPrefix(problems[0].Err.Error(), paths[0]+": this is a bug") {
 		t.Errorf("problems %v, expected a bug in %s", problems, paths[0])
 	}
 }

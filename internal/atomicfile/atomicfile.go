@@ -110,15 +110,15 @@ func temporary(on disk.Disk, dest string, mode fs.FileMode) (disk.File, error) {
 		name := dir + "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
 		file, err := on.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if !errors.Is(err, fs.ErrExist) {
-			return file, inTermsOf(dest, err)
+			return file, replacePath(dest, err)
 		}
 	}
 	return nil, fmt.Errorf("write %s: no free temporary name beside it", dest)
 }
 
-// inTermsOf replaces the temporary name in an error by the one that the user
+// replacePath replaces the temporary name in an error by the one that the user
 // knows.
-func inTermsOf(dest string, err error) error {
+func replacePath(dest string, err error) error {
 	var at *fs.PathError
 	var renamed *os.LinkError
 	switch {
@@ -204,7 +204,7 @@ func removeStale(on disk.Disk, dir string, is func(name string) bool) error {
 
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
-	return n, inTermsOf(f.name(), err)
+	return n, replacePath(f.name(), err)
 }
 
 func (f *File) name() string {
@@ -222,7 +222,7 @@ func (f *File) Commit() error {
 	}
 	err := f.file.Sync()
 	if !f.ended.CompareAndSwap(false, true) { // somebody else has discarded it
-		return inTermsOf(f.dest, cmp.Or(err, fs.ErrClosed))
+		return replacePath(f.dest, cmp.Or(err, fs.ErrClosed))
 	}
 	defer f.unlock()
 	if closed := f.file.Close(); err == nil {
@@ -234,7 +234,7 @@ func (f *File) Commit() error {
 	if err != nil {
 		_ = f.on.Remove(f.file.Name())
 	}
-	return inTermsOf(f.dest, err)
+	return replacePath(f.dest, err)
 }
 
 // Discard drops what was written; the destination stays as it was. It does

@@ -1,7 +1,7 @@
 // Package bug contains panics. A panic is a bug of ours, and an error of the file or the run
 // that was worked on: the others are still read and judged.
 //
-// [Contain] and [Contained] stand where one file or one run ends and the next begins, and
+// [Contain] and [Guard] stand where one file or one run ends and the next begins, and
 // nowhere else. A panic in a goroutine comes there too where it was started by a
 // parallel.Group.
 package bug
@@ -27,8 +27,8 @@ func (e *Error) Error() string {
 	return e.Where + ": " + text
 }
 
-// In is the panic that an error is of; nil: of none.
-func In(err error) *Error {
+// PanicOf returns the panic that an error is of; nil: of none.
+func PanicOf(err error) *Error {
 	var e *Error
 	errors.As(err, &e)
 	return e
@@ -54,8 +54,8 @@ func Contain(where string, err *error) {
 	*err = e
 }
 
-// Contained does work; its error is a panic.
-func Contained(where string, work func()) (err error) {
+// Guard does work; its error is a panic.
+func Guard(where string, work func()) (err error) {
 	defer Contain(where, &err)
 	work()
 	return nil

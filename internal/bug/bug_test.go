@@ -9,10 +9,10 @@ import (
 func indexed(list []int, at int) int { return list[at] }
 
 func TestContained(t *testing.T) {
-	if err := Contained("a.jsonl", func() {}); err != nil {
+	if err := Guard("a.jsonl", func() {}); err != nil {
 		t.Errorf("no panic, and the error %v", err)
 	}
-	err := Contained("a.jsonl", func() { indexed(nil, 3) })
+	err := Guard("a.jsonl", func() { indexed(nil, 3) })
 	var b *Error
 	if !errors.As(err, &b) || !strings.Contains(string(b.Stack), "bug.indexed") {
 		t.Fatalf("%v, expected an Error with the stack of what panicked", err)
@@ -20,11 +20,11 @@ func TestContained(t *testing.T) {
 	if want := "a.jsonl: this is a bug in sfstat, please report it: runtime error: index out of range [3] with length 0"; err.Error() != want {
 		t.Errorf("%q, expected %q", err, want)
 	}
-	again := Contained("the whole folder", func() { panic(err) })
+	again := Guard("the whole folder", func() { panic(err) })
 	if again != err {
 		t.Errorf("%v, expected the Error that was the panic, with its stack and its place", again)
 	}
-	if err := Contained("", func() { panic("boom") }); err.Error() != "this is a bug in sfstat, please report it: boom" {
+	if err := Guard("", func() { panic("boom") }); err.Error() != "this is a bug in sfstat, please report it: boom" {
 		t.Error(err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Changed returns when a file last changed, its time of modification being set included; the zero
+// ChangeTime returns when a file last changed, its time of modification being set included; the zero
 // time where the system does not say.
-func Changed(info fs.FileInfo) time.Time {
+func ChangeTime(info fs.FileInfo) time.Time {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(int64(s.Ctimespec.Sec), int64(s.Ctimespec.Nsec))
 	}

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// Changed returns the zero time: other systems do not say when a file last changed.
-func Changed(fs.FileInfo) time.Time { return time.Time{} }
+// ChangeTime returns the zero time: other systems do not say when a file last changed.
+func ChangeTime(fs.FileInfo) time.Time { return time.Time{} }

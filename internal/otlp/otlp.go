@@ -116,13 +116,14 @@ func (c *Collector) Send(ctx context.Context, signal string, body []byte) error 
 	if json.Unmarshal(said, &partly) != nil { // an answer that says nothing more
 		return nil
 	}
-	if p := partly.PartialSuccess; rejected(p.Points) || rejected(p.Records) {
+	if p := partly.PartialSuccess; isNonZero(p.Points) || isNonZero(p.Records) {
 		return fmt.Errorf("%s rejects a part: %s", at.Redacted(), short(p.Message))
 	}
 	return nil
 }
 
-func rejected(n json.Number) bool { return n != "" && n != "0" }
+// isNonZero reports whether a count is given and not 0.
+func isNonZero(n json.Number) bool { return n != "" && n != "0" }
 
 // short is what another program said, on a line.
 func short(said string) string {

@@ -21,7 +21,7 @@ type Group struct {
 // Go carries out a piece of work in a goroutine.
 func (g *Group) Go(work func()) {
 	g.wait.Go(func() {
-		if err := bug.Contained("", work); err != nil {
+		if err := bug.Guard("", work); err != nil {
 			g.once.Do(func() { g.bug = err })
 		}
 	})

@@ -27,7 +27,7 @@ func TestDo(t *testing.T) {
 // piece, and ends the work.
 func TestPanic(t *testing.T) {
 	var done atomic.Int64
-	err := bug.Contained("", func() {
+	err := bug.Guard("", func() {
 		Do(1_000_000, 4, func(i int) {
 			done.Add(1)
 			boom(i)
@@ -40,7 +40,7 @@ func TestPanic(t *testing.T) {
 	if done.Load() == 1_000_000 {
 		t.Error("all pieces were begun though one of the first panicked")
 	}
-	if err := bug.Contained("", func() { Each(3, 2, func() func(int) { panic("before the first piece") }) }); err == nil {
+	if err := bug.Guard("", func() { Each(3, 2, func() func(int) { panic("before the first piece") }) }); err == nil {
 		t.Error("a panic of begin is lost")
 	}
 }

@@ -244,7 +244,7 @@ func (c *Cursor) hold(p *page, late bool) error {
 func (c *Cursor) decompress(p *page, body []byte, raw int64, s *scratch) ([]byte, error) {
 	most := 16*p.values + 1024 // no encoding of numbers takes more than nine bytes for a value and a header
 	if c.leaf.Type == TypeBytes {
-		most = c.f.atMost(maxTextPage)
+		most = c.f.capLimit(maxTextPage)
 	}
 	if raw > most {
 		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)

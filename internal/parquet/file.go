@@ -34,8 +34,8 @@ type File struct {
 	held atomic.Int64 // bytes that the cursors account for
 }
 
-// atMost returns a limit, or a part of what may be held, if that is less.
-func (f *File) atMost(limit int64) int64 {
+// capLimit returns a limit, or a part of what may be held, if that is less.
+func (f *File) capLimit(limit int64) int64 {
 	if f.lim.Held > 0 {
 		return min(limit, f.lim.Held/4)
 	}

@@ -183,7 +183,7 @@ func (m *metadata) findLeaves() error {
 			leaf.Type = e.Type.V
 		}
 		leaf.Decimal, leaf.Tick = meaning(e)
-		leaf.Unsigned = leaf.Type == TypeInt64 && unsigned(e)
+		leaf.Unsigned = leaf.Type == TypeInt64 && isUnsigned(e)
 		m.leaves = append(m.leaves, leaf)
 	}
 	return nil
@@ -212,8 +212,8 @@ func meaning(e format.SchemaElement) (decimal bool, tick int64) {
 	return false, 0
 }
 
-// unsigned reports whether the integers of a column have no sign.
-func unsigned(e format.SchemaElement) bool {
+// isUnsigned reports whether the integers of a column have no sign.
+func isUnsigned(e format.SchemaElement) bool {
 	if is, ok := e.LogicalType.Value.(*format.IntType); ok {
 		return !is.IsSigned
 	}

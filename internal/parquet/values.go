@@ -279,8 +279,8 @@ func (c *Cursor) intern(s []byte) (int64, error) {
 	if at, ok := c.known[string(s)]; ok {
 		return at, nil
 	}
-	if c.text += len(s) + stringCost; int64(c.text) > c.f.atMost(maxText) {
-		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, c.f.atMost(maxText))
+	if c.text += len(s) + stringCost; int64(c.text) > c.f.capLimit(maxText) {
+		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, c.f.capLimit(maxText))
 	}
 	at := int64(len(c.strings))
 	c.known[string(s)] = at

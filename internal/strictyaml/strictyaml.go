@@ -49,16 +49,16 @@ func Decode(name string, text []byte, v any) error {
 	if err := errors.Join(yaml.Unmarshal(text, &read), written.Encode(v)); err != nil {
 		return placeError(pos, nil, err)
 	}
-	if bad := lost(read.Content[0], &written); bad != nil {
+	if bad := lostFraction(read.Content[0], &written); bad != nil {
 		pos.Line = int64(bad.Line)
 		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", bad.Value))
 	}
 	return nil
 }
 
-// lost is the first number that had a fraction when it was read and has none when it is
+// lostFraction returns the first number that had a fraction when it was read and has none when it is
 // written again: the library cuts off what a whole number has no place for. nil: there is none.
-func lost(read, written *yaml.Node) *yaml.Node {
+func lostFraction(read, written *yaml.Node) *yaml.Node {
 	if read.Kind == yaml.AliasNode {
 		read = read.Alias
 	}
@@ -68,7 +68,7 @@ func lost(read, written *yaml.Node) *yaml.Node {
 		return read
 	case read.Kind == yaml.SequenceNode:
 		for i := range min(len(read.Content), len(written.Content)) {
-			if bad := lost(read.Content[i], written.Content[i]); bad != nil {
+			if bad := lostFraction(read.Content[i], written.Content[i]); bad != nil {
 				return bad
 			}
 		}
@@ -85,7 +85,7 @@ func lost(read, written *yaml.Node) *yaml.Node {
 			if left == nil {
 				continue
 			}
-			if bad := lost(value, left); bad != nil {
+			if bad := lostFraction(value, left); bad != nil {
 				return bad
 			}
 		}

@@ -15,7 +15,7 @@ func student(freedom float64) distuv.StudentsT { return distuv.StudentsT{Sigma: 
 func Upper(p, freedom float64) float64 {
 	t := -student(freedom).Quantile(p)
 	for range 3 { // Newton
-		step := (Above(t, freedom) - p) / student(freedom).Prob(t)
+		step := (UpperTail(t, freedom) - p) / student(freedom).Prob(t)
 		if t += step; math.Abs(step) < 1e-14*t {
 			break
 		}
@@ -24,7 +24,7 @@ func Upper(p, freedom float64) float64 {
 }
 
 // TwoSided is the chance of |T| ≥ |t|.
-func TwoSided(t, freedom float64) float64 { return 2 * Above(math.Abs(t), freedom) }
+func TwoSided(t, freedom float64) float64 { return 2 * UpperTail(math.Abs(t), freedom) }
 
-// Above is the chance of T > t.
-func Above(t, freedom float64) float64 { return student(freedom).CDF(-t) }
+// UpperTail returns the chance of T > t.
+func UpperTail(t, freedom float64) float64 { return student(freedom).CDF(-t) }

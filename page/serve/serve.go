@@ -112,7 +112,7 @@ func New(o Options) *Server {
 	} {
 		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 			var err error
-			if panicked := bug.Contained("", func() { err = answer(s, w, r) }); panicked != nil {
+			if panicked := bug.Guard("", func() { err = answer(s, w, r) }); panicked != nil {
 				err = panicked
 			}
 			fail(w, err)
@@ -212,7 +212,7 @@ func fail(w http.ResponseWriter, err error) {
 		http.Error(w, "no such run; / lists those there are", http.StatusNotFound)
 	case errors.Is(err, ErrTooMany):
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
-	case bug.In(err) != nil:
+	case bug.PanicOf(err) != nil:
 		http.Error(w, glyph.Visible(err.Error()), http.StatusInternalServerError)
 	default:
 		w.Header().Set("Retry-After", "2")

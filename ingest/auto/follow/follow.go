@@ -35,7 +35,7 @@ type File struct {
 // same reports whether a file is what it was before.
 func (f *File) same(before *File) bool {
 	return f.Path == before.Path && f.info.Size() == before.info.Size() && f.info.ModTime().Equal(before.info.ModTime()) &&
-		disk.Changed(f.info).Equal(disk.Changed(before.info)) && os.SameFile(f.info, before.info)
+		disk.ChangeTime(f.info).Equal(disk.ChangeTime(before.info)) && os.SameFile(f.info, before.info)
 }
 
 // longer reports whether a file may be what it was before with something appended.

@@ -34,8 +34,8 @@ func (d *Failing) Operations() int {
 	return d.seen
 }
 
-// Failed returns what failed, "" where nothing did.
-func (d *Failing) Failed() string {
+// FailedCall returns what failed, "" where nothing did.
+func (d *Failing) FailedCall() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.at
@@ -56,17 +56,18 @@ func (d *Failing) Open(name string) (disk.File, error) {
 	if err := d.next("open", name); err != nil {
 		return nil, err
 	}
-	return d.watched(d.OS.Open(name))
+	return d.watch(d.OS.Open(name))
 }
 
 func (d *Failing) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
 	if err := d.next("open", name); err != nil {
 		return nil, err
 	}
-	return d.watched(d.OS.OpenFile(name, flag, mode))
+	return d.watch(d.OS.OpenFile(name, flag, mode))
 }
 
-func (d *Failing) watched(f disk.File, err error) (disk.File, error) {
+// watch returns a file whose reads and writes may fail.
+func (d *Failing) watch(f disk.File, err error) (disk.File, error) {
 	if err != nil {
 		return nil, err
 	}

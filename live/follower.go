@@ -67,7 +67,7 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		switch {
 		case err != nil:
 			return err
-		case n > 0 || f.unsettled() || len(f.units) != before:
+		case n > 0 || f.hasUnsettled() || len(f.units) != before:
 			quiet.begin()
 		case idle > 0 && quiet.look(f.files.Pause(every)) >= idle:
 			return errIdle
@@ -102,8 +102,8 @@ func (s *stillness) look(pause time.Duration) time.Duration {
 	return s.sum
 }
 
-// unsettled reports whether something has changed that waits for the next look.
-func (f *Follower) unsettled() bool {
+// hasUnsettled reports whether something has changed that waits for the next look.
+func (f *Follower) hasUnsettled() bool {
 	for _, u := range f.units {
 		if u.restless > 0 {
 			return true
@@ -208,7 +208,7 @@ func (f *Follower) due(now *follow.Unit) bool {
 // readWhole reads a unit from its beginning.
 func (f *Follower) readWhole(u *judgedUnit, now *follow.Unit) Change {
 	u.session, u.begins, u.read, u.seen = nil, nil, now, now
-	s := f.judging(now)
+	s := f.newSession(now)
 	in, err := f.o.Read(now, func(j recorded.Job, r trace.Recording) error {
 		f.see(j)
 		return s.Add(r)
@@ -247,8 +247,8 @@ func (f *Follower) see(j recorded.Job) {
 	}
 }
 
-// judging is what judges a unit.
-func (f *Follower) judging(u *follow.Unit) *diagnose.Session {
+// newSession returns what judges a unit.
+func (f *Follower) newSession(u *follow.Unit) *diagnose.Session {
 	o := f.o.Diagnosis
 	if u.Plain() {
 		o.Recent = recentSteps
@@ -269,8 +269,8 @@ func (f *Follower) Inputs() (all Inputs) {
 	return all
 }
 
-// Between calls do when no unit is being judged.
-func (f *Follower) Between(do func()) {
+// WhileIdle calls do when no unit is being judged.
+func (f *Follower) WhileIdle(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()

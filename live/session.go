@@ -55,7 +55,7 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 		return f.readWhole(u, now)
 	}
 	if u.session == nil {
-		u.session = &session{of: f.judging(now), read: map[string]int64{}}
+		u.session = &session{of: f.newSession(now), read: map[string]int64{}}
 	}
 	if f.takeAppended(u.session, now) != nil {
 		return f.readWhole(u, now)

@@ -288,7 +288,7 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 // together judges all runs, as sfstat diagnose does. That they are too many may show only
 // while they are read.
 func (s *serving) together() (j *live.Judgement, err error) {
-	s.files.Between(func() { j, err = s.all() })
+	s.files.WhileIdle(func() { j, err = s.all() })
 	return j, err
 }
 

@@ -166,7 +166,7 @@ func (r *run) placeOf(d *frontier.Detail) *placed {
 func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 	late := d.Lateness(t)
 	c := column{first: d.StepAt(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
-		late: grown([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
+		late: pad([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
 	for s := range d.Stages {
 		advance := d.Advance(t, s)
 		c.exposed[w.stages[s]] += float64(advance)
@@ -175,10 +175,10 @@ func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 	}
 	for b := range d.Boundaries {
 		s, spent, waits := w.stages[d.Stage[b]], d.DurationsAt(t, b), d.Waits(t, b)
-		c.spent[s] = grown(c.spent[s], len(r.members), nan32)
+		c.spent[s] = pad(c.spent[s], len(r.members), nan32)
 		for i, at := range w.ranks {
 			sum := &r.sums[at]
-			sum.spent, sum.waits = grown(sum.spent, len(r.stages), 0), grown(sum.waits, len(r.stages), 0)
+			sum.spent, sum.waits = pad(sum.spent, len(r.stages), 0), pad(sum.waits, len(r.stages), 0)
 			sum.spent[s] += spent[i]
 			sum.waits[s] += waits[i]
 			if x := &c.spent[s][at]; isNaN(*x) {

@@ -27,7 +27,7 @@ func (b *column) join(c *column) {
 	}
 	b.steps += c.steps
 	for s, x := range c.exposed {
-		b.exposed = grown(b.exposed, s+1, 0)
+		b.exposed = pad(b.exposed, s+1, 0)
 		b.exposed[s] += x
 	}
 	b.late = combineSeries(b.late, c.late, func(x, y float32) float32 { return max(x, y) })
@@ -41,7 +41,7 @@ func (b *column) join(c *column) {
 
 // combineSeries combines two series; what one does not have is the other's.
 func combineSeries(a, b []float32, combine func(x, y float32) float32) []float32 {
-	a = grown(a, len(b), nan32)
+	a = pad(a, len(b), nan32)
 	for r, y := range b {
 		switch x := a[r]; {
 		case isNaN(x):
@@ -65,8 +65,8 @@ func at32(x []float32, i int) float32 {
 	return x[i]
 }
 
-// grown is x with at least n elements.
-func grown[T any](x []T, n int, with T) []T {
+// pad returns x with at least n elements.
+func pad[T any](x []T, n int, with T) []T {
 	for len(x) < n {
 		x = append(x, with)
 	}

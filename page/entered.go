@@ -52,7 +52,7 @@ func (e *entered) see(c arrivals.Call) {
 		e.at[c.Rank] = rank
 	}
 	e.first, e.last = min(e.first, c.Step), max(e.last, c.Step)
-	row := grown(e.steps[c.Step], rank+1, nan32)
+	row := pad(e.steps[c.Step], rank+1, nan32)
 	if isNaN(row[rank]) {
 		row[rank] = 0
 	}
@@ -146,7 +146,7 @@ func (e *entered) alone(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
 	}
 	o := outline{run: r, unit: unitFor(a.Step)}
 	o.choose(v)
-	out.Unit, out.Ranks, out.AllRanks, out.Named, out.Steps = o.unit, o.ranks(), len(o.members), o.named(v), o.steps()
+	out.Unit, out.Ranks, out.AllRanks, out.Named, out.Steps = o.unit, o.ranks(), len(o.members), o.namedPositions(v), o.steps()
 	o.enteredSteps(e, out.Steps)
 }
 

@@ -69,7 +69,7 @@ func (x *traced) take(v *operators.View) {
 		r, from, wait := int(t.Rank[row]), t.Start[row]-begin[s], min(max(0, waits[row]), t.Dur[row])
 		d.length = max(d.length, from+t.Dur[row])
 		sum := &x.sums[r]
-		sum.spent, sum.waits = grown(sum.spent, len(x.stages), 0), grown(sum.waits, len(x.stages), 0)
+		sum.spent, sum.waits = pad(sum.spent, len(x.stages), 0), pad(sum.waits, len(x.stages), 0)
 		sum.spent[t.Name[row]] += t.Dur[row]
 		sum.waits[t.Name[row]] += wait
 		x.stages[t.Name[row]].Advance += t.Dur[row]
@@ -143,8 +143,8 @@ func spansOf(all []drawing) (n int) {
 	return n
 }
 
-// ofTraced puts a trace on the page.
-func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
+// addTrace puts a trace on the page.
+func (b *Builder) addTrace(v *diagnose.RunVerdict, out *Run) {
 	i := slices.IndexFunc(b.traced, func(x *traced) bool { return x.name == v.Run })
 	if i < 0 || b.traced[i].steps == 0 || v.Operators == nil {
 		return
@@ -154,7 +154,7 @@ func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
 	out.Operators, out.Workers, out.Drawn, out.AllDrawn, out.Apart = true, v.Operators.StandsFor(0) != nil, o.drawings(v), !o.pruned, x.apart
-	out.Named, out.Signs = o.named(v), o.signs(v)
+	out.Named, out.Signs = o.namedPositions(v), o.signs(v)
 	rank := func(w int) int { return v.Operators.Workers[w].ID }
 	out.Walk = o.walk(v.Operators.Walks, rank, v)
 }
@@ -168,7 +168,7 @@ func (o *outline) walk(all *operators.Walks, rank func(worker int) int, v *diagn
 	if all == nil || v.Status <= answer.Unseen {
 		return nil
 	}
-	first := named(v)
+	first := namedRanks(v)
 	var best *operators.Culprit
 	for i := range all.Culprits {
 		c := &all.Culprits[i]

@@ -71,7 +71,7 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	out.Fixes, out.Places, out.Windows, out.Latent = fixes(v), places(v), parts(v), latentOf(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
-		b.ofTraced(v, &out)
+		b.addTrace(v, &out)
 	}
 	var e entered
 	if i >= 0 {
@@ -86,8 +86,8 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	}
 	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
 	o.choose(v)
-	out.Unit, out.Stages, out.Ranks, out.AllRanks, out.Named = o.unit, o.stages(), o.ranks(), len(o.members), o.named(v)
-	if out.Traffic != nil && unmapped(out.Stages) { // nothing is known of where in a step who is late
+	out.Unit, out.Stages, out.Ranks, out.AllRanks, out.Named = o.unit, o.stages(), o.ranks(), len(o.members), o.namedPositions(v)
+	if out.Traffic != nil && allUnmapped(out.Stages) { // nothing is known of where in a step who is late
 		out.Stages = []Stage{}
 		return out, nil
 	}
@@ -107,17 +107,17 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	return out, nil
 }
 
-// unmapped reports whether stages have no names but those for time of no stage.
-func unmapped(all []Stage) bool {
+// allUnmapped reports whether stages have no names but those for time of no stage.
+func allUnmapped(all []Stage) bool {
 	return !slices.ContainsFunc(all, func(s Stage) bool {
 		return s.Advance > 0 && !strings.HasPrefix(s.Name, "step.unmapped") && !strings.HasPrefix(s.Name, "step.other")
 	})
 }
 
-// named are the positions of the ranks that findings name.
-func (o *outline) named(v *diagnose.RunVerdict) []int {
+// namedPositions returns the positions of the ranks that findings name.
+func (o *outline) namedPositions(v *diagnose.RunVerdict) []int {
 	out := []int{}
-	for _, id := range named(v) {
+	for _, id := range namedRanks(v) {
 		if at, ok := o.place[id]; ok && o.at[at] >= 0 {
 			out = append(out, o.at[at])
 		}
@@ -134,8 +134,8 @@ func unitFor(step int64) int64 {
 	return unit
 }
 
-// named are the ranks that findings name, the first finding's first.
-func named(v *diagnose.RunVerdict) []int {
+// namedRanks returns the ranks that findings name, the first finding's first.
+func namedRanks(v *diagnose.RunVerdict) []int {
 	var out []int
 	take := func(id int) {
 		if !slices.Contains(out, id) {
@@ -168,7 +168,7 @@ type outline struct {
 // findings name and those that were late for longest.
 func (o *outline) choose(v *diagnose.RunVerdict) {
 	latest := sequence(len(o.members))
-	first := named(v)
+	first := namedRanks(v)
 	place := func(m int) int {
 		if i := slices.Index(first, o.members[m].ID); i >= 0 {
 			return i
@@ -184,7 +184,7 @@ func (o *outline) choose(v *diagnose.RunVerdict) {
 		return list
 	}
 	o.shown = byID(latest[:min(mostRanks, len(latest))])
-	o.at = grown([]int(nil), len(o.members), -1)
+	o.at = pad([]int(nil), len(o.members), -1)
 	for i, m := range o.shown {
 		o.at[m] = i
 	}
@@ -418,7 +418,7 @@ func parts(v *diagnose.RunVerdict) []Part {
 // first, then by number.
 func (o *outline) drawings(v *diagnose.RunVerdict) []Drawn {
 	suspect := -1
-	for _, id := range named(v) {
+	for _, id := range namedRanks(v) {
 		if at, ok := o.place[id]; ok {
 			suspect = at
 			break

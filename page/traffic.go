@@ -99,7 +99,7 @@ func traffic(calls []*comms.Record, limits *comm.Benchmarks, v *diagnose.RunVerd
 	if len(r.Calls) == 0 {
 		return nil
 	}
-	t := &Traffic{Leads: v.Answer().Basis == diagnose.OnCommunication, Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
+	t := &Traffic{Leads: v.Answer().Basis == diagnose.OnCommunication, Named: append([]int{}, namedRanks(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
 	t.Limits = slices.ContainsFunc(t.Speeds, func(s Speed) bool { return s.Limit > 0 })
 	t.Volumes = volumes(r)
 	t.Left = max(0, len(t.Volumes)-mostVolumes)

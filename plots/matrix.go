@@ -81,7 +81,7 @@ func (m Matrix) nameColumns(p *plot.Plot, w Width, top float64) {
 	switch {
 	case m.X.From < m.X.To:
 		p.X.Min, p.X.Max = m.X.From, m.X.To
-		p.Add(onto(m.down))
+		p.Add(onto(m.drawLines))
 	case m.Blocks != nil:
 		p.Add(onto(xs.drawBorders))
 	default:
@@ -136,8 +136,8 @@ func (ws workerAxis) drawBorders(c draw.Canvas, p *plot.Plot) {
 // mostLines is how many lines can be told apart.
 const mostLines = 40
 
-// down draws the lines.
-func (m Matrix) down(c draw.Canvas, p *plot.Plot) {
+// drawLines draws the lines.
+func (m Matrix) drawLines(c draw.Canvas, p *plot.Plot) {
 	if len(m.Lines) > mostLines {
 		return
 	}

@@ -41,12 +41,12 @@ func communicatorMap(r *comm.Result) plots.Matrix {
 			}
 		}
 	}
-	m.Value, m.Text = inUnit(m.Values)
+	m.Value, m.Text = scaleToUnit(m.Values)
 	return m
 }
 
-// inUnit brings bytes to the unit of the most, and writes each with three digits; "" for none.
-func inUnit(values []float64) (axis plots.Axis, text []string) {
+// scaleToUnit brings bytes to the unit of the most, and writes each with three digits; "" for none.
+func scaleToUnit(values []float64) (axis plots.Axis, text []string) {
 	most, unit, name := 0.0, 1.0, "B"
 	for _, v := range values {
 		most = max(most, v)

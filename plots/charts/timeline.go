@@ -96,8 +96,8 @@ func (c *clip) shorten() {
 	c.from, c.to = from-margin, to+margin
 }
 
-// inView says whether a kernel of a rank is in the clip.
-func (c *clip) inView(i int, k *comms.Kernel) bool {
+// isInView reports whether a kernel of a rank is in the clip.
+func (c *clip) isInView(i int, k *comms.Kernel) bool {
 	return c.time(i, k.End) > c.from && c.time(i, k.Start) < c.to
 }
 
@@ -119,7 +119,7 @@ func (c *clip) learn() {
 	uses := map[nccl.Op]int{}
 	for _, i := range c.ranks {
 		for _, k := range c.r.Kernels(i) {
-			if c.inView(i, &k) {
+			if c.isInView(i, &k) {
 				uses[k.Op]++
 			}
 		}
@@ -137,7 +137,7 @@ func (c *clip) track(i int) []plots.Lane {
 	lanes := map[parallel.Kind][]plots.Span{}
 	for n, k := range c.r.Kernels(i) {
 		series := slices.Index(c.ops, k.Op)
-		if series < 0 || !c.inView(i, &k) {
+		if series < 0 || !c.isInView(i, &k) {
 			continue
 		}
 		at := [2]int{i, n}

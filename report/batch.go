@@ -58,8 +58,8 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 	return put(headline{text: batchHeadline(sum, runs), level: evidence.Insufficient},
 		section("Worst runs", worstRuns(runs[:flagged])),
 		section("Ranks that differ by less than a delay", latentRanks(sum)),
-		section("Hosts that recur", recurring("host", hosts)),
-		section("GPUs that recur", recurring("GPU", gpus)), none,
+		section("Hosts that recur", recurrenceTable("host", hosts)),
+		section("GPUs that recur", recurrenceTable("GPU", gpus)), none,
 		section("Stages", countTable("stage", sum.Stages())),
 		section("Weeks", weekTable(weeks)),
 		section("Changes from day to day", dayChanges(changes)),
@@ -117,8 +117,8 @@ func latentRanks(sum *findings.Summary) *table.Table {
 	return t
 }
 
-// recurring is a table of hosts, or of GPUs.
-func recurring(what string, list []diagnose.Recurrence) *table.Table {
+// recurrenceTable returns a table of hosts, or of GPUs.
+func recurrenceTable(what string, list []diagnose.Recurrence) *table.Table {
 	t := recurringColumns()
 	t.Caption = fmt.Sprintf("by chance: that any %s is the one that delays so many runs, at most, if all were alike.", what)
 	for _, h := range list[:min(len(list), mostHosts)] {

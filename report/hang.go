@@ -14,13 +14,14 @@ import (
 // disagree. CSV is one row per rank that is missing or waits.
 func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
-		json:     func() any { return jobsOf("sfstat.hang/1", each(jobs, Arrivals.hanging), o.Problems) },
-		rows:     func() *publish.Rows { return publish.HangRows(each(jobs, Arrivals.hanging)) },
+		json:     func() any { return jobsOf("sfstat.hang/1", each(jobs, Arrivals.hangJob), o.Problems) },
+		rows:     func() *publish.Rows { return publish.HangRows(each(jobs, Arrivals.hangJob)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
 	})
 }
 
-func (j Arrivals) hanging() publish.HangJob { return publish.HangJobOf(j.Run, j.Result) }
+// hangJob returns the job as sfstat hang publishes it.
+func (j Arrivals) hangJob() publish.HangJob { return publish.HangJobOf(j.Run, j.Result) }
 
 func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang

@@ -88,7 +88,7 @@ func sayCheck(a *answer.Action) string {
 		if m.Timeless {
 			at = "some"
 		}
-		return fmt.Sprintf("%s, the others %s, at %s time: %s", sayDid(m), withUnit(m.Peers, m.Unit), at, quantityOf(m.Quantity).check)
+		return fmt.Sprintf("%s, the others %s, at %s time: %s", sayDid(m), valueWithUnit(m.Peers, m.Unit), at, quantityOf(m.Quantity).check)
 	case a.Reported != nil:
 		r := a.Reported
 		what := fmt.Sprintf("look into %s of %s,", sayEvent(r), sayUnit(r.Host, r.Device))

@@ -25,9 +25,9 @@ func sayMonitored(e evidence.Monitored) string {
 	if len(e.Alike) > 0 {
 		return fmt.Sprintf("%s %s was like the others in %s", at, sayUnit(e.Host, e.Device), andList(each(e.Alike, quantityName)))
 	}
-	text := fmt.Sprintf("%s, which proves nothing: %s, %s %s", at, sayDid(&e), sayOthers(&e), withUnit(e.Peers, e.Unit))
+	text := fmt.Sprintf("%s, which proves nothing: %s, %s %s", at, sayDid(&e), sayOthers(&e), valueWithUnit(e.Peers, e.Unit))
 	if e.N > 1 {
-		text += fmt.Sprintf(" (median; %s to %s)", withUnit(e.Low, e.Unit), withUnit(e.High, e.Unit))
+		text += fmt.Sprintf(" (median; %s to %s)", valueWithUnit(e.Low, e.Unit), valueWithUnit(e.High, e.Unit))
 	}
 	if e.Tested {
 		text += fmt.Sprintf(", %s after %s", pValue(e.P), table.Counted(e.Tests, "comparison"))
@@ -52,7 +52,7 @@ func sayUnit(host string, device *int) string {
 
 // sayDid says what a GPU or host did: "GPU 3 of node7 ran at 1 200 MHz".
 func sayDid(e *evidence.Monitored) string {
-	text := fmt.Sprintf("%s %s %s", sayUnit(e.Host, e.Device), quantityOf(e.Quantity).did, withUnit(e.Own, e.Unit))
+	text := fmt.Sprintf("%s %s %s", sayUnit(e.Host, e.Device), quantityOf(e.Quantity).did, valueWithUnit(e.Own, e.Unit))
 	if e.Step > 0 {
 		text += " of the time"
 		if !e.Timeless {

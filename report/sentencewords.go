@@ -222,8 +222,8 @@ func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05
 func dayOf(at int64) string     { return time.Unix(0, at).UTC().Format("2 January 2006") }
 func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.DateTime) }
 
-// withUnit returns a value with its unit.
-func withUnit(x float64, unit string) string {
+// valueWithUnit returns a value with its unit.
+func valueWithUnit(x float64, unit string) string {
 	switch unit {
 	case "fraction":
 		return fraction(x)

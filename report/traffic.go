@@ -38,8 +38,8 @@ func (o Output) Matches(r *comm.Result) error {
 // trafficWords are the sentences in what is published of communication.
 var trafficWords = publish.TrafficWords{Worded: words, Kind: communicatorEvidence, Notes: func(r *comm.Result) []string { return trafficNotes(r) }}
 
-// byCalls is the operations, most calls first.
-func byCalls(r *comm.Result) []parallel.OpUse {
+// operationsByCalls returns the operations, most calls first.
+func operationsByCalls(r *comm.Result) []parallel.OpUse {
 	uses := parallel.OpTally{}
 	for i := range r.Calls {
 		uses.Add(r.Calls[i].Op, r.Calls[i].Bytes)

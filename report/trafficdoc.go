@@ -66,7 +66,7 @@ func trafficBasis(r *comm.Result) string {
 // operationTable is one line per operation.
 func operationTable(r *comm.Result) *table.Table {
 	t := operationColumns()
-	uses := byCalls(r)
+	uses := operationsByCalls(r)
 	var total int64
 	for _, u := range uses {
 		total += u.Bytes

@@ -19,7 +19,7 @@ func speedTable(r *comm.Result) *table.Table {
 	t.Columns[6].Means = limitMeans(r)
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
-		row := t.Cells(subjectName(r, c), workName(r, c), binarySize(c.Class), len(c.Calls), c.Transfer, c.Bus, nil, nil, besidePeers(c))
+		row := t.Cells(subjectName(r, c), workName(r, c), binarySize(c.Class), len(c.Calls), c.Transfer, c.Bus, nil, nil, peerComparison(c))
 		if l := c.Limit; l.Bandwidth > 0 {
 			row[6], row[7] = table.TextCell(fmt.Sprintf("%s %s", l.Source(), table.Number(l.Bandwidth))), table.RealCell(c.Efficiency)
 		}
@@ -50,8 +50,8 @@ func slowFirst(r *comm.Result) (list []int) {
 	return list
 }
 
-// besidePeers is how a cell compares with its peers, "" where nothing is to be said.
-func besidePeers(c *comm.Cell) string {
+// peerComparison says how a cell compares with its peers, "" where nothing is to be said.
+func peerComparison(c *comm.Cell) string {
 	switch c.Standing {
 	case comm.Slower:
 		return fmt.Sprintf("%s of %s", table.Percent(c.Bus/c.PeerBus), table.Number(c.PeerBus))

@@ -195,7 +195,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 		return rawTable(shown)
 	}
 	t := stepColumns()
-	for _, s := range inOrder(shown.Stages, w.Stages) {
+	for _, s := range sortAsRecorded(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
 		}
@@ -207,8 +207,8 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 	return t
 }
 
-// inOrder are stages in the order in which steps record them.
-func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
+// sortAsRecorded returns stages in the order in which steps record them.
+func sortAsRecorded(stages []frontier.Stage, recorded []string) []frontier.Stage {
 	out := slices.Clone(stages)
 	slices.SortStableFunc(out, func(a, b frontier.Stage) int {
 		return slices.Index(recorded, a.Name) - slices.Index(recorded, b.Name)

@@ -32,7 +32,7 @@ func (a *Writer) append(w *trace.Window) error {
 	}
 	side := make([][]trace.Sample, len(w.Side))
 	for i, c := range w.Side {
-		side[i] = c.InOrder()
+		side[i] = c.SortedSamples()
 	}
 	for t := range w.Steps() {
 		if a.rows.n > 0 && a.rows.n >= a.full() {

@@ -91,9 +91,9 @@ var (
 	unescape = strings.NewReplacer("%25", "%", "%2C", ",", "%3D", "=", "%20", " ")
 )
 
-// Escaped is String for [ParseRole]: in the name of an axis, "%", ",", "=" and blanks stand
+// EscapedString is String for [ParseRole]: in the name of an axis, "%", ",", "=" and blanks stand
 // as %25, %2C, %3D and %20.
-func (r Role) Escaped() string {
+func (r Role) EscapedString() string {
 	out := slices.Clone(r)
 	for i := range out {
 		out[i].Axis = escape.Replace(out[i].Axis)

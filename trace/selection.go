@@ -130,8 +130,8 @@ func (s *Selection) Comm(c *comms.Record) bool {
 	return s.Run(c.Run) && len(s.Windows) == 0 && s.Steps == nil && len(s.Ranks) == 0
 }
 
-// WithoutStages returns a window without some stages, which leaves it as it is.
-func (w *Window) WithoutStages(left []int) *Window {
+// DropStages returns a window without some stages, and leaves the window itself as it is.
+func (w *Window) DropStages(left []int) *Window {
 	out := *w
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	out.Schema.Stages = make([]string, 0, S-len(left))

@@ -38,7 +38,7 @@ func (w *Window) Storable() error {
 		if slices.ContainsFunc(w.Side[:i], func(other SideChannel) bool { return other.Name == c.Name }) {
 			return input.Bad(input.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, c.Name)
 		}
-		samples := c.InOrder()
+		samples := c.SortedSamples()
 		for k := 1; k < len(samples); k++ {
 			if s := samples[k]; bySample(samples[k-1], s) == 0 {
 				return input.Bad(input.ErrDuplicate, "channel %q has two samples of step %d, rank %d", c.Name, s.Step, w.Ranks[s.Rank].ID)
@@ -61,8 +61,8 @@ func (w *Window) Storable() error {
 	return nil
 }
 
-// InOrder is the samples of the channel by step and rank.
-func (c SideChannel) InOrder() []Sample {
+// SortedSamples returns the samples of the channel by step and rank.
+func (c SideChannel) SortedSamples() []Sample {
 	if slices.IsSortedFunc(c.Samples, bySample) {
 		return c.Samples
 	}

@@ -260,7 +260,7 @@ func (w *Window) validateRanks() error {
 func (w *Window) validateTimes() error {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	limit := int64(MaxTotal / (S + 1))
-	if inLimits(w.Durations, limit) && inLimits(w.Wall, limit) {
+	if timesInLimits(w.Durations, limit) && timesInLimits(w.Wall, limit) {
 		return nil
 	}
 	var sum int64
@@ -285,10 +285,10 @@ func (w *Window) validateTimes() error {
 	return nil
 }
 
-// inLimits reports whether no time is negative, or longer than 200 days, and their sum is at
+// timesInLimits reports whether no time is negative, or longer than 200 days, and their sum is at
 // most limit: so it is of all real windows, at a fraction of what it takes to find the
 // time that is wrong.
-func inLimits(times []int64, limit int64) bool {
+func timesInLimits(times []int64, limit int64) bool {
 	const few, long = 256, 1 << 54 // of which the product does not overflow beside a limit
 	var sum int64
 	for len(times) > 0 {

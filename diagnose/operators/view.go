@@ -62,7 +62,7 @@ func Observe(t *operator.Trace) (*View, error) {
 			return nil
 		})
 	}
-	t = t.Complete().Shared()
+	t = t.Complete().DropUneven()
 	if t.Len() == 0 {
 		return nil, input.Bad(input.ErrRagged, "no operator is launched in the same number on all ranks and in all steps, so that none can be compared: were the same steps recorded?")
 	}

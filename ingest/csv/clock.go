@@ -42,7 +42,7 @@ func (c *clocks) apply(windows []*trace.Window) []*trace.Window {
 		case c.all:
 			w = differences(w)
 		case c.left != nil:
-			w = w.WithoutStages(c.left)
+			w = w.DropStages(c.left)
 		}
 		out = append(out, w)
 	}

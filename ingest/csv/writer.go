@@ -52,7 +52,7 @@ func (c *Writer) Write(w *trace.Window) error {
 	c.attributes(w)
 	side, channels := make([][]trace.Sample, len(c.channels)), w.Side
 	for _, ch := range channels {
-		side[slices.Index(c.channels, ch.Name)] = ch.InOrder()
+		side[slices.Index(c.channels, ch.Name)] = ch.SortedSamples()
 	}
 	for t := range w.Steps() {
 		c.step(w, t, side)
@@ -144,7 +144,7 @@ func (c *Writer) attributes(w *trace.Window) {
 		if r.LocalRank >= 0 {
 			b = strconv.AppendInt(b, int64(r.LocalRank), 10)
 		}
-		b = append(appendText(append(b, ','), r.Role.Escaped()), ',')
+		b = append(appendText(append(b, ','), r.Role.EscapedString()), ',')
 		b = append(strconv.AppendInt(b, int64(w.Accumulation), 10), ',')
 		b = append(strconv.AppendBool(b, !slices.Contains(w.GatherFailed, r.ID)), ',')
 		c.after[i] = append(b, w.DataWait.String()...)

@@ -20,13 +20,13 @@ func (t *Trace) Scheduled() bool {
 // usual to be a step of another kind, which is left to the grid to leave out.
 const odd = 0.1
 
-// Shared leaves out the operators of a pipeline stage that some rank or some
+// DropUneven leaves out the operators of a pipeline stage that some rank or some
 // step launches in another number than the others, with a note: which instance
 // belongs to which cannot be told by the order of the name. Steps that differ
 // in many names do not count. A trace that has none is returned as it is. O(n).
-func (t *Trace) Shared() *Trace {
+func (t *Trace) DropUneven() *Trace {
 	counts := t.countLaunches()
-	uneven := counts.uneven()
+	uneven := counts.unevenNames()
 	if len(uneven) == 0 {
 		return t
 	}
@@ -79,9 +79,9 @@ func (l *launches) usual(k launch) int32 {
 	return mostFrequent(all)
 }
 
-// uneven are the names that differ from their usual count in a step that is not
+// unevenNames returns the names that differ from their usual count in a step that is not
 // odd, each with the place where, the first one.
-func (l *launches) uneven() map[launch]int {
+func (l *launches) unevenNames() map[launch]int {
 	keys := slices.SortedFunc(maps.Keys(l.count), func(a, b launch) int { return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(a.name, b.name)) })
 	differs := make([]int, len(l.t.Steps)) // names, by step
 	first := make([]map[launch]int, len(l.t.Steps))

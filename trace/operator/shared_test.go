@@ -39,11 +39,11 @@ func kernels(t *testing.T, skip func(rank, step, name, seq int32) bool) *Trace {
 // leave out; a trace that is even is left as it is.
 func TestShared(t *testing.T) {
 	even := kernels(t, nil)
-	if even.Shared() != even || even.Scheduled() {
+	if even.DropUneven() != even || even.Scheduled() {
 		t.Error("an even trace was changed, or has a schedule")
 	}
 	o := kernels(t, func(r, s, name, seq int32) bool { return r == 2 && s == 4 && name == 1 && seq == 1 })
-	got := o.Shared()
+	got := o.DropUneven()
 	if got.Len() != 4*6*4 || o.Len() != 4*6*6-1 {
 		t.Fatalf("%d operators of %d are left", got.Len(), o.Len())
 	}
@@ -55,7 +55,7 @@ func TestShared(t *testing.T) {
 		t.Errorf("grid %+v, %v", g, err)
 	}
 	warm := kernels(t, func(r, s, name, seq int32) bool { return s == 0 && seq == 1 })
-	if got := warm.Shared(); got != warm {
+	if got := warm.DropUneven(); got != warm {
 		t.Errorf("a step of another kind made %d operators of %d be left out", warm.Len()-got.Len(), warm.Len())
 	}
 	if g, err := warm.Grid(); err != nil || len(g.Steps) != 5 {

@@ -114,7 +114,7 @@ func (t *Trace) Arrange(where func(row int) input.Pos) error {
 	if row, err := t.checkRows(); err != nil {
 		return input.At(where(row), err)
 	}
-	order := t.byRankAndStep()
+	order := t.rowsByRankAndStep()
 	for from := 0; from < len(order); {
 		to := t.runEnd(order, from)
 		run := order[from:to]
@@ -122,7 +122,7 @@ func (t *Trace) Arrange(where func(row int) input.Pos) error {
 			return input.At(where(b), input.Bad(input.ErrDuplicate, "%s %d of rank %d in step %d is there twice, first at %s",
 				t.Names[t.Name[b]], t.Seq[b], t.Ranks[t.Rank[b]].ID, t.Steps[t.Step[b]], where(a)))
 		}
-		t.byStart(run)
+		t.sortByStart(run)
 		from = to
 	}
 	t.permute(order)
@@ -185,9 +185,9 @@ func (t *Trace) checkRows() (row int, err error) {
 	return 0, nil
 }
 
-// byRankAndStep is the rows in order of rank, then step, else as they are: two
+// rowsByRankAndStep returns the rows in order of rank, then step, else as they are: two
 // passes of counting sort.
-func (t *Trace) byRankAndStep() []int32 {
+func (t *Trace) rowsByRankAndStep() []int32 {
 	order := make([]int32, t.Len())
 	for i := range order {
 		order[i] = int32(i)
@@ -246,9 +246,9 @@ func (t *Trace) twins(run []int32) (a, b int, twice bool) {
 	return 0, 0, false
 }
 
-// byStart sorts the rows of a rank and step. Each name's rows are mostly in
+// sortByStart sorts the rows of a rank and step. Each name's rows are mostly in
 // order already, so an insertion sort would do badly and pdqsort does well.
-func (t *Trace) byStart(run []int32) {
+func (t *Trace) sortByStart(run []int32) {
 	slices.SortFunc(run, func(x, y int32) int {
 		if a, b := t.Start[x], t.Start[y]; a != b {
 			if a < b {

@@ -65,7 +65,7 @@ func (u *Rule) find(windows []*trace.Window) {
 
 // flat returns a window without its sums, which leaves it as it is.
 func (u *Rule) flat(w *trace.Window) *trace.Window {
-	out := w.WithoutStages(u.left)
+	out := w.DropStages(u.left)
 	if out.Wall != nil || u.wall < 0 {
 		return out
 	}

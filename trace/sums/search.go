@@ -149,7 +149,7 @@ func (s *search) exact() {
 		}
 		best, most := Sum{}, 0
 		for _, parts := range s.candidates(stage, 0) {
-			n := s.agreeing(stage, parts)
+			n := s.agreeingRows(stage, parts)
 			if n > most || n == most && len(parts) > len(best.Parts) {
 				best, most = Sum{Stage: stage, Parts: parts}, n
 			}
@@ -160,9 +160,9 @@ func (s *search) exact() {
 	}
 }
 
-// agreeing returns in how many rows a stage is the sum of parts, 0 where these are too
+// agreeingRows returns in how many rows a stage is the sum of parts, 0 where these are too
 // few, do not vary, or differ by more than rounding explains.
-func (s *search) agreeing(stage int, parts []int) int {
+func (s *search) agreeingRows(stage int, parts []int) int {
 	tol, median := s.tolerance(stage, parts), s.median(stage)
 	var rounding, sum, squares float64
 	for _, p := range append([]int{stage}, parts...) {

@@ -67,7 +67,7 @@ func Read(paths []string, o Options) (Run, []Problem) {
 	for _, p := range problems {
 		refused = append(refused, p.Path)
 	}
-	if len(refused) == 0 || !onlyOrderNumbers(all) {
+	if len(refused) == 0 || !needsHostOrder(all) {
 		run.Ranks = number(all)
 		run.tell(copies)
 		return run, problems
@@ -153,8 +153,8 @@ func numberAround(paths []string, files [][]*process, refused []string) []*profi
 	return ranks
 }
 
-// onlyOrderNumbers reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
-func onlyOrderNumbers(files [][]*process) bool {
+// needsHostOrder reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
+func needsHostOrder(files [][]*process) bool {
 	all, single := allRanks(files)
 	if len(all) == 0 {
 		return false

@@ -30,7 +30,7 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 			out = append(out, u)
 		}
 	}
-	for _, s := range suspects.Undecided(r) {
+	for _, s := range suspects.UndecidedClaims(r) {
 		h := heardSuspect{r: r, Claim: s}
 		out = append(out, answer.Undecided{Question: answer.WhichOfFew, N: 1, About: []evidence.Subject{subjectOf(r, s.Bandwidth.Subjects[0])}, Share: h.cell().Bus / s.Bandwidth.Bus})
 	}
@@ -86,7 +86,7 @@ func communications(r *comm.Result) *Communications {
 		worst := slices.MaxFunc(all, func(x, y suspects.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
 		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
-	} else if l, share, ok := suspects.Unproven(r); ok {
+	} else if l, share, ok := suspects.UnprovenLatecomer(r); ok {
 		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: 1, Among: len(r.Ranks)}
 		c.LastHost = r.Ranks[l.Rank].Host
 	}

@@ -196,9 +196,9 @@ func divide(r *comm.Result) (d *points.Division, hosts []int) {
 	return d, hosts
 }
 
-// Unproven is the rank that would plainly stand out, being the last to enter more than half of its collectives, if these were not too few to
+// UnprovenLatecomer returns the rank that would plainly stand out, being the last to enter more than half of its collectives, if these were not too few to
 // tell; share is as of [Latecomers].
-func Unproven(r *comm.Result) (l Lateness, share float64, ok bool) {
+func UnprovenLatecomer(r *comm.Result) (l Lateness, share float64, ok bool) {
 	all, excess := ranksByOwnDelay(r)
 	if len(all) == 0 || all[0].Of >= enough || 2*all[0].Last <= all[0].Of || excess[0] < plain {
 		return Lateness{}, 0, false

@@ -56,8 +56,8 @@ func Cost(c *claim.Claim) int64 {
 // it is only said that the two differ.
 const unlike = 0.75
 
-// Undecided are links and communicators that are slower than the only other like them, by too little to suspect either.
-func Undecided(r *comm.Result) []claim.Claim {
+// UndecidedClaims returns links and communicators that are slower than the only other like them, by too little to suspect either.
+func UndecidedClaims(r *comm.Result) []claim.Claim {
 	return slices.DeleteFunc(slowOf(r), func(c claim.Claim) bool { return !faint(r, c.Bandwidth) })
 }
 

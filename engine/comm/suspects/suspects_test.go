@@ -127,7 +127,7 @@ func TestUnproven(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := pairOfMany(c.late)
 			r.Collectives = r.Collectives[:c.of]
-			l, share, ok := Unproven(r)
+			l, share, ok := UnprovenLatecomer(r)
 			if ok != c.want || ok && (l.Rank != 1 || l.Last != c.of || share < 0.05) {
 				t.Errorf("%v: %+v, %v of the time", ok, l, share)
 			}

@@ -266,7 +266,7 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 		return err
 	}
 	open := 0
-	for _, cell := range x.Differing() {
+	for _, cell := range x.DifferingCells() {
 		if !cell.Explained() {
 			open++
 		}
@@ -276,7 +276,7 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 		without = fmt.Sprintf(", %d without an explanation", open)
 	}
 	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones%s", table.Counted(len(made), "table"), table.Counted(len(x.Figures), "figure"),
-		page, len(x.Differing()), table.Counted(len(x.Cells()), "cell"), without)
+		page, len(x.DifferingCells()), table.Counted(len(x.Cells()), "cell"), without)
 	return nil
 }
 

@@ -70,7 +70,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("%s stands in the page", bad)
 		}
 	}
-	if x.Same() != 1 || len(x.Differing()) != 1 || strings.Count(page.String(), "because") != 1 || !strings.Contains(page.String(), "Figure 3a") {
+	if x.Same() != 1 || len(x.DifferingCells()) != 1 || strings.Count(page.String(), "because") != 1 || !strings.Contains(page.String(), "Figure 3a") {
 		t.Errorf("%d the same, page\n%s", x.Same(), &page)
 	}
 	if err := x.WriteCSV(&rows); err != nil {

@@ -48,13 +48,13 @@ func (x *Index) Cells() []Cell {
 	return out
 }
 
-// Differing are those that differ.
-func (x *Index) Differing() []Cell {
+// DifferingCells returns the cells that differ.
+func (x *Index) DifferingCells() []Cell {
 	return slices.DeleteFunc(x.Cells(), func(c Cell) bool { return !c.Differs() })
 }
 
 // Same is how many do not.
-func (x *Index) Same() int { return len(x.Cells()) - len(x.Differing()) }
+func (x *Index) Same() int { return len(x.Cells()) - len(x.DifferingCells()) }
 
 // Difference is ours less the published figure: of counts in percentage points.
 func (c Cell) Difference() string {

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -66,6 +67,33 @@ func TestTablesAlone(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+		r.Close()
+	}
+}
+
+// TestLastLineOfLog: a log that ends in the middle of a line is noted, but not one that ends in a progress bar, which ends no line.
+func TestLastLineOfLog(t *testing.T) {
+	bars, lines := "", ""
+	for i := range 20 {
+		bars += fmt.Sprintf("\r %d%%|##  | %d/20 [00:10<00:10, 4.0%dit/s]", 5*i, i, i%7)
+		lines += fmt.Sprintf("\nstep %d time: 0.4%d", i, i%7)
+	}
+	for name, c := range map[string]struct {
+		log  string
+		want bool
+	}{"bars": {bars, false}, "a cut bar": {bars[:len(bars)-5], true}, "bars, then a line": {bars + "\nsaved to", true}, "lines": {lines, true}, "whole lines": {lines + "\n", false}} {
+		r, err := Open([]string{filepath.Join(folderOf(t, map[string]string{"train.log": c.log}), "train.log")}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range r.Jobs() {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if noted := len(r.Problems()) > 0; noted != c.want {
+			t.Errorf("%s: noted %v, expected %v", name, noted, c.want)
 		}
 		r.Close()
 	}

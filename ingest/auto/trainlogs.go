@@ -285,7 +285,7 @@ func (u *unit) readLog(b *logs, l *Input) (err error) {
 	if log := b.detector; lines && (err == nil || errors.Is(err, input.ErrEmpty)) { // it was read to its end
 		b.said[l] = &log
 	}
-	if err != nil {
+	if err != nil || b.EndsInBar {
 		return err
 	}
 	return u.r.notePartialLine(l.Path, src.Source)

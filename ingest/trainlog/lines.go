@@ -19,7 +19,7 @@ type lineReader struct {
 	dialects   *Dialects
 	file, host string
 	rank       int
-	at         int64 // number of the line
+	at, bar    int64 // number of the line, and of the last that is a progress bar
 	step       int64 // of the line before, for timers
 	block      block // of timers, that is open
 	profiled   profiled
@@ -322,6 +322,9 @@ func (l *lineReader) keep(rank int) error {
 	}
 	if l.b.Stepped != nil && !x.validation {
 		l.b.Stepped(step)
+	}
+	if x.d.Smooth {
+		l.bar = l.at
 	}
 	if x.stamp >= 0 {
 		x.times = append(x.times, measured{ofClock, x.stamp})

@@ -92,6 +92,8 @@ type Builder struct {
 	Also     []Listener       // are given every line
 	Stepped  func(step int64) // is given the number of the step of every line that has one, −1: not told; may be nil
 
+	EndsInBar bool // the last line that was read is a progress bar, which ends none
+
 	dialects *Dialects // all of them, with the words of listeners
 	columns  []column
 	tracks   []*track
@@ -144,6 +146,7 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 			return input.At(lines.Pos(), err)
 		}
 	}
+	b.EndsInBar = l.bar == l.at && l.at > 0
 	if err := errors.Join(l.endTimers(), l.endProfiler()); err != nil {
 		return input.At(lines.Pos(), err)
 	}

@@ -76,7 +76,11 @@ func (s *series) trend() *trend {
 		for i, n := range c.at {
 			c.x[i] = s.common[k][n]
 		}
-		if usual := median(c.x); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
+		if R == 1 || s.Stages[piece.Stage].Role == points.Rest { // no rank exceeds its peers, or nothing says so
+			t.rows = append(t.rows, c)
+			continue
+		}
+		if usual := median(c.x); usual >= factorPart*s.step {
 			c.single = make([]float32, 0, len(c.at))
 			for _, n := range c.at {
 				c.single = append(c.single, float32(float64(slices.Max(s.excess[k][int(n)*R:(int(n)+1)*R]))/usual))

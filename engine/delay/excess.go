@@ -103,6 +103,13 @@ func (s *series) group(peers []int) {
 // over all ranks where they are asked for. A rank without any peer is its own.
 func (s *series) less(dst, v []int64, common []float64) {
 	R := s.Ranks
+	if R == 1 {
+		clear(dst[:len(v)])
+		for n := range common {
+			common[n] = float64(v[n])
+		}
+		return
+	}
 	scratch, own := make([]int64, R), make([]int64, R)
 	for n := 0; n < len(v); n += R {
 		row, out := v[n:n+R], dst[n:n+R]

@@ -131,7 +131,7 @@ func (t *trend) blocks(struck [][]bool) *trend {
 			b.places = c.places.blocks()
 			of[c.places] = b.places
 		}
-		usual, from := median(c.x), 0
+		from := 0
 		for _, at := range b.at {
 			sum, n := 0.0, 0
 			for ; from < len(c.x) && c.at[from]/blockOf == at; from++ {
@@ -140,7 +140,7 @@ func (t *trend) blocks(struck [][]bool) *trend {
 				}
 			}
 			if n == 0 {
-				sum, n = usual, 1
+				sum, n = median(c.x), 1
 			}
 			b.x = append(b.x, sum/float64(n))
 		}

@@ -199,7 +199,7 @@ func (f *form) fits(line []byte, at *[mostNumbers]span) bool {
 		for n < len(line) && isDigit(line[n]) {
 			n++
 		}
-		if n == from || lengthOf(line[from:n]) != p.length || i > 0 && p.slash && ratioOf(line[at[i-1].from:at[i-1].to], line[from:n]) != p.ratio {
+		if n == from || (n-from > lengths[0] || p.length > 0) && lengthOf(line[from:n]) != p.length || i > 0 && p.slash && ratioOf(line[at[i-1].from:at[i-1].to], line[from:n]) != p.ratio {
 			return false
 		}
 		at[i] = span{from, n}

@@ -630,9 +630,17 @@ func (h *heads) Pop() any {
 // every returns by how much the numbers of most neighbouring steps differ.
 func (j *job) every() int64 {
 	count := map[int64]int{}
+	before, by, times := j.step(0), int64(0), 0 // of the differences that follow each other
 	for i := 1; i < j.n; i++ {
-		count[j.step(i)-j.step(i-1)]++
+		step := j.step(i)
+		if step-before != by {
+			count[by] += times
+			by, times = step-before, 0
+		}
+		before, times = step, times+1
 	}
+	count[by] += times
+	delete(count, 0)
 	most := int64(1)
 	for _, d := range slices.Sorted(maps.Keys(count)) {
 		if count[d] > count[most] {

@@ -36,8 +36,12 @@ func newRows(w, before *trace.Window, residual []int64) *rows {
 	return m
 }
 
-// findMiddles takes the middle of every row. Expected O(T·S·R) time, O(T·S) memory.
+// findMiddles takes the middle of every row. Expected O(T·S·R) time, O(T·S) memory, none of one rank.
 func (m *rows) findMiddles() {
+	if len(m.w.Ranks) == 1 {
+		m.middles = []robust.Middle{}
+		return
+	}
 	S, scratch := len(m.names), make([]int64, len(m.w.Ranks))
 	m.middles = make([]robust.Middle, (1+m.w.Steps())*S)
 	for t := m.first(); t < m.w.Steps(); t++ {
@@ -45,6 +49,14 @@ func (m *rows) findMiddles() {
 			m.middles[(1+t)*S+s] = robust.MiddleOf(m.durations(t, s), scratch)
 		}
 	}
+}
+
+// middle returns that of a stage in a step.
+func (m *rows) middle(t, s int) robust.Middle {
+	if len(m.w.Ranks) == 1 {
+		return robust.MiddleOf(m.durations(t, s), nil)
+	}
+	return m.middles[(1+t)*len(m.names)+s]
 }
 
 // first is the first step of which there are rows.
@@ -64,10 +76,11 @@ func (m *rows) open() bool {
 // typicalStep is the median over steps of what the median rank takes, stage by
 // stage, in nanoseconds. O(T·S).
 func (m *rows) typicalStep() int64 {
-	var steps []int64
-	for row := range slices.Chunk(m.middles[(1+m.first())*len(m.names):], len(m.names)) {
+	steps := make([]int64, 0, 1+m.w.Steps())
+	for t := m.first(); t < m.w.Steps(); t++ {
 		sum := int64(0)
-		for _, middle := range row {
+		for s := range m.names {
+			middle := m.middle(t, s)
 			sum += middle.Median()
 		}
 		steps = append(steps, sum)
@@ -178,7 +191,7 @@ func (v *view) row(t, i int) []int64 {
 // middle is the middle of row i in step t of the cut.
 func (v *view) middle(t, i int) robust.Middle {
 	at := v.order[i]
-	return v.middles[(1+t+v.from+at.shift)*len(v.names)+at.stage]
+	return v.rows.middle(t+v.from+at.shift, at.stage)
 }
 
 // name is the stage of row i.

@@ -67,7 +67,7 @@ func (t *track) median(column int32) int64 {
 	if at < 0 {
 		return -1
 	}
-	var all []int64
+	all := make([]int64, 0, t.n)
 	for i := range t.n {
 		if v := t.row(i)[at]; v != notTimed {
 			all = append(all, v)

@@ -61,13 +61,21 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	if main, charged := j.mainStage(f); f.Factor == 0 && float64(charged) >= chiefStage*float64(f.Charged()) {
 		out.Stage = main
 	}
-	out.BelowMinGain = f.Saves.Most() < j.minGain
+	out.BelowMinGain = f.Saves.Most() < j.minGain && !(j.lasts(f) && f.StruckGain(m.Whole) >= j.minGain)
 	out.Cost = costOf(f, m.Whole, at.steps.number(max(0, f.Steps.First)), at.steps.number(max(0, f.Steps.Last)))
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
 	out.P, out.Incidents = f.P, f.Steps.Incidents
 	j.modelEvidence(f, &out, at)
 	out.lackIf(f.Certainty == claim.Event && f.Size < delay.InUnits*m.Unit, evidence.Lack{Reason: evidence.TimesRounded, AtMost: evidence.Ambiguous})
 	return out
+}
+
+// leastLasting is for how many steps a delay of a run that goes on has lasted to count by these steps alone.
+const leastLasting = 20
+
+// lasts reports whether a rank is late from some step on, in a run that goes on.
+func (j *judge) lasts(f *claim.Claim) bool {
+	return j.goesOn && f.Cause == claim.Late && f.Steps.Ongoing && f.Steps.Pattern == claim.Span && f.Steps.Count >= leastLasting
 }
 
 // longerBy returns how many times as long as the others a struck step is: these are the middle step, but where most steps

@@ -276,3 +276,24 @@ func TestHandNext(t *testing.T) {
 		}
 	}
 }
+
+// TestGoesOn: in a run that goes on, a delay that lasts to the last step counts by the steps since it began, when it has lasted for
+// long enough; in one that has ended, or when the delay has, it counts by all steps.
+func TestGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to int
+		goesOn   bool
+		status   answer.Status
+	}{
+		"lasts":           {handSteps - leastLasting, handSteps, true, answer.Straggler},
+		"the run ended":   {handSteps - leastLasting, handSteps, false, answer.Unseen},
+		"a step too few":  {handSteps - leastLasting + 1, handSteps, true, answer.Unseen},
+		"the delay ended": {handSteps - leastLasting - 5, handSteps - 5, true, answer.Unseen},
+	} {
+		o := Options{Frontier: frontier.Options{SyncAfter: handStages[2]}, GoesOn: c.goesOn}
+		v := judged(t, o, handJob(10, longer{[]int{2}, 1, 22, func(step int) bool { return step >= c.from && step < c.to }})...)
+		if v.Status != c.status || len(v.Findings) == 0 || v.Findings[0].Rank == nil || *v.Findings[0].Rank != 2 {
+			t.Errorf("%s: %v, %+v, expected %v and rank 2", name, v.Status, v.Findings, c.status)
+		}
+	}
+}

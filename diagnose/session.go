@@ -39,6 +39,9 @@ type Options struct {
 	Brief bool
 	// Alone says that no other recordings come beside the windows, but for what stands in them.
 	Alone bool
+	// GoesOn says that the run does: a delay that lasts to its last step counts by the steps since it began, for it is
+	// what the next ones will have.
+	GoesOn bool
 	// Recent bounds what is kept of a run that goes on, in steps: a verdict is on the last half as
 	// many at least, and on no more than so many but for the least that a test needs. 0: a verdict
 	// is on all steps.
@@ -65,6 +68,7 @@ type run struct {
 	entries arrivals.Job     // of calls, and of windows what places them
 	entered *arrivals.Result // of the entries, as long as none are added; nil: not analysed
 	name    string
+	goesOn  bool      // Options.GoesOn
 	sums    sums.Rule // of its windows
 	windows []Window
 	lent    []*lent          // windows behind them, whose accounts are not made yet
@@ -415,6 +419,7 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 		if r.empty() {
 			continue
 		}
+		r.goesOn = s.o.GoesOn
 		s.containPanic(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetryFor(r))) })
 		if at := len(v.Runs) - 1; at >= 0 && (worst < 0 || worse(&v.Runs[at], &v.Runs[worst])) {
 			worst = at

@@ -250,6 +250,7 @@ func (f *Follower) see(j recorded.Job) {
 // newSession returns what judges a unit.
 func (f *Follower) newSession(u *follow.Unit) *diagnose.Session {
 	o := f.o.Diagnosis
+	o.GoesOn = true
 	if u.Plain() {
 		o.Recent = recentSteps
 	}
@@ -285,7 +286,9 @@ func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recordin
 	if u == nil || u.read == nil {
 		return nil, errors.New("its files are being read")
 	}
-	s := diagnose.New(f.o.Diagnosis)
+	o := f.o.Diagnosis
+	o.GoesOn = true
+	s := diagnose.New(o)
 	in, err := f.again(u, func(j recorded.Job, r trace.Recording) error {
 		if j.Readings == nil && r.RunName() != run {
 			return ctx.Err()

@@ -403,12 +403,22 @@ func (j *judge) untold() bool {
 }
 
 func (j *judge) losesUntold(p *arrivals.Place) bool {
-	loses := p.Limit == 0 && !p.Unlike && !j.countsLater(p) && float64(p.Skew) >= j.minGain*float64(max(1, j.entered.Step))
+	loses := p.Limit == 0 && !p.Unlike && !j.countsElsewhere(p) && j.waitedPart(p) >= j.minGain
 	return p.Repeats && (p.Perhaps || loses)
 }
 
-// countsLater reports whether the work before a place counts at a collective after it: that before a message does.
-func (j *judge) countsLater(p *arrivals.Place) bool { return p.Kind.Message() && j.entered.Messages }
+// waitedPart returns the part of the run that ranks wait for the last one at a place, at most: it may be entered in some steps only.
+func (j *judge) waitedPart(p *arrivals.Place) float64 {
+	step := float64(max(1, j.entered.Step))
+	steps := max(1, float64(j.entered.End-j.entered.Begin)/step)
+	return float64(p.Skew) / step * min(1, float64(p.Points)/steps)
+}
+
+// countsElsewhere reports whether the work before a place counts at another: that before a message does at a collective after it, or
+// in the step.
+func (j *judge) countsElsewhere(p *arrivals.Place) bool {
+	return p.Kind.Message() && (j.entered.Messages || j.entered.Neighbours)
+}
 
 // locate fills where a rank runs, which windows know.
 func (j *judge) locate(f *Finding) {

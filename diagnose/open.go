@@ -114,21 +114,15 @@ func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecide
 	return open
 }
 
-// askRoles asks for a baseline where ranks synchronise by messages alone and each may have work of its own: where they
-// cannot be compared, or do not show a delay wherever it is, and where one takes longer in all steps.
+// askRoles asks for a baseline where ranks synchronise by messages alone and each may have work of its own, so that no rank
+// is a peer of another: one that takes longer in all steps may do so by design, and one that does not may have less to do.
 func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
 	r := j.entered
-	if r == nil || !messagesAlone(r) && !(r.Roles && !j.entriesSeeAll()) && !slices.ContainsFunc(claims, j.mayBeByRole) || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
+	if r == nil || !messagesAlone(r) && !r.Roles || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
 		return open
 	}
 	open = drop(open, func(u *answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
 	return append(open, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
-}
-
-// mayBeByRole reports whether a claim is of a rank of a pipeline that may take longer by design, by enough to act on.
-func (j *judge) mayBeByRole(f Finding) bool {
-	_, may := evidence.FindIf(f.Evidence, func(l evidence.Lack) bool { return l.Reason == evidence.MayBeByDesign })
-	return j.entered.Roles && may && !f.BelowMinGain
 }
 
 // askInherited asks for the ranks without a record where a rank that is late by stage times waited for another one.
@@ -190,7 +184,7 @@ func (j *judge) entriesSeeAll() bool {
 			return false
 		case p.Limit > 0 && float64(p.Limit) <= mostFound*j.minGain*float64(j.entered.Step):
 			found = true
-		case !p.Kind.Message() || !j.entered.Messages && !j.entered.Neighbours:
+		case !j.countsElsewhere(p):
 			return false
 		}
 	}
@@ -199,7 +193,7 @@ func (j *judge) entriesSeeAll() bool {
 
 // noneEntered reports whether entries show who is late in a stage in which none of them is, or those of messages alone.
 func (j *judge) noneEntered(stage string) bool {
-	return j.entriesSeeAll() && !slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Stage == stage && !j.countsLater(&p) })
+	return j.entriesSeeAll() && !slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Stage == stage && !j.countsElsewhere(&p) })
 }
 
 // stagesSeen returns the stages in which entries show who is late: a repeating call is entered in them, and no time is

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// packetOf returns a packet of one step on one rank, with 1 µs in each stage; more are further fields.
+func packetOf(window, rank, world int, stages []string, more string) string {
+	times := strings.TrimSuffix(strings.Repeat("1000,", len(stages)), ",")
+	return fmt.Sprintf(`{"schema":"sfstat.packet/1","run":"r","window":%d,"rank":%d,"world_size":%d,"stages":["%s"],"first_step":%d,"durations_ns":[[%s]]%s}`+"\n",
+		window, rank, world, strings.Join(stages, `","`), window, times, more)
+}
+
+// numbered returns names that begin alike.
+func numbered(format string, window, n int) (names []string) {
+	for k := range n {
+		names = append(names, fmt.Sprintf(format, window, k))
+	}
+	return names
+}
+
+// TestHostileMemory: small files in which some count multiplies what is kept take no more than 300 MB, whether they are
+// read or refused.
+func TestHostileMemory(t *testing.T) {
+	const most = 300_000 // kB
+	one := []string{"a"}
+	for _, c := range []struct {
+		name    string
+		command []string // with the file where IN stands
+		bytes   int
+		code    int
+		head    string
+		line    func(i int) string
+	}{
+		{"one rank of 16,384", []string{"diagnose", "IN"}, 1e6, exitDone, "", func(i int) string { return packetOf(i, 0, 16384, one, "") }},
+		{"one rank of a million", []string{"batch", "IN", "-o", "OUT.csv"}, 1e6, exitDone, "", func(i int) string { return packetOf(i, 0, 1<<20, one, "") }},
+		{"another rank in each window", []string{"diagnose", "IN"}, 1e6, exitDone, "", func(i int) string { return packetOf(i, i, 1<<20, one, "") }},
+		{"other stages in each window", []string{"batch", "IN", "-o", "OUT.csv"}, 5e6, exitDone, "", func(i int) string { return packetOf(i, 0, 1, numbered("s%d.%d", i, 100), "") }},
+		{"other side channels in each window", []string{"convert", "IN", "-o", "OUT.parquet"}, 5e6, exitBadInput, "", func(i int) string {
+			var side strings.Builder
+			for k, name := range numbered("c%d.%d", i, 100) {
+				fmt.Fprintf(&side, `%.*s"%s":{"steps":[%d],"ms":[1],"ready":[true]}`, min(k, 1), ",", name, i)
+			}
+			return packetOf(i, 0, 1, one, `,"side":{`+side.String()+"}")
+		}},
+		{"a thousand stages", []string{"diagnose", "IN"}, 5e6, exitDone, "step,rank,s" + strings.Join(numbered("%d%d_ms", 0, 1000), ",s") + "\n",
+			func(i int) string { return fmt.Sprintf("%d,0%s\n", i, strings.Repeat(",1", 1000)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var text strings.Builder
+			text.WriteString(c.head)
+			for i := 0; text.Len() < c.bytes; i++ {
+				text.WriteString(c.line(i))
+			}
+			dir := t.TempDir()
+			in := filepath.Join(dir, "in"+map[bool]string{true: ".csv", false: ".jsonl"}[c.head != ""])
+			if err := os.WriteFile(in, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var args []string
+			for _, arg := range c.command {
+				args = append(args, strings.NewReplacer("IN", in, "OUT", filepath.Join(dir, "out")).Replace(arg))
+			}
+			cmd := exec.Command("sfstat", args...)
+			cmd.Stdout = io.Discard
+			var said strings.Builder
+			cmd.Stderr = &said
+			if code := exitOf(cmd.Run()); code != c.code || code != exitDone && strings.Count(said.String(), "\n") != 1 {
+				t.Errorf("exit code %d, expected %d: %.300s", code, c.code, said.String())
+			}
+			kB := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+			if t.Logf("%.1f MB, %d MB of memory, %v", float64(text.Len())/1e6, kB/1000, cmd.ProcessState.UserTime()); kB > most {
+				t.Errorf("%d MB, at most %d", kB/1000, most/1000)
+			}
+		})
+	}
+}

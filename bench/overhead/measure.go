@@ -101,7 +101,7 @@ func (s *settings) measure(ctx context.Context, ranks int, log io.Writer) (size,
 // read takes the rounds of the runs of a folder that are done, and how long the analysis of a window of the first takes.
 func read(dir string, ranks int) (size, error) {
 	all := size{ranks: ranks}
-	folder, err := campaign.Open(dir)
+	folder, err := campaign.Open(nil, dir)
 	if err != nil {
 		return all, err
 	}
@@ -110,7 +110,7 @@ func read(dir string, ranks int) (size, error) {
 		if _, err := os.Stat(folder.Row(t)); err != nil {
 			continue
 		}
-		rounds, err := t.Rounds(dir)
+		rounds, err := t.Rounds(nil, dir)
 		if err != nil {
 			return all, err
 		}

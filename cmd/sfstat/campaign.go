@@ -27,7 +27,7 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e.Create = p.outputs.create
+	e.Create, e.Disk = p.outputs.create, p.disk
 	if show := p.showProgress(c, makingRuns); show != nil {
 		e.Progress = func(done, total int) { show(int64(done), int64(total)) }
 	}

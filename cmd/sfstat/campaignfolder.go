@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // scoring is by which gates a campaign is scored, and how that is told.
@@ -37,6 +38,7 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 
 // evaluation is what a folder holds: a campaign's runs, recordings of communication, or both.
 type evaluation struct {
+	disk       disk.Disk
 	dir        string
 	by         scoring
 	runs       *tables.Evaluation // nil: recordings alone
@@ -44,25 +46,26 @@ type evaluation struct {
 }
 
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
-func openEvaluation(c *cli.Context) (*evaluation, error) {
+func (p *program) openEvaluation(c *cli.Context) (*evaluation, error) {
 	dir, err := onlyOperand(c, "FOLDER of a campaign")
 	if err != nil {
 		return nil, err
 	}
-	return evaluationIn(c, dir)
+	return p.evaluationIn(c, dir)
 }
 
 // evaluationIn opens the campaign of a folder.
-func evaluationIn(c *cli.Context, dir string) (e *evaluation, err error) {
-	e = &evaluation{dir: dir}
+func (p *program) evaluationIn(c *cli.Context, dir string) (e *evaluation, err error) {
+	e = &evaluation{disk: p.disk, dir: dir}
 	if e.by, err = scoringOf(c, dir); err != nil {
 		return nil, err
 	}
 	if e.recordings, err = communication.Read(dir); err != nil {
 		return nil, badInput(err)
 	}
-	if len(e.recordings) == 0 || campaign.Holds(dir) {
-		e.runs, err = tables.Open(dir, e.by.gates)
+	holds, err := campaign.Holds(p.disk, dir)
+	if err == nil && (holds || len(e.recordings) == 0) {
+		e.runs, err = tables.Open(p.disk, dir, e.by.gates)
 	}
 	return e, err
 }
@@ -70,7 +73,7 @@ func evaluationIn(c *cli.Context, dir string) (e *evaluation, err error) {
 // artifacts are the tables and figures that follow.
 func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 	if e.runs == nil {
-		figures, err = tables.MeasuredFigures(e.dir)
+		figures, err = tables.MeasuredFigures(e.disk, e.dir)
 	} else if made, err = e.runs.Tables(); err == nil {
 		figures, err = e.runs.Figures()
 	}

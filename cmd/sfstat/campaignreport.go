@@ -30,7 +30,7 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := openEvaluation(c)
+	e, err := p.openEvaluation(c)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (p *program) writeUncertainty(c *cli.Context, e *evaluation, made []tables.
 	if dir == "" {
 		return nil
 	}
-	other, err := evaluationIn(c, dir)
+	other, err := p.evaluationIn(c, dir)
 	if err != nil {
 		return err
 	}

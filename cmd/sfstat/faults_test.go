@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/internal/disk/disktest"
+	"github.com/sfstat/sfstat/internal/draws"
 )
 
-// TestFaults fails each operation on the disk once, of each command that writes, and of serve.
+// TestFaults fails each operation on the disk once, of each command that writes; of a campaign that is there, some.
 // What is at the output is what was there or all that is to be, the exit code says which, and a
 // failure is a sentence. The same command, run again on a disk that does not fail, does all of it.
 func TestFaults(t *testing.T) {
@@ -43,6 +44,10 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	spec := filepath.Join(root, "fixtures", "campaign", "small.yaml")
+	made := filepath.Join(t.TempDir(), "made")
+	if code := run([]string{"sfstat", "campaign", "run", spec, "-o", made}, nil, io.Discard, io.Discard); code != exitDone {
+		t.Fatalf("exit code %d", code)
+	}
 	total := 0
 	for _, c := range []struct {
 		name  string
@@ -50,25 +55,33 @@ func TestFaults(t *testing.T) {
 		out   string
 		files bool // the output is a folder of files, each of which stands for itself
 		old   string
+		from  string // the output begins as this folder
 	}{
-		{"batch", []string{"batch", jobs, "--resume", "--threads", "1", "-o", "OUT"}, "found.csv", false, "old"},
-		{"batch archive", []string{"batch", archived, "--resume", "--threads", "1", "-o", "OUT"}, "found.parquet", false, "old"},
-		{"report", []string{"report", jobs, "-o", "OUT"}, "page.html", false, "old"},
-		{"diagnose", []string{"diagnose", archived, "--format", "json", "-o", "OUT"}, "verdict.json", false, "old"},
-		{"convert", []string{"convert", jobs, "-o", "OUT"}, "job.parquet", false, "old"},
-		{"convert folder", []string{"convert", jobs, "--to", "csv", "-o", "OUT/"}, "jobs", true, ""},
-		{"follow", []string{"convert", jobs, "--follow", "--once", "-o", "OUT/"}, "archive", true, ""},
-		{"campaign", []string{"campaign", "run", spec, "-o", "OUT"}, "campaign", true, ""},
-		{"gather", []string{"batch", "--summarize", found[0], found[1], found[2], "-o", "OUT"}, "found.csv", false, "old"},
-		{"archive", []string{"convert", archived, "--to", "parquet", "-o", "OUT"}, "again.parquet", false, "old"},
+		{"batch", []string{"batch", jobs, "--resume", "--threads", "1", "-o", "OUT"}, "found.csv", false, "old", ""},
+		{"batch archive", []string{"batch", archived, "--resume", "--threads", "1", "-o", "OUT"}, "found.parquet", false, "old", ""},
+		{"report", []string{"report", jobs, "-o", "OUT"}, "page.html", false, "old", ""},
+		{"diagnose", []string{"diagnose", archived, "--format", "json", "-o", "OUT"}, "verdict.json", false, "old", ""},
+		{"convert", []string{"convert", jobs, "-o", "OUT"}, "job.parquet", false, "old", ""},
+		{"convert folder", []string{"convert", jobs, "--to", "csv", "-o", "OUT/"}, "jobs", true, "", ""},
+		{"follow", []string{"convert", jobs, "--follow", "--once", "-o", "OUT/"}, "archive", true, "", ""},
+		{"campaign", []string{"campaign", "run", spec, "-o", "OUT"}, "campaign", true, "", ""},
+		{"campaign again", []string{"campaign", "run", spec, "-o", "OUT"}, "campaign", true, "", made},
+		{"campaign report", []string{"campaign", "report", "--figure-format", "svg", "OUT"}, "campaign", true, "", made},
+		{"gather", []string{"batch", "--summarize", found[0], found[1], found[2], "-o", "OUT"}, "found.csv", false, "old", ""},
+		{"archive", []string{"convert", archived, "--to", "parquet", "-o", "OUT"}, "again.parquet", false, "old", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wanted, healthy := "", 0
-			for n := 0; n == 0 || n <= healthy; n++ {
+			wanted, healthy, apart := "", 0, 1
+			for n := 0; n == 0 || n <= healthy; n += apart {
 				dir := t.TempDir()
 				out := filepath.Join(dir, c.out)
 				if c.old != "" {
 					if err := os.WriteFile(out, []byte(c.old), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.from != "" {
+					if err := os.CopyFS(out, os.DirFS(c.from)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -87,6 +100,9 @@ func TestFaults(t *testing.T) {
 						t.Fatalf("exit code %d, %d operations, %s", code, healthy, said.String())
 					}
 					t.Logf("%d operations", healthy)
+					if c.from != "" { // which take long
+						apart = max(1, healthy/draws.Of(t, 40, healthy))
+					}
 					continue
 				}
 				if d.FailedCall() == "" {

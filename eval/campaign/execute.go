@@ -11,15 +11,17 @@ import (
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Execution is how a campaign is carried out. The zero value is usable.
 type Execution struct {
-	Version string // of this program, noted in every row
-	Maker   Maker  // of the runs; nil: Simulation
-	Workers int    // runs that are made at the same time; 0: as many as Go uses cores
+	Version string    // of this program, noted in every row
+	Maker   Maker     // of the runs; nil: Simulation
+	Workers int       // runs that are made at the same time; 0: as many as Go uses cores
+	Disk    disk.Disk // where the folder is; nil: that of this machine
 	// Create begins an output; nil: atomicfile.Create. Whoever can be
 	// interrupted keeps what is open, to discard it. It is called from several
 	// goroutines.

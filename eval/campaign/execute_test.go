@@ -6,18 +6,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk/disktest"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 func specOf(t *testing.T, path string) *Spec {
 	t.Helper()
-	s, err := readSpec(filepath.FromSlash(path))
+	s, err := readSpec(nil, filepath.FromSlash(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,5 +206,16 @@ func TestProgress(t *testing.T) {
 	seen = slices.DeleteFunc(slices.Compact(seen), func(told [2]int) bool { return told[0] == 0 }) // where a second passed
 	if len(seen) != 2 || seen[0] != [2]int{1, 2} || seen[1] != [2]int{2, 2} {
 		t.Errorf("told %v, expected 1 and 2 of 2", seen)
+	}
+}
+
+// TestHoldsOnFailingDisk: a folder that cannot be looked at is not taken for one without a campaign.
+func TestHoldsOnFailingDisk(t *testing.T) {
+	dir := t.TempDir()
+	if holds, err := Holds(nil, dir); holds || err != nil {
+		t.Errorf("an empty folder: %v, %v", holds, err)
+	}
+	if _, err := Holds(disktest.New(1, syscall.EIO), dir); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a disk that fails: %v", err)
 	}
 }

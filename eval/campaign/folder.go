@@ -61,7 +61,8 @@ func (p *Provenance) Cells() []string {
 
 // Folder is a campaign on disk.
 type Folder struct {
-	Name  string // of the campaign
+	Disk  disk.Disk // where it is; nil: that of this machine
+	Name  string    // of the campaign
 	Path  string
 	Tasks []Task // of the plan
 	// Settings are under which the runs are analysed once more.
@@ -85,16 +86,24 @@ func (t *Task) file() string {
 	return t.ID + ".parquet"
 }
 
-// Holds says whether a folder has a campaign's specification.
-func Holds(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, specName))
-	return err == nil
+// Holds reports whether a folder has a campaign's specification.
+func Holds(on disk.Disk, dir string) (bool, error) {
+	return Exists(on, filepath.Join(dir, specName))
 }
 
-// Open reads the campaign that a folder holds.
-func Open(path string) (*Folder, error) {
+// Exists reports whether a file or folder is there; an error is one of the disk.
+func Exists(on disk.Disk, path string) (bool, error) {
+	_, err := disk.Or(on).Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Open reads the campaign that a folder on a disk holds; nil: that of this machine.
+func Open(on disk.Disk, path string) (*Folder, error) {
 	name := filepath.Join(path, specName)
-	s, err := readSpec(name)
+	s, err := readSpec(on, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, input.At(input.Pos{File: name}, fmt.Errorf("%w, so this is no campaign's folder: sfstat campaign run SPEC.yaml -o FOLDER makes one; of recordings of your own, put a truth.csv with columns run,rank,stage beside them", fs.ErrNotExist))
 	}
@@ -102,11 +111,11 @@ func Open(path string) (*Folder, error) {
 		return nil, err
 	}
 	tasks, err := s.Plan()
-	return &Folder{s.Name, path, tasks, s.Settings}, err
+	return &Folder{on, s.Name, path, tasks, s.Settings}, err
 }
 
-func readSpec(path string) (*Spec, error) {
-	text, err := os.ReadFile(path)
+func readSpec(on disk.Disk, path string) (*Spec, error) {
+	text, err := disk.ReadFile(disk.Or(on), path)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +130,12 @@ func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Folder{s.Name, path, tasks, s.Settings}
+	f := &Folder{e.Disk, s.Name, path, tasks, s.Settings}
 	if err := f.holdsNoOther(s); err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range f.folders() {
-		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := disk.Or(f.Disk).Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, nil, err
 		}
 	}
@@ -148,7 +157,7 @@ func (f *Folder) folders() []string {
 
 func (f *Folder) holdsNoOther(s *Spec) error {
 	path := filepath.Join(f.Path, specName)
-	switch old, err := readSpec(path); {
+	switch old, err := readSpec(f.Disk, path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -177,7 +186,7 @@ func (f *Folder) lock() (release func(), err error) {
 // before any run is made.
 func (f *Folder) begin(s *Spec, e *Execution) error {
 	for _, dir := range f.folders() {
-		if err := atomicfile.RemoveStale(disk.OS{}, dir); err != nil {
+		if err := atomicfile.RemoveStale(disk.Or(f.Disk), dir); err != nil {
 			return err
 		}
 	}
@@ -235,13 +244,13 @@ func (f *Folder) state(t *Task, version string) (state, error) {
 
 // provenance returns where the archive that is there would come from, made by a version.
 func (f *Folder) provenance(t *Task, version string) (Provenance, error) {
-	hash, err := FileHash(f.Archive(t))
+	hash, err := FileHash(f.Disk, f.Archive(t))
 	return Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}, err
 }
 
 // readRow returns what the row of a run says.
 func (f *Folder) readRow(t *Task) (p Provenance, err error) {
-	rows, err := ReadTable(f.Row(t), ProvenanceHead)
+	rows, err := ReadTable(f.Disk, f.Row(t), ProvenanceHead)
 	if err != nil {
 		return p, err
 	}
@@ -253,8 +262,8 @@ func (f *Folder) readRow(t *Task) (p Provenance, err error) {
 }
 
 // ReadTable reads the rows of a table below its header, which must be this one.
-func ReadTable(path string, head []string) ([][]string, error) {
-	file, err := os.Open(path)
+func ReadTable(on disk.Disk, path string, head []string) ([][]string, error) {
+	file, err := disk.Or(on).Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +320,7 @@ func (f *Folder) Provenances() ([]Provenance, error) {
 
 // FileProvenance returns a file of the folder as what something is made from.
 func (f *Folder) FileProvenance(path string) (Provenance, error) {
-	hash, err := FileHash(path)
+	hash, err := FileHash(f.Disk, path)
 	if err != nil {
 		return Provenance{}, err
 	}
@@ -320,8 +329,8 @@ func (f *Folder) FileProvenance(path string) (Provenance, error) {
 }
 
 // FileHash is the SHA-256 of a file's bytes, in hexadecimal.
-func FileHash(path string) (string, error) {
-	file, err := os.Open(path)
+func FileHash(on disk.Disk, path string) (string, error) {
+	file, err := disk.Or(on).Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -48,9 +48,9 @@ func keepJobs(ctx context.Context, path string, o auto.Options, keep func(record
 
 // Keep gives what the archive of a run holds to keep, in order.
 func (f *Folder) Keep(ctx context.Context, t *Task, keep func(trace.Recording) error) error {
-	o := auto.Options{Kinds: auto.Windows}
+	o := auto.Options{Disk: f.Disk, Kinds: auto.Windows}
 	if t.Trace != nil {
-		o = auto.Options{Kinds: auto.Operators, Detail: profiler.EachOperator}
+		o = auto.Options{Disk: f.Disk, Kinds: auto.Operators, Detail: profiler.EachOperator}
 	}
 	return keepJobs(ctx, f.Archive(t), o, func(j recorded.Job) error {
 		for _, r := range j.Recordings() {

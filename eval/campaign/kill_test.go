@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // beKilled makes three runs of the small campaign, says so, and hangs in the
 // middle of the fourth.
 func beKilled(dir string) {
-	s, err := readSpec("../../fixtures/campaign/small.yaml")
+	s, err := readSpec(nil, "../../fixtures/campaign/small.yaml")
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

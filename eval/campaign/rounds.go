@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -182,9 +183,9 @@ func (t *Task) RoundsPath(dir string) string {
 }
 
 // Rounds reads the rounds of a run from the folder of its campaign, in the order of windows.
-func (t *Task) Rounds(dir string) ([]Round, error) {
+func (t *Task) Rounds(on disk.Disk, dir string) ([]Round, error) {
 	path := t.RoundsPath(dir)
-	file, err := os.Open(path)
+	file, err := disk.Or(on).Open(path)
 	if err != nil {
 		return nil, err
 	}

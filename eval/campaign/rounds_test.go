@@ -154,11 +154,11 @@ func TestRoundsOfARun(t *testing.T) {
 	if err := task.KeepRounds(dir, out); err != nil {
 		t.Fatal(err)
 	}
-	if rounds, err := task.Rounds(dir); err != nil || len(rounds) != 2 {
+	if rounds, err := task.Rounds(nil, dir); err != nil || len(rounds) != 2 {
 		t.Errorf("%d rounds, %v, expected 2", len(rounds), err)
 	}
 	task.Arms = []Arm{Off, Wall}
-	if _, err := task.Rounds(dir); err == nil || !strings.Contains(err.Error(), "arm sample, expected some of [off wall]") {
+	if _, err := task.Rounds(nil, dir); err == nil || !strings.Contains(err.Error(), "arm sample, expected some of [off wall]") {
 		t.Errorf("an arm of another run: %v", err)
 	}
 }

@@ -110,7 +110,7 @@ func (r *Recording) readKnown(path string) error {
 
 // noteInput notes a file of the recording as an input.
 func (r *Recording) noteInput(path, name string) error {
-	hash, err := campaign.FileHash(filepath.Join(path, name))
+	hash, err := campaign.FileHash(nil, filepath.Join(path, name))
 	r.Inputs = append(r.Inputs, campaign.Provenance{Run: r.Name, Input: Folder + "/" + r.Name + "/" + name, InputHash: hash})
 	return err
 }

@@ -65,7 +65,7 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
 		t.Fatalf("again: %+v, %v, expected 1 made", o, err)
 	}
-	evaluation, err := tables.Open(dir, nil)
+	evaluation, err := tables.Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

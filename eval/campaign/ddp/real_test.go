@@ -181,7 +181,7 @@ func TestRealArms(t *testing.T) {
 	if events := windows(t, filepath.Join(dir, campaign.PacketsName, s.ID, "events")); len(events) != 3 || len(events[2].Side) != 1 {
 		t.Errorf("%d windows of arm events, expected 3 with a side channel", len(events))
 	}
-	rounds, err := s.Rounds(dir)
+	rounds, err := s.Rounds(nil, dir)
 	if err != nil || len(rounds) != 4 {
 		t.Fatalf("%+v, %v, expected two arms of two rounds", rounds, err)
 	}

@@ -111,7 +111,7 @@ func readBatch(dir string) (*batch, error) {
 		return nil, err
 	}
 	b.name, b.job = strings.TrimSpace(string(name)), strings.TrimSpace(string(job))
-	rows, err := campaign.ReadTable(filepath.Join(dir, entriesName), entriesHead)
+	rows, err := campaign.ReadTable(nil, filepath.Join(dir, entriesName), entriesHead)
 	for _, r := range rows {
 		b.entries = append(b.entries, entry{r[0], r[1], r[2]})
 	}

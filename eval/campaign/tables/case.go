@@ -2,11 +2,11 @@ package tables
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/disk"
 )
 
 // runCase is a run and what it hides.
@@ -46,8 +46,8 @@ type hiddenRank struct {
 }
 
 // ReadTruth reads a truth table.
-func ReadTruth(path string) ([]simulate.TruthRow, error) {
-	f, err := os.Open(path)
+func ReadTruth(on disk.Disk, path string) ([]simulate.TruthRow, error) {
+	f, err := disk.Or(on).Open(path)
 	if err != nil {
 		return nil, err
 	}

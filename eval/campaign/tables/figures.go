@@ -25,7 +25,7 @@ func (e *Evaluation) Figures() ([]Artifact, error) {
 			out = append(out, g.figures()...)
 		}
 	}
-	measured, err := MeasuredFigures(e.Path)
+	measured, err := MeasuredFigures(e.Disk, e.Path)
 	return append(out, measured...), err
 }
 

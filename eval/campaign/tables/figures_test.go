@@ -90,7 +90,7 @@ func measurements(t *testing.T, text string) string {
 func TestMeasured(t *testing.T) {
 	const head = "series,workers,value,lower,upper,n\n"
 	m := &measuredKinds[2]
-	lines, err := m.read(measurements(t, head+"a,8,0.5,0.4,0.6,5\nb,8,1,,,1\na,16,0.7,,,1\n"))
+	lines, err := m.read(nil, measurements(t, head+"a,8,0.5,0.4,0.6,5\nb,8,1,,,1\na,16,0.7,,,1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestMeasured(t *testing.T) {
 		{head + "\"a,8", "m.csv"},
 		{head + "a,1,1,,,1\nb,1,1,,,1\nc,1,1,,,1\nd,1,1,,,1\ne,1,1,,,1\nf,1,1,,,1\ng,1,1,,,1\nh,1,1,,,1\ni,1,1,,,1\n", ":10: more than 8 series"},
 	} {
-		if _, err := m.read(measurements(t, bad.text)); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if _, err := m.read(nil, measurements(t, bad.text)); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%q: error %v, expected %q", bad.text, err, bad.want)
 		}
 	}
-	if _, err := m.read("none.csv"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := m.read(nil, "none.csv"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func FuzzMeasured(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range measuredKinds {
-			lines, err := measuredKinds[i].read(path)
+			lines, err := measuredKinds[i].read(nil, path)
 			if err != nil {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -52,8 +53,8 @@ func (m *measurement) chart(lines []plots.Line) plots.Chart {
 
 // read reads a file of measurements: its series by their first rows; those of a series
 // are drawn in their order.
-func (m *measurement) read(path string) ([]plots.Line, error) {
-	rows, err := campaign.ReadTable(path, m.head())
+func (m *measurement) read(on disk.Disk, path string) ([]plots.Line, error) {
+	rows, err := campaign.ReadTable(on, path, m.head())
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +97,13 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 
 // MeasuredFigures are those of the measurements that lie in a folder, which need hold no
 // campaign; none is no error.
-func MeasuredFigures(dir string) ([]Artifact, error) {
-	f := campaign.Folder{Path: dir}
+func MeasuredFigures(on disk.Disk, dir string) ([]Artifact, error) {
+	f := campaign.Folder{Disk: on, Path: dir}
 	var out []Artifact
 	for i := range measuredKinds {
 		m := &measuredKinds[i]
 		path := filepath.Join(f.Path, measuredFolder, m.Name+".csv")
-		lines, err := m.read(path)
+		lines, err := m.read(on, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -24,7 +24,7 @@ groups:
 	}
 	dir := t.TempDir()
 	execute(t, dir, s)
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

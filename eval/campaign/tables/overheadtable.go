@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -77,7 +77,7 @@ func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, 
 			continue
 		}
 		path := t.RoundsPath(e.Path)
-		rounds, err := t.Rounds(e.Path)
+		rounds, err := t.Rounds(e.Disk, e.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
 				"the times of a run with arms that was done are gone: remove %s, and sfstat campaign run makes it anew", e.Row(t)))
@@ -105,7 +105,7 @@ func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, 
 
 // costsInFiles returns the measurements that lie in the folder of overheads, a file each.
 func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance, err error) {
-	entries, err := os.ReadDir(filepath.Join(e.Path, campaign.OverheadName))
+	entries, err := disk.Or(e.Disk).ReadDir(filepath.Join(e.Path, campaign.OverheadName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
@@ -120,7 +120,7 @@ func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance,
 		}
 		ranks, _ := strconv.Atoi(parts[1])    // at most six digits
 		arm, _ := campaign.ParseArm(parts[3]) // one of them
-		pairs, err := readPairs(path)
+		pairs, err := readPairs(e.Disk, path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,8 +134,8 @@ func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance,
 	return all, inputs, nil
 }
 
-func readPairs(path string) ([]overhead.Measurement, error) {
-	file, err := os.Open(path)
+func readPairs(on disk.Disk, path string) ([]overhead.Measurement, error) {
+	file, err := disk.Or(on).Open(path)
 	if err != nil {
 		return nil, err
 	}

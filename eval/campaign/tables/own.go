@@ -1,13 +1,14 @@
 package tables
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -45,22 +47,18 @@ type ownTruth struct {
 }
 
 // readOwn reads the runs of a truth table, in the order of their first rows.
-func readOwn(path string) ([]*ownRun, error) {
-	file, err := os.Open(path)
+func readOwn(on disk.Disk, path string) ([]*ownRun, error) {
+	text, err := disk.ReadFile(disk.Or(on), path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	t := &ownTruth{path: path}
-	columns, err := t.columns(file)
+	columns, err := t.columns(bytes.NewReader(text))
 	if err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	rows := int64(1)
-	err = input.Table(path, file, columns, func(cells []string) error {
+	err = input.Table(path, bytes.NewReader(text), columns, func(cells []string) error {
 		rows++
 		return t.add(rows, cells)
 	})
@@ -187,19 +185,19 @@ func (t *ownTruth) family(name string, healthy bool) fmt.Stringer {
 }
 
 // openOwn scores recordings that lie beside a truth.csv.
-func openOwn(dir string, by *gates.Gates) (*Evaluation, error) {
+func openOwn(on disk.Disk, dir string, by *gates.Gates) (*Evaluation, error) {
 	path := filepath.Join(dir, campaign.TruthName)
-	runs, err := readOwn(path)
+	runs, err := readOwn(on, path)
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Folder: &campaign.Folder{Name: filepath.Base(dir), Path: dir}, gates: by, own: true, cases: map[string]*runCase{}}
+	e := &Evaluation{Folder: &campaign.Folder{Disk: on, Name: filepath.Base(dir), Path: dir}, gates: by, own: true, cases: map[string]*runCase{}}
 	for _, r := range runs {
 		e.cases[r.Run] = &r.runCase
 	}
 	scorer := newScorer(e.cases, by)
 	for _, r := range runs {
-		at, err := recordingOf(dir, r.Run)
+		at, err := recordingOf(on, dir, r.Run)
 		if err != nil {
 			return nil, input.At(input.Pos{File: path, Line: r.line}, err)
 		}
@@ -216,7 +214,7 @@ func openOwn(dir string, by *gates.Gates) (*Evaluation, error) {
 
 // scoreOwn scores the recording of a run, and notes what was not read of it.
 func (e *Evaluation) scoreOwn(s *Scorer, run, at string) error {
-	in, err := auto.Open([]string{at}, auto.Options{Joined: true})
+	in, err := auto.Open([]string{at}, auto.Options{Disk: e.Disk, Joined: true})
 	if err != nil {
 		return err
 	}
@@ -246,7 +244,7 @@ func (e *Evaluation) scoreOwn(s *Scorer, run, at string) error {
 	if err != nil {
 		return err
 	}
-	hash, err := hashOf(at)
+	hash, err := hashOf(e.Disk, at)
 	e.Tasks = append(e.Tasks, campaign.Task{ID: run, Group: ownGroup})
 	e.rows = append(e.rows, campaign.Provenance{Run: run, Group: ownGroup, Input: filepath.ToSlash(name), InputHash: hash})
 	return err
@@ -257,15 +255,19 @@ var notRecordings = []string{".yaml", ".yml", ".md", ".txt"}
 
 // recordingOf returns where a run is recorded: a file or folder of its name in the folder or in runs/, with or without
 // an ending, an operator trace also as trace-RUN.
-func recordingOf(dir, run string) (string, error) {
+func recordingOf(on disk.Disk, dir, run string) (string, error) {
 	for _, folder := range []string{dir, filepath.Join(dir, "runs")} {
-		if path := filepath.Join(folder, run); there(path) {
-			return path, nil
+		path := filepath.Join(folder, run)
+		if found, err := campaign.Exists(on, path); found || err != nil {
+			return path, err
 		}
 		parent, name := filepath.Split(filepath.Join(folder, run))
-		entries, err := os.ReadDir(parent)
-		if err != nil {
+		entries, err := disk.Or(on).ReadDir(parent)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err != nil {
+			return "", err
 		}
 		var found []string
 		for _, entry := range entries {
@@ -285,22 +287,17 @@ func recordingOf(dir, run string) (string, error) {
 	return "", input.Bad(input.ErrMissing, "run %s: no file or folder of that name in %s: expected %s, or %s with an ending such as .jsonl or .parquet", run, dir, run, run)
 }
 
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // hashOf returns the SHA-256 of a file's bytes, or that of the names and hashes of a folder's files, one a line.
-func hashOf(path string) (string, error) {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return campaign.FileHash(path)
+func hashOf(on disk.Disk, path string) (string, error) {
+	if info, err := disk.Or(on).Stat(path); err != nil || !info.IsDir() {
+		return campaign.FileHash(on, path)
 	}
 	h := sha256.New()
 	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		hash, err := campaign.FileHash(file)
+		hash, err := campaign.FileHash(on, file)
 		if err != nil {
 			return err
 		}

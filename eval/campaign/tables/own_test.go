@@ -53,7 +53,7 @@ send,d,1,slow-edge,,,,,,
 gc,f,2,theirs,,,,,,
 ,g,,healthy,,,,,,
 `, map[string]string{}), "truth.csv")
-	runs, err := readOwn(path)
+	runs, err := readOwn(nil, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestOwnRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := ownFolder(t, test.truth, map[string]string{"two.jsonl": "", "two.csv": "", "empty.jsonl": "", "two.md": ""})
-			if _, err := Open(dir, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := Open(nil, dir, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, expected %q", err, test.want)
 			}
 		})
@@ -114,7 +114,7 @@ func TestOwnRecordings(t *testing.T) {
 	faulty, healthy := filepath.Join(made, "runs", "a-data-60ms-r8-s1.parquet"), filepath.Join(made, "runs", "a-nofault-r8-s1.parquet")
 	dir := ownFolder(t, "run,rank,stage,family\nslow,2,data.next_wait,ours\nmistaken,3,data.next_wait,ours\ncalm,,,\n",
 		map[string]string{"slow.parquet": faulty, "mistaken/windows.parquet": faulty, "runs/calm.parquet": healthy})
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

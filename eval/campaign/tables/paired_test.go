@@ -57,7 +57,7 @@ func TestArmsOfRuns(t *testing.T) {
 	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: timed{dir: dir, packets: t.TempDir()}, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace"
@@ -98,14 +99,20 @@ type Evaluation struct {
 	Unread []string
 }
 
-// Open scores the archives of a finished campaign, or the recordings beside a truth.csv, with the scoring of [Scorer] by
+// Open scores on a disk, nil: that of this machine, the archives of a finished campaign, or the recordings beside a truth.csv, with the scoring of [Scorer] by
 // gates, nil: the defaults. An archive that is not the one that its row tells of is an error, and so is a run that is
 // missing.
-func Open(dir string, by *gates.Gates) (*Evaluation, error) {
-	if !campaign.Holds(dir) && there(filepath.Join(dir, campaign.TruthName)) {
-		return openOwn(dir, by)
+func Open(on disk.Disk, dir string, by *gates.Gates) (*Evaluation, error) {
+	holds, err := campaign.Holds(on, dir)
+	if err != nil {
+		return nil, err
 	}
-	f, err := campaign.Open(dir)
+	if !holds {
+		if own, err := campaign.Exists(on, filepath.Join(dir, campaign.TruthName)); err != nil || own {
+			return openOwn(on, dir, by)
+		}
+	}
+	f, err := campaign.Open(on, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +174,7 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	costs, err := readCosts(filepath.Join(e.Path, campaign.SourcesName, costsName))
+	costs, err := readCosts(e.Disk, filepath.Join(e.Path, campaign.SourcesName, costsName))
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestPaper(t *testing.T) {
 		}
 	}
 	execute(t, dir, s)
-	evaluation, err := Open(dir, nil)
+	evaluation, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

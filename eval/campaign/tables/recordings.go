@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/stages"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -28,7 +28,7 @@ import (
 // O(durations).
 func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) {
 	root := filepath.Join(e.Path, campaign.SourcesName)
-	entries, err := os.ReadDir(root)
+	entries, err := disk.Or(e.Disk).ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -59,7 +59,7 @@ func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) 
 // knownCases returns the cases of the campaign, and of a table beside the recordings.
 func (e *Evaluation) knownCases(path string) (map[string]*runCase, error) {
 	all := maps.Clone(e.cases)
-	more, err := ReadTruth(path)
+	more, err := ReadTruth(e.Disk, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
@@ -101,7 +101,7 @@ const ownRecorder = "sfstat recorder"
 // recordingsOf finds the recordings of a run, sfstat's own first.
 func (e *Evaluation) recordingsOf(run string) ([]recordingPath, error) {
 	dir := filepath.Join(e.Path, campaign.SourcesName, run)
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.Or(e.Disk).ReadDir(dir)
 	if err != nil {
 		return nil, input.At(input.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
 	}
@@ -141,7 +141,7 @@ func (e *Evaluation) ownRecording(run string) (string, error) {
 			continue
 		}
 		packets := filepath.Join(e.Path, campaign.PacketsName, run)
-		switch _, err := os.Stat(packets); {
+		switch _, err := disk.Or(e.Disk).Stat(packets); {
 		case err == nil:
 			return packets, nil
 		case errors.Is(err, fs.ErrNotExist):

@@ -86,7 +86,7 @@ func TestLatentSizes(t *testing.T) {
 	g.Families, g.Seeds, g.Delays = []simulate.Family{simulate.Data, simulate.NoFault}, []uint64{0, 1, 2}, []simulate.Millis{1, 6}
 	dir := t.TempDir()
 	execute(t, dir, s)
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestSettings(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, dir, &campaign.Spec{Name: "c", Groups: []campaign.Group{g}, Settings: []campaign.Setting{
 		{Name: "tau", Tau: 0.3}, {Name: "sync", Cut: "sync"}, {Name: "gain", MinGain: 0.9}, {Name: "steps", Steps: 15}}})
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/disk"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -28,8 +29,8 @@ type costs struct {
 }
 
 // readCosts reads the table, by source; none is no error.
-func readCosts(path string) (map[string]*costs, error) {
-	rows, err := campaign.ReadTable(path, costsHead)
+func readCosts(on disk.Disk, path string) (map[string]*costs, error) {
+	rows, err := campaign.ReadTable(on, path, costsHead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -54,7 +54,7 @@ func (e *Evaluation) costs(group string) (rows [][]string, err error) {
 		if t.Group != group || !t.Paired() {
 			continue
 		}
-		rounds, err := t.Rounds(e.Path)
+		rounds, err := t.Rounds(e.Disk, e.Path)
 		if err != nil {
 			return nil, err
 		}

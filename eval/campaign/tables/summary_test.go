@@ -40,7 +40,7 @@ func TestSummaryByHand(t *testing.T) {
 func TestSummaryDescribesRows(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, dir, small(t))
-	e, err := Open(dir, nil)
+	e, err := Open(nil, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

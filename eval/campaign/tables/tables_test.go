@@ -179,7 +179,7 @@ func TestDifferences(t *testing.T) {
 
 // tablesIn are the tables of the campaign in a folder.
 func tablesIn(dir string) ([]Artifact, error) {
-	f, err := Open(dir, nil)
+	f, err := Open(nil, dir, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -9,28 +9,39 @@ import (
 )
 
 // decode drops the mark of UTF-8, and makes a source that begins with the mark of UTF-16, or with ASCII in it, one of
-// UTF-8: some shells redirect output so, and some programs save tables. What is no character becomes U+FFFD.
+// UTF-8: some shells redirect output so, and some programs save tables. What is no character becomes U+FFFD. A JSON array
+// of rows becomes a line for each.
 func (s *Source) decode() {
 	mark, _ := s.Peek(64)
 	order, unmarked := wideASCII(mark)
 	switch {
 	case unmarked:
-		rest := s.plain
-		if s.err != nil {
-			rest = ended{s.err}
-		}
-		s.plain = transform.NewReader(io.MultiReader(bytes.NewReader(s.head), rest), unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder())
-		s.head, s.err, s.decoded = nil, nil, true
+		s.readThrough(func(from io.Reader) io.Reader {
+			return transform.NewReader(from, unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder())
+		})
 	case bytes.HasPrefix(mark, []byte("\xEF\xBB\xBF")):
 		s.head = s.head[3:]
 	case bytes.HasPrefix(mark, []byte("\xFF\xFE")), bytes.HasPrefix(mark, []byte("\xFE\xFF")):
-		rest := s.plain
-		if s.err != nil {
-			rest = ended{s.err}
-		}
-		s.plain = transform.NewReader(io.MultiReader(bytes.NewReader(s.head), rest), unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
-		s.head, s.err, s.decoded = nil, nil, true
+		s.readThrough(func(from io.Reader) io.Reader {
+			return transform.NewReader(from, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+		})
 	}
+	if !opensArray(mark) {
+		return
+	}
+	if head, _ := s.Peek(mostOfRow); isRowArray(head) {
+		s.readThrough(newRowArray)
+	}
+}
+
+// readThrough has all of a source read through something that changes it.
+func (s *Source) readThrough(change func(io.Reader) io.Reader) {
+	rest := s.plain
+	if s.err != nil {
+		rest = ended{s.err}
+	}
+	s.plain = change(io.MultiReader(bytes.NewReader(s.head), rest))
+	s.head, s.err, s.decoded = nil, nil, true
 }
 
 // ended is an input that has given all that it has.

@@ -76,6 +76,7 @@ type stackPlaces struct {
 	owner   string // of the first of them
 	at      string // where these are
 	further int    // ranks in the rest
+	waits   bool   // those apart are in collectives, and those where most are in none
 }
 
 func sayStacks(p *stackPlaces) string {
@@ -93,12 +94,23 @@ func sayStacks(p *stackPlaces) string {
 	return text
 }
 
+// waitFor says that ranks wait.
+func waitFor(ranks []int) string {
+	if len(ranks) == 1 {
+		return ranksWord(ranks) + " waits"
+	}
+	return ranksWord(ranks) + " wait"
+}
+
 func sayNextOfStacks(p *stackPlaces) string {
 	switch {
 	case p.most == "":
 		return "Next: " + dumpEntries + "."
 	case len(p.apart) == 0:
 		return "Next: look at ranks without a stack; " + dumpEntries + "."
+	}
+	if p.waits {
+		return fmt.Sprintf("A stack is of one moment. %s for the others in a collective. Next: dump these again after a minute; one that has not moved is the suspect. %s.", upper(waitFor(p.apart)), upper(dumpEntries))
 	}
 	return fmt.Sprintf("A stack is of one moment. Next: dump %s again after a minute; one that has not moved is the suspect. %s.", ranksWord(p.apart), upper(dumpEntries))
 }

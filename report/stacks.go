@@ -77,8 +77,9 @@ func (j Arrivals) stacksAlone() document {
 	}
 	if most != nil && len(others) > 0 {
 		sure = evidence.Ambiguous
+		p.waits = !most.Waits()
 		for _, s := range others {
-			p.apart = append(p.apart, s.Ranks...)
+			p.apart, p.waits = append(p.apart, s.Ranks...), p.waits && s.Waits()
 		}
 		p.owner, p.at, p.further = stackOwner(&others[0]), standsIn(&others[0]), len(p.apart)-len(others[0].Ranks)
 	}

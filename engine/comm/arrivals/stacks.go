@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Stack is where the main threads of some ranks were when somebody looked: ranks of equal stacks are one.
@@ -92,6 +93,9 @@ func (r *Result) Majority() (most *Stack, others []Stack) {
 	}
 	return &r.Stacks[0], r.Stacks[1:]
 }
+
+// Waits reports whether ranks with the stack are in a collective, where they wait for others.
+func (s *Stack) Waits() bool { return nccl.OpIn(s.Line.Call) != nccl.UnknownOp }
 
 // StackOf is the stack of a rank, nil where nobody looked.
 func (r *Result) StackOf(rank int) *Stack {

@@ -176,7 +176,7 @@ const (
 	SavesUpTo        SavingKind = "up_to"        // and more where the rank is slow too where ranks synchronise
 	SavesUntilEnd    SavingKind = "until_end"    // and more if it stayed as slow where it was not recorded
 	SavesByEvening   SavingKind = "by_evening"   // the work, among ranks
-	SavesLittleAlone SavingKind = "little_alone" // others are late too
+	SavesLittleAlone SavingKind = "little_alone" // others would hold the steps up next
 	SavesAtMost      SavingKind = "at_most"      // at the device's pace
 	SavesSlowSteps   SavingKind = "slow_steps"   // were these as long as the others
 )

@@ -249,7 +249,7 @@ func saySaving(kind diagnose.SavingKind, s *diagnose.Saving) string {
 	case diagnose.SavesSteps:
 		return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s", it, fraction(s.Steps), fraction(s.Run))
 	case diagnose.SavesLittleAlone:
-		return "Others are late too: fixing it alone would cut step time by only " + fraction(s.Run)
+		return "Others would hold the steps up next: fixing it alone would cut step time by only " + fraction(s.Run)
 	}
 	return ""
 }

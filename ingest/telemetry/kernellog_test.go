@@ -70,6 +70,7 @@ func TestOtherLogs(t *testing.T) {
 		"2026-11-22T12:00:00+00:00 INFO step 1\n",
 		"h2:1:1 [0] NCCL INFO Bootstrap\n",
 		"name,value\n[x],1\n",
+		"[4] step 0 3.967 it/s loss 2.2\n[6] step 0 3.961 it/s loss 2.2\n",
 	} {
 		if KernelLog.Recognises([]byte(text)) {
 			t.Errorf("%q was recognised", text)

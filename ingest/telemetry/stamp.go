@@ -44,7 +44,7 @@ func (o Options) cutStamp(line []byte) (s stamp, rest []byte, ok bool) {
 		if s, n := o.stamp(inside); n == len(inside) && n > 0 {
 			return s, rest, true
 		}
-		if _, err := strconv.ParseFloat(string(inside), 64); err == nil { // since the start of the machine
+		if _, err := strconv.ParseFloat(string(inside), 64); err == nil && bytes.IndexByte(inside, '.') >= 0 { // since the start of the machine
 			return s, rest, true
 		}
 		return s, line, false

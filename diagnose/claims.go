@@ -271,7 +271,12 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 			Confidence: evidence.Strong}
 		f.Score = c.Saves.Most()
 		part := 1.0 // of what entries say that is possible
-		if share := j.spends(rank, f.Stage); l.Divided && share > 0 && share < f.RunGain {
+		share := j.spends(rank, f.Stage)
+		if l.Divided && share > 0 && share < leastRoom*f.RunGain { // a clock that is off has the calls in another stage
+			f.Stage = stageOf(p)
+			share = j.spends(rank, f.Stage)
+		}
+		if l.Divided && share > 0 && share < f.RunGain {
 			part = share / f.RunGain
 			f.Cost = f.times(part)
 		}
@@ -304,6 +309,9 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 	}
 	return out
 }
+
+// leastRoom is the part of what a rank loses in a stage by its calls that it must spend there, for the stage to be the one.
+const leastRoom = 0.05
 
 // spends returns the part of the run that a rank spends in a stage, more than which no delay of it there costs: where calls go
 // on beside the steps, it may enter them later than the others wait. In no stage it spends what the stages leave of the run, between

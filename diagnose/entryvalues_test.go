@@ -52,6 +52,21 @@ func TestLateNoMoreThanSpent(t *testing.T) {
 	}
 }
 
+// TestLateWhereThereIsRoom: a stage in which a rank spends next to nothing is not where it loses much more, as clocks that
+// are off have it: the stage of the call is.
+func TestLateWhereThereIsRoom(t *testing.T) {
+	r := arrivals.Result{End: 50 * 100e6, Places: []arrivals.Place{{Op: "all_reduce", Stage: "backward"}}}
+	for spent, want := range map[int64]string{1.2e8: "backward", 1.3e8: "forward"} { // of 5 s, half of which it loses
+		j := withEntries(stepsOf(), r)
+		j.placed.ranks, j.modelled.Whole, j.modelled.Spent = []int{0, 1}, 5e9, []int64{1, 1, 1, spent, 1, 4e9}
+		f := j.enteredLate(&r, []claim.Claim{{Ranks: []int{1}, Certainty: claim.Strong, Size: 400e6, Length: 800e6, Saves: claim.Exact(0.5), Parts: []claim.Part{{Charged: 2000e6}},
+			Steps: claim.Struck{Count: 5, Of: 50}, Entered: &claim.Entered{Divided: true, Stage: "forward", Recorded: [2]int64{-1, -1}}}})[0]
+		if f.Stage != want || f.BelowMinGain != (want == "forward") {
+			t.Errorf("%d ns there: %s, saves %v, below %v; want it in %s", spent, f.Stage, f.RunGain, f.BelowMinGain, want)
+		}
+	}
+}
+
 // TestSpendsBetweenSteps: a rank spends in no stage what its stages leave of the run, whether within steps or between them.
 func TestSpendsBetweenSteps(t *testing.T) {
 	j := withEntries(stepsOf(), arrivals.Result{Begin: 1e9, End: 11e9})

@@ -20,7 +20,7 @@ func (j *judge) coverage() (out []answer.Coverage) {
 		for i := range j.entered.Places {
 			c.Least = max(c.Least, j.entered.Places[i].Limit)
 		}
-		if c.Seen = c.Least > 0; !c.Seen {
+		if c.Seen = c.Least > 0 && !j.clocksLost(); !c.Seen {
 			c.Hides, c.Reason, c.Needs = j.entered.Step, answer.TooNoisy, answer.SourceRing
 		}
 		return []answer.Coverage{c}

@@ -270,3 +270,31 @@ func TestLongerBy(t *testing.T) {
 		}
 	}
 }
+
+// TestClocksLost: entries of which one rank's clock is seconds ahead, on a host with others, show nobody's delay: its own is
+// no all-clear.
+func TestClocksLost(t *testing.T) {
+	s := spec(8, 40, 1)
+	s.RanksPerHost, s.Arrivals = 4, true
+	s.Faults = []simulate.Fault{{Family: simulate.Backward, Ranks: []int{2}, Delay: 60}}
+	ahead := func(w *trace.Window) {
+		for i, r := range w.Ranks {
+			if r.ID == 2 {
+				w.Epochs[i] += 3e9
+			}
+		}
+		for _, a := range w.Arrivals {
+			for i := range a.Calls {
+				if a.Processes[0].Rank == 2 {
+					a.Calls[i].Enter += 3e9
+				}
+			}
+		}
+	}
+	if v := judged(t, Options{}, changed(t, s)...); v.Status != answer.Straggler || *v.Findings[0].Rank != 2 {
+		t.Errorf("on one clock a host: %v, want that rank 2 is a straggler", v.Status)
+	}
+	if v := judged(t, Options{}, changed(t, s, ahead)...); v.Status != answer.Unseen {
+		t.Errorf("with a clock ahead: %v, want unseen", v.Status)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/engine/sync"
 )
 
 // The rules for open questions, in the order of [questionRules].
@@ -196,10 +197,17 @@ func (j *judge) noneEntered(stage string) bool {
 	return j.entriesSeeAll() && !slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Stage == stage && !j.countsElsewhere(&p) })
 }
 
+// clocksLost reports whether entries bound the offset of no clock, and show nobody who waits: they contradict one another,
+// as when a clock was set wrong by more than a step, and show nobody's delay.
+func (j *judge) clocksLost() bool {
+	return len(j.entered.Clocks) > 1 && !slices.ContainsFunc(j.entered.Clocks, func(c sync.Clock) bool { return c.HalfWidth >= 0 }) &&
+		!slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Repeats && p.Waits > 0 })
+}
+
 // stagesSeen returns the stages in which entries show who is late: a repeating call is entered in them, and no time is
 // lost there at another that shows nothing.
 func (j *judge) stagesSeen() (stages []string) {
-	if j.entered == nil {
+	if j.entered == nil || j.clocksLost() {
 		return nil
 	}
 	places, untold := j.entered.Places, map[string]bool{}

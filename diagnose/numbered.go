@@ -35,8 +35,8 @@ func (s *numbered) join(next *numbered) {
 	s.n += next.n
 }
 
-// of returns the steps that have the one at a position.
-func (s *numbered) of(i int) *numberedRun {
+// runAt returns the run of steps that the one at a position belongs to.
+func (s *numbered) runAt(i int) *numberedRun {
 	if i < 0 || i >= s.n {
 		panic("a step outside of the run")
 	}
@@ -49,7 +49,7 @@ func (s *numbered) of(i int) *numberedRun {
 
 // number returns the number of the step at a position.
 func (s *numbered) number(i int) int64 {
-	r := s.of(i)
+	r := s.runAt(i)
 	return r.first + int64(i-r.at)*r.every
 }
 
@@ -57,4 +57,4 @@ func (s *numbered) number(i int) int64 {
 func (s *numbered) last() int64 { return s.number(s.n - 1) }
 
 // window returns the number, in the run, of the window of the step at a position.
-func (s *numbered) window(i int) int { return s.of(i).window }
+func (s *numbered) window(i int) int { return s.runAt(i).window }

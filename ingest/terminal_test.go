@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// linesOf are the lines of what a terminal was written.
+// linesOf returns the lines that a terminal would show.
 func linesOf(t *testing.T, r io.Reader) (out []string) {
 	t.Helper()
 	for lines := NewTerminalLines(r, "log", Limits{}); ; {

@@ -34,7 +34,7 @@ func (s *Source) decode() {
 	}
 }
 
-// readThrough has all of a source read through something that changes it.
+// readThrough puts what changes the bytes between a source and whoever reads it.
 func (s *Source) readThrough(change func(io.Reader) io.Reader) {
 	rest := s.plain
 	if s.err != nil {

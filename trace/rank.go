@@ -91,7 +91,7 @@ var (
 	unescape = strings.NewReplacer("%25", "%", "%2C", ",", "%3D", "=", "%20", " ")
 )
 
-// EscapedString is String for [ParseRole]: in the name of an axis, "%", ",", "=" and blanks stand
+// EscapedString returns what String does in the form that [ParseRole] reads: in the name of an axis, "%", ",", "=" and blanks stand
 // as %25, %2C, %3D and %20.
 func (r Role) EscapedString() string {
 	out := slices.Clone(r)

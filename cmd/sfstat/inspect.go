@@ -46,7 +46,7 @@ type inspectedProblem struct {
 	Error string `json:"error"`
 }
 
-// described are the kinds of recordings that have a line.
+// described lists the kinds of recordings that have a line.
 const described = auto.Windows | auto.Operators | auto.Devices | auto.Entries | auto.Calls
 
 func (p *program) inspect(c *cli.Context) error {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/internal/parallel"
 )
@@ -105,7 +107,7 @@ func (t *trend) slowOf(row int, o Options) (out []claim.Claim, struck []bool) {
 func (c shared) sloped() shared {
 	var means []float64
 	for block := range slices.Chunk(c.x, blockOf) {
-		means = append(means, mean(block))
+		means = append(means, stat.Mean(block, nil))
 	}
 	if len(means) < 2*shortest {
 		return c
@@ -158,14 +160,6 @@ func (p *places) blocks() *places {
 		}
 	}
 	return out
-}
-
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }
 
 // summaries are those of a run, in their order, and how many steps each is of.

@@ -35,8 +35,8 @@ func readBy(t *testing.T, text string, by *forms) (b *Builder, heard []string) {
 	}
 }
 
-// shown is what a builder holds, for comparing.
-func shown(b *Builder) (out []string) {
+// contentOf returns what a builder holds, for comparing.
+func contentOf(b *Builder) (out []string) {
 	for _, c := range b.columns {
 		out = append(out, fmt.Sprint(c))
 	}
@@ -72,7 +72,7 @@ func sameByForms(t *testing.T, text string) *forms {
 	by := newForms()
 	plain, heard := readBy(t, text, nil)
 	got, gotHeard := readBy(t, text, by)
-	if diff := gocmp.Diff(shown(plain), shown(got)); diff != "" {
+	if diff := gocmp.Diff(contentOf(plain), shown(got)); diff != "" {
 		t.Fatalf("read by forms, without, of %.600q:\n%s", text, diff)
 	}
 	if diff := gocmp.Diff(heard, gotHeard); diff != "" {
@@ -147,7 +147,7 @@ func TestFormsAreFew(t *testing.T) {
 	}
 }
 
-// TestFormless has no forms where numbers are searched for, as words or by what a user says of a log.
+// TestFormless checks that no form is kept where numbers are searched for, as words or by what a user says of a log.
 func TestFormless(t *testing.T) {
 	columns, _ := ParseColumns("number,step")
 	numbered, err := ParseDialects("a.yaml", []byte("- {dialect: a, has: ['gpu 1 took'], step: 'step {step}', times: {'gpu 1 took {s}': step}, sample: 'step 1 gpu 1 took 2', gives: 'step 1: step 2s'}"))

@@ -136,8 +136,8 @@ func TestCallsOutsideSteps(t *testing.T) {
 	}
 }
 
-// TestLimitOfRareCalls: where ranks meet in every fifth step, what a rank loses in each step adds up, and a fifth of what is
-// found between two meetings is found in every step; of fewer than twenty meetings nothing is known to be.
+// TestLimitOfRareCalls checks the least delay that is found where ranks meet in every fifth step only. A delay of each step adds
+// up from one meeting to the next, so a fifth of it is enough in a step. With fewer than twenty meetings none is stated.
 func TestLimitOfRareCalls(t *testing.T) {
 	limit := func(meetings int64, windows bool) (least int64) {
 		rng, s := rand.New(rand.NewPCG(3, 9)), newStepped(3)

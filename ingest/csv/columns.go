@@ -160,7 +160,7 @@ func folderOf(names []string, known []column) string {
 	return beginningOf(stages)
 }
 
-// beginningOf does what folderOf does, for names of stages.
+// beginningOf finds what folderOf finds for names of stages.
 func beginningOf(stages []string) string {
 	if len(stages) < 2 {
 		return ""

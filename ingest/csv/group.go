@@ -167,7 +167,7 @@ func (g *group) begin(r *row) *cellError {
 	return nil
 }
 
-// position is the place of a rank in g.ranks.
+// position returns the place of a rank in g.ranks.
 func (g *group) position(rank int) int {
 	for len(g.column) <= rank {
 		g.column = append(g.column, make([]int32, len(g.column)+64)...)
@@ -180,7 +180,7 @@ func (g *group) position(rank int) int {
 	return int(g.column[rank]) - 1
 }
 
-// meta is the number of what the row's attributes say. Mostly they say what
+// meta returns the number of what the row's attributes say. Mostly they say what
 // the rank's row before did.
 func (g *group) meta(r *row, at int) (int32, *cellError) {
 	if m := g.last[at]; m >= 0 && g.metas[m].says(r) {
@@ -253,7 +253,7 @@ func bounded(text string, least, most int64) (int, error) {
 	return int(v), err
 }
 
-// columnOf is the column of an attribute.
+// columnOf returns the column of an attribute.
 func (g *group) columnOf(a int) int {
 	for i, c := range g.layout.columns {
 		if c.kind == attr && c.index == a {

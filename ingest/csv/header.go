@@ -99,7 +99,7 @@ func lacks(found map[kind]bool, names []string) error {
 	return input.Bad(input.ErrMissing, "no stage among %s: a table has the columns step, rank and the time of each stage", among)
 }
 
-// quoted are names for an error's one line.
+// quoted returns names for an error's one line.
 func quoted(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -108,7 +108,7 @@ func quoted(names []string) []string {
 	return out
 }
 
-// meaning is what the column of that name holds; known is what its name alone
+// meaning returns what the column of that name holds; known is what its name alone
 // says, and seen has all names.
 func (l *layout) meaning(name string, known column, seen map[string]bool) column {
 	if s, ok := strings.CutPrefix(name, prefixStage); ok {
@@ -137,7 +137,7 @@ func (l *layout) stage(name string, unit Unit) column {
 	return column{stage, len(l.stages) - 1, unit}
 }
 
-// channel is the number of the side channel of that name.
+// channel returns the number of the side channel of that name.
 func (l *layout) channel(name string) int {
 	i, ok := l.channelOf[name]
 	if !ok {

@@ -67,7 +67,7 @@ func joinParts(parts []*trace.Part) ([]*trace.Window, error) {
 	return windows, nil
 }
 
-// unbroken is how many of the parts, which are ordered by step, have no step
+// unbroken returns how many of the parts, which are ordered by step, have no step
 // missing between them on every rank, and the step after them.
 func unbroken(parts []*trace.Part) (n int, end int64) {
 	end = parts[0].FirstStep

@@ -48,7 +48,7 @@ func noTime(name string) bool {
 		slices.ContainsFunc(notTimes, func(word string) bool { return p == word || strings.HasSuffix(p, "_"+word) })
 }
 
-// plain is a name as it is compared.
+// plain returns a name as it is compared.
 func plain(name string) string {
 	return underscored.Replace(strings.ToLower(strings.TrimSpace(name)))
 }
@@ -71,7 +71,7 @@ func nameless(name string) bool {
 	return p == "" || strings.HasPrefix(p, "unnamed:_") || strings.HasPrefix(p, "__index_level_")
 }
 
-// meanings are what the columns of these names hold by their names alone;
+// meanings returns what the columns of these names hold by their names alone;
 // stage for those that are none of the others. Of several names of one kind,
 // the first of its synonyms counts, and the others are ignored: they are no
 // stages.

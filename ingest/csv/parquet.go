@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// NewParquetReader is NewReader for a table in a Parquet file, as pandas'
+// NewParquetReader does what NewReader does for a table in a Parquet file, as pandas'
 // to_parquet and DuckDB's COPY write it; its name stands in errors and names the
 // run where the table does not.
 func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {

@@ -280,7 +280,7 @@ func (c *Reader) understood(w *trace.Window) {
 	c.read = 0
 }
 
-// text says which cells of so many rows have no value.
+// text names which cells of so many rows have no value.
 func (e *emptied) text(l *layout, rows int) string {
 	name, _ := splitUnit(l.names[e.first.empty])
 	cell := fmt.Sprintf("step %d, rank %d, %s", e.first.step, e.first.rank, strings.TrimPrefix(name, prefixStage))
@@ -300,7 +300,7 @@ func thousands(n int) string {
 	return s
 }
 
-// nothingLeft is the error of a table in which every row lacks a value.
+// nothingLeft returns the error of a table in which every row lacks a value.
 func (c *Reader) nothingLeft() error {
 	pos := c.rows.Pos()
 	pos.Line, pos.Inside = c.emptied.first.line, "column "+parquet.Printable(c.layout.names[c.emptied.first.empty])

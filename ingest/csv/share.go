@@ -199,7 +199,7 @@ func (s *Shares) Next() (*trace.Window, error) {
 	return w, nil
 }
 
-// Close does nothing: the files were closed when they had been read.
+// Close implements io.Closer, and has nothing to close: the files were closed when they had been read.
 func (s *Shares) Close() error { return nil }
 
 // ranked are the rows of a file that has no column of the rank.

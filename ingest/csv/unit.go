@@ -28,7 +28,7 @@ var (
 	unitWords = [...]string{"", "nanoseconds", "microseconds", "milliseconds", "seconds"}
 )
 
-// ParseUnit is the unit of that name: ns, us, ms or s; "" is Unsaid.
+// ParseUnit returns the unit of that name: ns, us, ms or s; "" is Unsaid.
 func ParseUnit(name string) (Unit, error) {
 	if i := slices.Index(unitNames[:], name); i >= 0 {
 		return Unit(i), nil
@@ -38,7 +38,7 @@ func ParseUnit(name string) (Unit, error) {
 
 func (u Unit) String() string { return unitNames[u] }
 
-// exponent is the power of ten that makes nanoseconds of a unit.
+// exponent returns the power of ten that makes nanoseconds of a unit.
 func (u Unit) exponent() int { return 3 * (int(max(u, Nanoseconds)) - int(Nanoseconds)) }
 
 // unitWord is a unit as names of columns have it.
@@ -94,7 +94,7 @@ func splitUnit(name string) (string, Unit) {
 // perSecond is the name of a rate.
 var perSecond = regexp.MustCompile(`(?i)(?:_per_s|(?:img|imgs|images|it|its|iters?|steps?|tok|tokens?|samples?|seqs?|batch|batches|items?|gb|mb|gib|mib|b|flops)[ ]?/[ ]?s)(?:ec|econd)?$`)
 
-// notes say how the columns of a table were understood, where that is not
+// notes lists how the columns of a table were understood, where that is not
 // plain.
 func (l *layout) notes() []input.Note {
 	var notes []input.Note
@@ -131,7 +131,7 @@ const unsaidShare = 0.1
 // nanosecond.
 const constantCells = 16
 
-// doubts ask about the times of a window that no training step takes; said is
+// doubts asks about the times of a window that no training step takes; said is
 // the unit that the caller said.
 func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 	var asked []input.Note
@@ -170,7 +170,7 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 // somebody would record.
 const leastShare = 0.01
 
-// otherUnit is in which unit a stage of less than a microsecond would be a part of
+// otherUnit returns in which unit a stage of less than a microsecond would be a part of
 // steps of that length, and how long it takes as it is; none for all others.
 func otherUnit(w *trace.Window, s int, step int64) (Unit, int64) {
 	d := medianStep(w, func(other int) bool { return other == s })
@@ -185,7 +185,7 @@ func otherUnit(w *trace.Window, s int, step int64) (Unit, int64) {
 	return Unsaid, d
 }
 
-// medianStep is the median over the steps of the largest times of those stages,
+// medianStep returns the median over the steps of the largest times of those stages,
 // added up.
 func medianStep(w *trace.Window, of func(s int) bool) int64 {
 	totals := make([]int64, w.Steps())
@@ -252,7 +252,7 @@ func (l *layout) unlikely(step int64, said Unit) string {
 	return text + ": is one of the stages no duration, or are times in another unit?"
 }
 
-// length is a time of so many nanoseconds, to three digits.
+// length returns a time of so many nanoseconds, to three digits.
 func length(ns float64) string {
 	for _, u := range []struct {
 		name string

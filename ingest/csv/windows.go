@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// finish is called when all rows of a window are there; limit is what may be held of them.
+// finish ends a window whose rows are all there, and refuses one that was ended before; limit is what may be held of them.
 func (g *group) finish(seen *earlier, limit int64) error {
 	g.maxRank = slices.Max(g.ranks)
 	if line, again := seen.note(windowKey{g.run, g.window}, stretch{g.first, g.lastStep, g.lastAt}); again {
@@ -51,7 +51,7 @@ func (g *group) windows(limit int64) ([]*trace.Window, error) {
 
 func (g *group) pos(row int) input.Pos { return input.Pos{File: g.file, Line: g.rows[row].line} }
 
-// world is the world size that a row says, or the least that there can be.
+// world returns the world size that a row says, or the least that there can be.
 func (g *group) world(m meta) int {
 	if m.world > 0 {
 		return m.world

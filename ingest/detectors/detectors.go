@@ -118,7 +118,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 // Words returns the words of which one is in every line of a log that counts by itself.
 func Words() []string { return marks }
 
-// conclusion is an event.
+// conclusion returns an event.
 func conclusion(text, host string, ranks ...int) health.Event {
 	return health.Event{Kind: health.ToolReport, Device: -1, Host: host, Ranks: ranks, Text: text}
 }
@@ -173,7 +173,7 @@ func summary(src io.Reader, name string, lim ingest.Limits) ([]health.Event, err
 	return []health.Event{conclusion(said, "")}, nil
 }
 
-// offset is where JSON is broken.
+// offset returns where JSON is broken.
 func offset(err error, end int) int64 {
 	switch e := err.(type) {
 	case *json.SyntaxError:

@@ -126,7 +126,7 @@ func (l *Log) row(text string) {
 	l.comms[l.op+" of "+m[1]] = waited{calls, latency, straggler}
 }
 
-// events are what the log concludes.
+// events returns the conclusions of the log.
 func (l *Log) events() (out []health.Event) {
 	for _, q := range quantities {
 		if e, ok := l.compareExtremes(q.name, q.bad, q.good, q.did); ok {
@@ -172,7 +172,7 @@ func (l *Log) compareExtremes(name, bad, good, did string) (e health.Event, ok b
 
 func quantity(x float64, unit string) string { return strconv.FormatFloat(x, 'f', 1, 64) + " " + unit }
 
-// worst are the ranks whose scores are low: at most three.
+// worst returns the ranks whose scores are low: at most three.
 func (l *Log) worst(kind string) (out []health.Event) {
 	type scoredRank struct {
 		rank  int
@@ -196,7 +196,7 @@ func (l *Log) worst(kind string) (out []health.Event) {
 	return out
 }
 
-// waits are the operations of which waiting for others is a large part: at most three.
+// waits returns the operations of which waiting for others is a large part: at most three.
 func (l *Log) waits() (out []health.Event) {
 	keys := slices.SortedFunc(maps.Keys(l.comms), func(a, b string) int {
 		return cmp.Or(cmp.Compare(l.comms[b].total, l.comms[a].total), strings.Compare(a, b))

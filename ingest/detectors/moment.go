@@ -79,7 +79,7 @@ const (
 	slowClock = 0.9
 )
 
-// Monitored says in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
+// Monitored reports in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
 func Monitored(t *health.Record) (texts []string) {
 	hosts := map[string]map[int]*used{}
 	for i := range t.Series {
@@ -130,7 +130,7 @@ func Monitored(t *health.Record) (texts []string) {
 	return texts
 }
 
-// atMoment says in what GPUs of a host differ.
+// atMoment reports in what GPUs of a host differ.
 func atMoment(all []used, lost []string) string {
 	var text []string
 	if len(lost) > 0 {

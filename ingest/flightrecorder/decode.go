@@ -117,7 +117,7 @@ func (d *decoder) entries() {
 	d.check.faults += skipped
 }
 
-// unread is how many entries there can be: those of a list that names one over
+// unread returns how many entries there can be: those of a list that names one over
 // and over are not.
 func (d *decoder) unread() int { return len(d.data)/64 + 1 }
 
@@ -152,7 +152,7 @@ func (d *decoder) call(e *record) bool {
 	return true
 }
 
-// operation is what a profiling_name tells, read once.
+// operation returns the operation that a profiling_name names, read once.
 func (d *decoder) operation(v value) operationOf {
 	b := d.text(v)
 	o, ok := d.called[string(b)]
@@ -165,7 +165,7 @@ func (d *decoder) operation(v value) operationOf {
 	return o
 }
 
-// number is a whole number.
+// number returns a whole number.
 func number(v value) (int64, bool) {
 	return v.x, v.kind == integer
 }
@@ -177,7 +177,7 @@ func numberOr(v value, otherwise int64) int64 {
 	return v.x
 }
 
-// numberOrText is a whole number, also one that a JSON dump writes as text.
+// numberOrText returns a whole number, also one that a JSON dump writes as text.
 func (d *decoder) numberOrText(v value, otherwise int64) int64 {
 	if v.kind != text {
 		return numberOr(v, otherwise)
@@ -200,7 +200,7 @@ func (d *decoder) intern(v value) string {
 	return s
 }
 
-// tensors is what an entry took and gave, held once for all entries alike.
+// tensors returns the inputs and outputs of an entry, held once for all entries alike.
 func (d *decoder) tensors(e *record) tensorsOf {
 	d.key = d.key[:0]
 	for _, f := range [...]field{fInSizes, fOutSizes} {
@@ -228,7 +228,7 @@ func (d *decoder) tensors(e *record) tensorsOf {
 	return t
 }
 
-// shape is a list of sizes: of each tensor, its dimensions.
+// shape returns a list of sizes: of each tensor, its dimensions.
 func (d *decoder) shape(v value) (shape [][]int64) {
 	for t := range d.each(v) {
 		one := []int64{}
@@ -247,7 +247,7 @@ func (d *decoder) typeNames(v value) (names []string) {
 	return names
 }
 
-// stack is the index of an entry's frames, None where it has none.
+// stack returns the index of an entry's frames, None where it has none.
 func (d *decoder) stack(v value) int {
 	if v.kind != list || d.containers[v.x].first < 0 {
 		return comms.None
@@ -274,7 +274,7 @@ func (d *decoder) stack(v value) int {
 	return i
 }
 
-// frame is the number of one line of a stack, the same for lines alike.
+// frame returns the number of one line of a stack, the same for lines alike.
 func (d *decoder) frame(v value) uint32 {
 	if v.kind == dict && d.framed[v.x] > 0 {
 		return d.framed[v.x]

@@ -90,7 +90,7 @@ func (d *document) add(to value, items ...value) {
 	c.last = at
 }
 
-// length is how many items a container has, 0 for what is none.
+// length returns how many items a container has, 0 for what is none.
 func (d *document) length(v value) int {
 	if v.kind != list && v.kind != dict {
 		return 0
@@ -98,7 +98,7 @@ func (d *document) length(v value) int {
 	return int(d.containers[v.x].n)
 }
 
-// parts are a container's items, a chunk at a time; none of what is no container.
+// parts yields a container's items, a chunk at a time; none of what is no container.
 func (d *document) parts(v value) iter.Seq[[]value] {
 	return func(yield func([]value) bool) {
 		at := int32(-1)
@@ -115,7 +115,7 @@ func (d *document) parts(v value) iter.Seq[[]value] {
 	}
 }
 
-// each are a container's items.
+// each yields a container's items.
 func (d *document) each(v value) iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for items := range d.parts(v) {
@@ -128,7 +128,7 @@ func (d *document) each(v value) iter.Seq[value] {
 	}
 }
 
-// pairs are the keys and values of a dict.
+// pairs yields the keys and values of a dict.
 func (d *document) pairs(v value) iter.Seq2[value, value] {
 	return func(yield func(key, item value) bool) {
 		for items := range d.parts(v) {
@@ -141,7 +141,7 @@ func (d *document) pairs(v value) iter.Seq2[value, value] {
 	}
 }
 
-// exhausted is the error of a document that refers to its parts so often that
+// exhausted returns the error of a document that refers to its parts so often that
 // it is far larger than its input.
 func (d *document) exhausted() error {
 	if d.work >= 0 {
@@ -150,7 +150,7 @@ func (d *document) exhausted() error {
 	return d.bad(input.ErrTooLarge, 0, "its parts refer to one another more often than those of a Flight Recorder dump: it is none, or it was made to exhaust memory")
 }
 
-// text is the bytes of a text, nil of anything else.
+// text returns the bytes of a text, nil of anything else.
 func (d *document) text(v value) []byte {
 	if v.kind != text {
 		return nil
@@ -173,7 +173,7 @@ func (d *document) written(s string) value {
 	return v
 }
 
-// bad is an error at a byte of the input.
+// bad returns an error at a byte of the input.
 func (d *document) bad(kind error, at int, format string, args ...any) error {
 	return input.At(input.Pos{File: d.name, Offset: int64(at)}, input.Bad(kind, format, args...))
 }

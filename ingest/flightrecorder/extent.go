@@ -146,7 +146,7 @@ func (d *decoder) partial() int64 {
 var operations = [...]string{"all_reduce", "allreduce", "all_gather", "allgather", "_allgather_base", "_all_gather_base", "reduce_scatter",
 	"_reduce_scatter_base", "all_to_all", "broadcast", "barrier", "reduce", "gather", "scatter", "send", "recv"}
 
-// tellExtent says how much of the dump there is.
+// tellExtent notes how much of the dump there is.
 func (d *decoder) tellExtent(root value) {
 	c, p := &d.check, &d.out.Processes[0]
 	for _, o := range d.called {

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// group is the group of an entry. Its pg_id is the process's own number, which
+// group returns the group of an entry. Its pg_id is the process's own number, which
 // pg_status goes by; name and description are in process_group, which entries
 // of version 2.0 may lack.
 func (d *decoder) group(e *record) int {
@@ -61,7 +61,7 @@ func (d *decoder) status() {
 	}
 }
 
-// namesByNumber are the names of groups by the process's own numbers, nil where the dump does not tell:
+// namesByNumber returns the names of groups by the process's own numbers, nil where the dump does not tell:
 // pg_status goes by number, pg_config by name, and an entry, which has both, may be missing. A process
 // numbers its groups in the order in which it makes them, as all processes name theirs by a counter; so
 // the one list is the other, sorted.

@@ -21,7 +21,7 @@ var (
 // name no host.
 var writer = regexp.MustCompile(`(?i)^(?:nccl|comm|lib|fr|gloo|xccl|rccl|flight|recorder|trace|traces|dump|dumps|rank|debug|info|torch|pg|world|global|job|run|tmp|pt)$`)
 
-// RankOf is the rank in a file's name, −1 where there is none, and the host,
+// RankOf returns the rank in a file's name, −1 where there is none, and the host,
 // "" where there is none. pattern nil knows fr_trace_3, comm_lib_trace_rank_3,
 // nccl_trace_rank_3, _dump_3, rank_3, node7_rank3 and the like, whatever ends
 // them in .json, .pkl, .gz.
@@ -55,7 +55,7 @@ func RankOf(name string, pattern *regexp.Regexp) (rank int, host string) {
 	return rank, cmp.Or(ip, hostIn(m[1]))
 }
 
-// hostIn is what is left of a name without the words of its writer.
+// hostIn returns what is left of a name without the words of its writer.
 func hostIn(before string) string {
 	isSeparator := func(r rune) bool { return r == '_' || r == '.' }
 	parts := strings.FieldsFunc(before, isSeparator)

@@ -98,7 +98,7 @@ var widths = [256]uint8{
 	'G': 8, 0x8d: 8, 0x8e: 8, 0x95: 8,
 }
 
-// operand is the number of an operation.
+// operand returns the number of an operation.
 func (m *machine) operand(op byte) (n uint64, err error) {
 	width := int(widths[op])
 	if width > len(m.data)-m.next {
@@ -283,7 +283,7 @@ func (m *machine) takeMark() (int, error) {
 	return from, nil
 }
 
-// floor is where the values above the last mark begin.
+// floor returns where the values above the last mark begin.
 func (m *machine) floor() int {
 	if len(m.marks) == 0 {
 		return 0

@@ -242,7 +242,7 @@ func (s *Scanner) untold() input.Note {
 	return input.Note{Kind: input.NoteRecorder, Text: text}
 }
 
-// Ended says how ranks ended, those first that torchrun saw fail first; nothing of ranks that it or a watchdog ended.
+// Ended reports how ranks ended, those first that torchrun saw fail first; nothing of ranks that it or a watchdog ended.
 func (s *Scanner) Ended() (texts []string) {
 	ranks := slices.SortedFunc(maps.Keys(s.unwound.of), func(a, b int) int {
 		return cmp.Or(cmp.Compare(s.order(a), s.order(b)), cmp.Compare(a, b))

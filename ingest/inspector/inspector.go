@@ -42,7 +42,7 @@ const maxLine = 1 << 20
 // maxExample is how many bytes are kept of a line that is no record.
 const maxExample = 80
 
-// Recognise says whether text, the beginning of a file, is a dump.
+// Recognise reports whether text, the beginning of a file, is a dump.
 func Recognise(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {

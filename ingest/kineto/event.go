@@ -31,7 +31,7 @@ const (
 	keyArgs = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24 | '"'<<32
 )
 
-// keyAt is the key whose text begins at i, as a number like those above, and what it takes with its
+// keyAt returns the key whose text begins at i, as a number like those above, and what it takes with its
 // closing quote; taken 0: it is longer than eight bytes, or has an escape.
 func keyAt(b []byte, i int) (key uint64, taken int) {
 	if i+8 > len(b) {
@@ -140,7 +140,7 @@ func (e *event) value(key uint64, b []byte) (int, state) {
 	return n, whole
 }
 
-// valueEnd is the length of a value. A string in a damaged event ends where
+// valueEnd returns the length of a value. A string in a damaged event ends where
 // what follows is what follows a string.
 func (e *event) valueEnd(b []byte) (int, state) {
 	switch {
@@ -190,7 +190,7 @@ func endsValue(b []byte, i int) bool {
 	return end >= len(b) || b[end] == ':'
 }
 
-// nextEvent is the position of what looks like the beginning of an event, at
+// nextEvent returns the position of what looks like the beginning of an event, at
 // from or behind it; −1: there is none in b.
 func nextEvent(b []byte, from int) int {
 	for i := from; i < len(b); i++ {

@@ -43,7 +43,7 @@ func appendFunction(dst, name, args []byte) []byte {
 	return append(dst, name...)
 }
 
-// calledFrom is the line that called a function, nil: not known.
+// calledFrom returns the line that called a function, nil: not known.
 func calledFrom(args []byte) []byte {
 	_, rest, ok := bytes.Cut(args, []byte(`"CallFrom":`))
 	if !ok {

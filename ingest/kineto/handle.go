@@ -137,7 +137,7 @@ func (d *reader) work(e *event, kind profiler.Kind) {
 	d.b.Work(w)
 }
 
-// correlation is the number that ties work to its launch, 0: none.
+// correlation returns the number that ties work to its launch, 0: none.
 func correlation(args []byte) int64 {
 	for _, key := range [...]string{`correlation":`, `Correlation ID":`, `correlation" :`} {
 		at := bytes.Index(args, []byte(key))
@@ -155,7 +155,7 @@ func correlation(args []byte) int64 {
 	return 0
 }
 
-// number is a process, thread or stream: its number, or one made of its name.
+// number returns a process, thread or stream: its number, or one made of its name.
 func number(v []byte) int64 {
 	if n, ok := integer(v); ok {
 		return n

@@ -50,7 +50,7 @@ func (f *info) take(key string, v []byte) {
 	}
 }
 
-// clean is a value as text, cut as names are.
+// clean returns a value as text, cut as names are.
 func clean(v []byte) string {
 	v = text(v)
 	return strings.ToValidUTF8(string(v[:min(len(v), trace.MaxName)]), "�")
@@ -155,7 +155,7 @@ func (f *info) apply(r *profile.Rank) {
 	r.Shift(f.base)
 }
 
-// onlyGroup is the name of the group, where there is one, or of the first of several that have the same
+// onlyGroup returns the name of the group, where there is one, or of the first of several that have the same
 // ranks: calls that do not name theirs are entered by all of them, whichever it is.
 func (f *info) onlyGroup() (name string, ok bool) {
 	names := slices.Sorted(maps.Keys(f.groups))
@@ -191,7 +191,7 @@ func (f *info) describe(groups []comms.Group) {
 	}
 }
 
-// word is one copy of what many events say again, and bounded as names are.
+// word returns one copy of what many events say again, and bounded as names are.
 func (d *reader) word(b []byte) string { return d.b.Text(d.b.Name(b)) }
 
 // wholeNumbers are the arguments of a collective that are whole numbers, −1:

@@ -39,7 +39,7 @@ func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
 	return rank, nil
 }
 
-// nothing says why a trace has no steps.
+// nothing returns the error that names why a trace has no steps.
 func (d *reader) nothing() error {
 	const without = "a profiler trace without timed events"
 	switch {

@@ -30,10 +30,10 @@ func newScanner(r io.Reader, name string) *scanner {
 	return &scanner{r: r, name: name, buf: make([]byte, 0, bufferSize)}
 }
 
-// pos is the position of the next byte.
+// pos returns the position of the next byte.
 func (s *scanner) pos() input.Pos { return input.Pos{File: s.name, Offset: s.off + int64(s.i)} }
 
-// fail is an error at the next byte.
+// fail returns an error at the next byte.
 func (s *scanner) fail(kind error, format string, args ...any) error {
 	return input.At(s.pos(), input.Bad(kind, format, args...))
 }
@@ -88,7 +88,7 @@ func (s *scanner) endCause() (cut bool, err error) {
 	return false, s.err
 }
 
-// peek is the next byte that is no white space, without reading it; 0 at the
+// peek returns the next byte that is no white space, without reading it; 0 at the
 // end of the input.
 func (s *scanner) peek() byte {
 	for {

@@ -81,7 +81,7 @@ func (d *reader) checkTrailingBytes() {
 	}
 }
 
-// cause is an error without its position, which the note's file has.
+// cause returns an error without its position, which the note's file has.
 func cause(err error) error {
 	var placed *input.Error
 	if errors.As(err, &placed) {

@@ -17,7 +17,7 @@ const (
 	damaged       // it cannot be read
 )
 
-// skipSpace is the position of the next byte that is no white space.
+// skipSpace returns the position of the next byte that is no white space.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' {
 		i++
@@ -25,7 +25,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd is the position behind the closing quote of a string that begins
+// stringEnd returns the position behind the closing quote of a string that begins
 // at i with its opening one.
 func stringEnd(b []byte, i int) (int, state) {
 	for from := i + 1; from < len(b); {
@@ -42,7 +42,7 @@ func stringEnd(b []byte, i int) (int, state) {
 	return 0, short
 }
 
-// valueEnd is the length of the value that b begins with: a string, an object,
+// valueEnd returns the length of the value that b begins with: a string, an object,
 // an array, or anything else up to what ends it.
 func valueEnd(b []byte) (int, state) {
 	if len(b) == 0 {
@@ -67,7 +67,7 @@ func valueEnd(b []byte) (int, state) {
 	return 0, short
 }
 
-// flatEnd is the length of an object without objects in it, 0 when it is none
+// flatEnd returns the length of an object without objects in it, 0 when it is none
 // or hard to tell. It looks at the bytes in bulk: up to the first closing
 // brace there must be no other opening one, no backslash, and quotes in pairs.
 func flatEnd(b []byte) int {
@@ -92,7 +92,7 @@ const (
 	wellFormed         // it must be followed by what may follow a string
 )
 
-// nestedEnd is the length of an object or array.
+// nestedEnd returns the length of an object or array.
 func nestedEnd(b []byte, q quoting) (int, state) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -155,7 +155,7 @@ func members(b []byte, open byte, each func(key, value []byte)) {
 	}
 }
 
-// text is a value as text: a string without its quotes and escapes, anything
+// text returns a value as text: a string without its quotes and escapes, anything
 // else as it stands.
 func text(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' {
@@ -192,7 +192,7 @@ func unescape(dst, v []byte) []byte {
 	return dst
 }
 
-// integer is a value as a whole number of 64 bits, in quotes or not. Identifiers are unsigned: what is
+// integer returns a value as a whole number of 64 bits, in quotes or not. Identifiers are unsigned: what is
 // beyond the largest int64 is the signed number of the same bits, as −1 for 18446744073709551615.
 func integer(v []byte) (n int64, ok bool) {
 	if len(v) > 1 && v[0] == '"' {
@@ -208,7 +208,7 @@ func integer(v []byte) (n int64, ok bool) {
 // maxMicros is the largest stamp, in µs, that is a time: year 2116.
 const maxMicros = math.MaxInt64 / 2 / 1000
 
-// nanos is a number of microseconds in nanoseconds, digits beyond them cut
+// nanos returns a number of microseconds in nanoseconds, digits beyond them cut
 // off. It reads the number that b begins with, in quotes or not, and returns
 // what it took of b; taken is 0 when there is no number.
 func nanos(b []byte) (ns int64, taken int) {
@@ -221,7 +221,7 @@ func nanos(b []byte) (ns int64, taken int) {
 	return ns, taken + 2
 }
 
-// micros is nanos of a number that is not in quotes. One with an exponent is read to the precision of a
+// micros reads, as nanos does, a number that is not in quotes. One with an exponent is read to the precision of a
 // float64: no profiler writes stamps that way, but durations.
 func micros(b []byte) (ns int64, taken int) {
 	i := 0

@@ -163,7 +163,7 @@ func (p *process) mention(r *logline.Record) {
 	}
 }
 
-// lineOf is the lines of an operation, to be counted up.
+// lineOf returns the lines of an operation, to be counted up.
 func (p *process) lineOf(op nccl.Op) *comms.Lines {
 	for i := range p.named {
 		if p.named[i].Op == op {
@@ -229,7 +229,7 @@ func (b *Builder) orphan(r *logline.Record) {
 	b.orphans = append(b.orphans, orphan{i, r.Call})
 }
 
-// Comm is everything read so far. The builder must not be used any more.
+// Comm returns everything read so far. The builder must not be used any more.
 func (b *Builder) Comm() *comms.Record {
 	damaged := b.adoptOrphans()
 	b.splitProcesses()

@@ -18,7 +18,7 @@ type communicator struct {
 	line     int64 // of its first mention
 }
 
-// group is the communicator as results have it.
+// group returns the communicator as results have it.
 func (c *communicator) group() comms.Group {
 	g := comms.Group{Process: c.process, ID: c.ID, Handle: c.Pointer, Rank: int(c.Rank), Size: int(c.Ranks), FromStart: true,
 		Enqueued: -1, Completed: -1}

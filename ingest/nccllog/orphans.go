@@ -78,7 +78,7 @@ func (b *Builder) damagedHeads() map[int]int {
 	return damaged
 }
 
-// ownerOf is the process that has all communicators of p, None if there is none or p is one itself.
+// ownerOf returns the process that has all communicators of p, None if there is none or p is one itself.
 func (b *Builder) ownerOf(p int, groups []int, owners map[uint64][]int) int {
 	owner := comms.None
 	for _, i := range groups {

@@ -80,7 +80,7 @@ func (b *Builder) fits(u *logline.Tuning, c *comms.Call) bool {
 	return u.Bytes == b.tunedBytes(u, c)
 }
 
-// tunedBytes is the bytes by which a tuning line calls a call.
+// tunedBytes returns the bytes by which a tuning line calls a call.
 func (b *Builder) tunedBytes(u *logline.Tuning, c *comms.Call) int64 {
 	if u.Numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && c.Bytes < 1<<40 {
 		return c.Bytes * int64(b.groups[c.Group].Ranks)

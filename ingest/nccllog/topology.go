@@ -87,7 +87,7 @@ func (t *thread) node(block *block, item *logline.TopologyItem) {
 	t.parents = append(t.parents, open{len(block.nodes) - 1, item.Indent + item.Width})
 }
 
-// links are those of every host, from the block that shows most of its GPUs, of equals the first: blocks are trimmed to the GPUs of
+// links returns the links of every host, from the block that shows most of its GPUs, of equals the first: blocks are trimmed to the GPUs of
 // their communicator.
 func (b *Builder) links() (list []comms.Link) {
 	best := map[string]int{} // by host, index of blocks
@@ -113,7 +113,7 @@ func (b *Builder) links() (list []comms.Link) {
 	return list
 }
 
-// ranks are the GPUs of the communicator that the block shows, with their ranks in it.
+// ranks returns the GPUs of the communicator that the block shows, with their ranks in it.
 func (b *block) ranks() map[logline.Device]int {
 	ranks := map[logline.Device]int{}
 	for _, n := range b.nodes {
@@ -124,7 +124,7 @@ func (b *block) ranks() map[logline.Device]int {
 	return ranks
 }
 
-// links are what the block draws, each link once: both its ends name it.
+// links returns the links that the block draws, each once: both its ends name it.
 func (b *block) links() (list []comms.Link) {
 	rank := b.ranks()
 	device := func(d logline.Device) comms.Device {
@@ -161,7 +161,7 @@ func compareDevices(x, y logline.Device) bool {
 	return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.System, y.System), cmp.Compare(x.ID, y.ID)) < 0
 }
 
-// ways are the paths between the GPUs of a block, and from each to the network card that
+// ways returns the paths between the GPUs of a block, and from each to the network card that
 // it reaches best. Where no path leads to a card, every GPU has the fastest card of the machine.
 // A device whose rank the block does not tell has no way.
 func (b *block) ways() []comms.Path {

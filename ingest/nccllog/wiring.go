@@ -123,7 +123,7 @@ func (b *Builder) Concludes() (all []string) {
 	return all
 }
 
-// each says which ranks send over which transport.
+// each names which ranks send over which transport.
 func (w *wiring) each(over []string) string {
 	slices.SortStableFunc(over, func(x, y string) int { return cmp.Compare(len(w.channels[x]), len(w.channels[y])) })
 	var list []string
@@ -133,7 +133,7 @@ func (w *wiring) each(over []string) string {
 	return strings.Join(list, "; ")
 }
 
-// countOf says of how many ranks there are how many channels.
+// countOf counts the channels, and the ranks that have them, in words.
 func countOf(ranks map[int]int) string {
 	sum := 0
 	for _, n := range ranks {

@@ -13,7 +13,7 @@ var opCount = []byte(": opCount ")
 // topologyLine begins a line of the topology: of a block, or the paths of a device. "NET/IB : Using …" is none.
 var topologyLine = regexp.MustCompile(`^(?:=| *\+ |(?:CPU|GPU|NVS)/|NET/[0-9a-fA-F]+(?:-[0-9a-fA-F]+)? :)`)
 
-// classify says what a message of level INFO is, and reads it.
+// classify finds what a message of level INFO is, and reads it.
 func (r *Record) classify(text []byte) {
 	r.Kind = Other
 	if len(text) == 0 {
@@ -54,7 +54,7 @@ func (r *Record) tuned(text []byte) bool {
 	return !c.bad
 }
 
-// setDamaged says why the message cannot be read.
+// setDamaged notes why the message cannot be read.
 func (r *Record) setDamaged(why string) { r.Kind, r.Why = Damaged, why }
 
 // call reads a call whose operation ends at colon. What stands before the operation
@@ -160,7 +160,7 @@ func (t *Tuning) algorithm(c *cursor) {
 	}
 }
 
-// Operation is that which a message is named after, as calls and tuning lines are; UnknownOp if it is not.
+// Operation returns the operation that a message is named after, as calls and tuning lines are; UnknownOp if it is not.
 func Operation(text []byte) nccl.Op {
 	c := cursor{b: text}
 	if op := nccl.ParseOp(c.name()); op != nccl.UnknownOp && (c.try(":") || c.try(" [")) {

@@ -71,13 +71,13 @@ func (r *Reader) Scan() bool {
 	return true
 }
 
-// Record is what Scan read. It is valid until the next Scan.
+// Record returns the record that Scan read. It is valid until the next Scan.
 func (r *Reader) Record() *Record { return &r.record }
 
-// Err is why Scan ended, nil at the end of the input.
+// Err returns why Scan ended, nil at the end of the input.
 func (r *Reader) Err() error { return r.err }
 
-// Lines is how many lines were read.
+// Lines returns how many lines were read.
 func (r *Reader) Lines() int64 { return r.lines.Pos().Line }
 
 // segment reads the message behind r.mark; it ends where another head begins.

@@ -68,7 +68,7 @@ type Call struct {
 // largest int64.
 const maxBytes = 1 << 40
 
-// Bytes is count times size of the type, 0 for an unknown type and -1 if that is more than any rank holds.
+// Bytes returns count times size of the type, 0 for an unknown type and -1 if that is more than any rank holds.
 func (c *Call) Bytes() int64 {
 	size := c.Datatype.Size()
 	if size > 0 && c.Count > uint64(maxBytes/size) {

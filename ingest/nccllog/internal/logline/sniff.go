@@ -2,7 +2,7 @@ package logline
 
 import "bytes"
 
-// Recognise says whether text, the beginning of a file, holds a line of NCCL's log: a head,
+// Recognise reports whether text, the beginning of a file, holds a line of NCCL's log: a head,
 // the version, or a call that lost its head. Lines of other programs may stand before it.
 func Recognise(text []byte) bool {
 	if _, found := nextHead(text, 0); found {

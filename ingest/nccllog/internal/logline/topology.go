@@ -25,7 +25,7 @@ type Device struct {
 	ID     uint64
 }
 
-// String is the device as NCCL 2.21 and later write it.
+// String returns the device as NCCL 2.21 and later write it.
 func (d Device) String() string { return fmt.Sprintf("%v/%x-%x", d.Kind, d.System, d.ID) }
 
 // TopologyItem is one line of a block or of the paths behind it.

@@ -25,7 +25,7 @@ type wrapped struct {
 	Msg     *string `json:"msg"`
 }
 
-// unwrap is the line inside an object, without its end; any other line as it is.
+// unwrap returns the line inside an object, without its end; any other line as it is.
 func unwrap(line []byte) []byte {
 	if len(line) < 2 || line[0] != '{' || line[len(line)-1] != '}' || !bytes.Contains(line, marker) && !bytes.Contains(line, opCount) {
 		return line

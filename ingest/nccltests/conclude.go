@@ -27,7 +27,7 @@ const (
 	mostPairs   = 1 << 16
 )
 
-// Conclude says what measurements show by themselves: of each operation, the bandwidth that it reaches and from which size on.
+// Conclude reports what measurements show by themselves: of each operation, the bandwidth that it reaches and from which size on.
 func Conclude(rows []nccl.Benchmark) (out []health.Event) {
 	type kind struct {
 		op           nccl.Op
@@ -94,7 +94,7 @@ func pairsIn(text []byte) (out []measuredPair) {
 // RecognisePairs reports whether text is bandwidths of pairs of nodes.
 func RecognisePairs(text []byte) bool { return len(pairsIn(text)) >= fewestPairs }
 
-// ConcludePairs says which node is slow: whose fastest pair is slower than those of all others, by a quarter of what these
+// ConcludePairs reports which node is slow: whose fastest pair is slower than those of all others, by a quarter of what these
 // reach in the middle. Where pairs are slow whose nodes are fast with others, it is their link, and no node is named.
 func ConcludePairs(text []byte) []health.Event {
 	pairs := pairsIn(text)

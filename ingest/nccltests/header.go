@@ -31,7 +31,7 @@ func newHeader(before string, words []string) header {
 	return h
 }
 
-// cut is the words of a line behind what a launcher wrote, which is as many words where it is not the same, as a stamp.
+// cut returns the words of a line behind what a launcher wrote, which is as many words where it is not the same, as a stamp.
 func (h *header) cut(text string) []string {
 	if rest, same := strings.CutPrefix(text, h.before); same {
 		return strings.Fields(rest)
@@ -40,7 +40,7 @@ func (h *header) cut(text string) []string {
 	return words[min(len(words), len(strings.Fields(h.before))):]
 }
 
-// bus is the better bus bandwidth of a row. Tests without reductions may leave redop empty, and tests that run in place only the columns before.
+// bus returns the better bus bandwidth of a row. Tests without reductions may leave redop empty, and tests that run in place only the columns before.
 func (h *header) bus(words []string) (bus float64, err error) {
 	i := 3 // behind size, count, type
 	if h.redop && i < len(words) && !number(words[i]) {
@@ -79,7 +79,7 @@ func number(text string) bool {
 	return err == nil
 }
 
-// bandwidth is a number of GB/s.
+// bandwidth returns a number of GB/s.
 func bandwidth(text string) (float64, error) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || x < 0 || math.IsNaN(x) || math.IsInf(x, 0) {
@@ -88,7 +88,7 @@ func bandwidth(text string) (float64, error) {
 	return x, nil
 }
 
-// right is an error where values were wrong: of a run that computes what is false its speed says nothing. Old versions print the
+// right returns an error where values were wrong: of a run that computes what is false its speed says nothing. Old versions print the
 // largest error instead of a count, which rounding makes.
 func right(name, text string) error {
 	if name == "error" || text == "N/A" {

@@ -77,7 +77,7 @@ func (r *reader) json(src *ingest.Source, lim ingest.Limits) error {
 	return nil
 }
 
-// fasterHalf is the better bus bandwidth of those that were measured.
+// fasterHalf returns the better bus bandwidth of those that were measured.
 func fasterHalf(halves ...*half) (bus float64, err error) {
 	for _, h := range halves {
 		if h == nil || bytes.Equal(h.Bus, []byte(`"nan"`)) {

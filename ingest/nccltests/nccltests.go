@@ -39,7 +39,7 @@ var programs = []struct {
 // program is the name of a test on a command line or in a header.
 var program = regexp.MustCompile(`([a-z_]+)_perf(?:_mpi)?\b`)
 
-// operation is that of the test that a text names last; named is false where it names none.
+// operation returns the operation of the test that a text names last; named is false where it names none.
 func operation(text string) (op nccl.Op, named bool) {
 	all := program.FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {
@@ -53,7 +53,7 @@ func operation(text string) (op nccl.Op, named bool) {
 	return nccl.UnknownOp, true
 }
 
-// inFileName is the operation that a file is named after, as all-reduce-8gpu.txt.
+// inFileName returns the operation that a file is named after, as all-reduce-8gpu.txt.
 func inFileName(path string) nccl.Op {
 	name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(filepath.Base(path)))
 	for _, p := range programs {

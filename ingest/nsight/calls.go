@@ -185,7 +185,7 @@ func (p *commProcess) share(calls, kernels []int) {
 	}
 }
 
-// shareAlike is share of what is all point to point, or all collective.
+// shareAlike shares, as share does, what is all point to point, or all collective.
 func (p *commProcess) shareAlike(calls, kernels []int) {
 	for i, c := range calls {
 		x := &p.calls[c]
@@ -199,7 +199,7 @@ func (p *commProcess) shareAlike(calls, kernels []int) {
 	}
 }
 
-// runs says whether a kernel of this name may have run a call: of a group of collectives the name is that of
+// runs reports whether a kernel of this name may have run a call: of a group of collectives the name is that of
 // one of them.
 func runs(kernel, call nccl.Op) bool {
 	switch {

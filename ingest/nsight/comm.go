@@ -266,7 +266,7 @@ func (c *communication) event(e *event, m *meaning) {
 // microbatch is how programs call a part of a step's batch.
 var microbatch = regexp.MustCompile(`(?i)micro[ _-]?batch|\bmb[ _-]?\d`)
 
-// phasesOf are those of the thread that marked most: others, such as those of autograd, mark the same once more.
+// phasesOf returns the phases of the thread that marked most: others, such as those of autograd, mark the same once more.
 func (p *commProcess) phasesOf() []comms.Span {
 	var most []comms.Span
 	for _, t := range slices.Sorted(maps.Keys(p.phases)) {
@@ -315,7 +315,7 @@ func (c *communication) finish() (*comms.Record, error) {
 	return record, nil
 }
 
-// mostUsed is the device with most kernels, of equals the lowest.
+// mostUsed returns the device with most kernels, of equals the lowest.
 func mostUsed(devices map[int64]int) (best int64) {
 	most := 0
 	for d, n := range devices {

@@ -55,7 +55,7 @@ func decodedTables(f *export.File, wanted func(processID, int64) bool) (all []de
 	return all
 }
 
-// nameOfDecoded is what the name of a table says; ok is false for one of
+// nameOfDecoded returns what the name of a table says; ok is false for one of
 // another kind.
 func nameOfDecoded(name string) (t decodedTable, ok bool) {
 	rest, ok := strings.CutPrefix(name, decodedPrefix)
@@ -157,7 +157,7 @@ func (c *communication) decodedTable(t decodedTable, names map[string]string) er
 	})
 }
 
-// mayBeNCCL says whether a domain is NCCL's, or the file does not name it.
+// mayBeNCCL reports whether a domain is NCCL's, or the file does not name it.
 func (c *communication) mayBeNCCL(process processID, id int64) bool {
 	name, known := c.r.domains[domain{process, id}]
 	return !known || name == ncclDomain
@@ -180,7 +180,7 @@ func (a *apiRange) nameBySchema(schema int64) {
 	}
 }
 
-// fieldNames is the fields of payloads that are known, by what their columns are called: exporters change names that
+// fieldNames returns the fields of payloads that are known, by what their columns are called: exporters change names that
 // have blanks and brackets, and say into what.
 func (c *communication) fieldNames() (map[string]string, error) {
 	names := make(map[string]string)
@@ -197,7 +197,7 @@ func (c *communication) fieldNames() (map[string]string, error) {
 	return names, err
 }
 
-// fold is what of a name outlives a change for SQL: its letters and digits, small.
+// fold returns what of a name outlives a change for SQL: its letters and digits, small.
 func fold(name string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
@@ -237,7 +237,7 @@ var functions = [...]string{"CommInitRank", "CommInitAll", "CommDestroy", "CommA
 	"Reduce", "Send", "Recv", "CommInitRankConfig", "CommInitRankScalable", "CommSplit", "CommFinalize", "CommShrink", "AlltoAll", "Gather", "Scatter",
 	"CommRevoke", "CommGrow", "PutSignal", "Signal", "WaitSignal"}
 
-// functionOf is the function whose payload has this layout, "" for one that is not known.
+// functionOf returns the function whose payload has this layout, "" for one that is not known.
 func functionOf(schema int64) string {
 	if i := schema - staticSchemas; i >= 0 && i < int64(len(functions)) {
 		return functions[i]
@@ -245,7 +245,7 @@ func functionOf(schema int64) string {
 	return ""
 }
 
-// binarySchema is the layout that the header of a payload names, −1 where there is none.
+// binarySchema returns the layout that the header of a payload names, −1 where there is none.
 func binarySchema(b []byte) int64 {
 	if len(b) < header {
 		return unknown

@@ -72,7 +72,7 @@ func (p *commProcess) countLaunches(take func(calls []int, key groupKey, launch 
 	}
 }
 
-// key is the communicator of a call; ok is false where nothing tells.
+// key returns the communicator of a call; ok is false where nothing tells.
 func (p *commProcess) key(i int) (key groupKey, ok bool) {
 	switch c := &p.calls[i]; {
 	case c.comm != 0:
@@ -95,7 +95,7 @@ func (p *commProcess) streamPositions() []int64 {
 	return before
 }
 
-// group is a communicator of the process, which is number n.
+// group returns a communicator of the process, which is number n.
 func (p *commProcess) group(n int, key groupKey) comms.Group {
 	g := comms.Group{Process: n, ID: key.hash, Rank: -1, Enqueued: -1, Completed: -1}
 	i := slices.IndexFunc(p.made, func(m madeGroup) bool { return key.hash != 0 && m.comm == key.hash })

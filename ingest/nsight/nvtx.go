@@ -19,7 +19,7 @@ const (
 	unsaid // the file does not have the range's name
 )
 
-// carries says whether NCCL attaches something to such ranges.
+// carries reports whether NCCL attaches something to such ranges.
 func (s step) carries() bool { return s != opens && s != closes }
 
 // apiRange is a range of NCCL's domain.

@@ -152,7 +152,7 @@ func (s *schemas) binary(b []byte) payload {
 	return p
 }
 
-// width is the bytes of a field, 0 for one that is not a number.
+// width returns the bytes of a field, 0 for one that is not a number.
 func (s *schemas) width(domain, kind int64) int64 {
 	switch kind {
 	case 1, 2, 11, 12: // char, int8
@@ -196,7 +196,7 @@ func jsonPayload(text string) payload {
 // reductions are the names that NCCL registers for the values.
 var reductions = map[string]nccl.Reduction{"Sum": nccl.Sum, "Product": nccl.Prod, "Max": nccl.Max, "Min": nccl.Min, "Avg": nccl.Avg}
 
-// payloadOf is what an event carries, in either form.
+// payloadOf returns the payload of an event, in either form.
 func (c *communication) payloadOf(e *event) payload {
 	if len(e.binary) > 0 {
 		if p := c.schemas.binary(e.binary); p.found {

@@ -39,7 +39,7 @@ func claim(claimed *int, rank int) {
 	*claimed = rank
 }
 
-// ranks are the processes that are ranks, in the order of their GPUs, with
+// ranks returns the processes that are ranks, in the order of their GPUs, with
 // their profiles.
 func (r *recording) ranks() (ranks []*process, err error) {
 	marked, others := 0, 0
@@ -77,7 +77,7 @@ func (r *recording) ranks() (ranks []*process, err error) {
 	return ranks, nil
 }
 
-// hostName is the name of the host, or what is the same for files of one host.
+// hostName returns the name of the host, or what is the same for files of one host.
 func (r *recording) hostName() string {
 	if r.host != "" {
 		return r.host
@@ -85,7 +85,7 @@ func (r *recording) hostName() string {
 	return strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
 }
 
-// gpuOf is the GPU of the host on which the process had most work.
+// gpuOf returns the GPU of the host on which the process had most work.
 func (r *recording) gpuOf(p *process) int64 {
 	best := mostUsed(p.devices)
 	if gpu, ok := r.gpus[device{p.id.pid(), best}]; ok {

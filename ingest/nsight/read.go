@@ -218,7 +218,7 @@ func (r *recording) textOf(e *event) string {
 // latest bounds times: a hundred years of recording.
 const latest = 1 << 61
 
-// times are a start and an end on the common axis; ok is false when they
+// times returns a start and an end on the common axis; ok is false when they
 // cannot be.
 func (r *recording) times(start, end int64) (from, to int64, ok bool) {
 	if from, to, ok = r.axis(start, end); !ok {
@@ -227,7 +227,7 @@ func (r *recording) times(start, end int64) (from, to int64, ok bool) {
 	return from, to, ok
 }
 
-// axis does what times does, and counts nothing.
+// axis returns what times returns, and counts nothing.
 func (r *recording) axis(start, end int64) (from, to int64, ok bool) {
 	if start < 0 || end < start || end > latest {
 		return 0, 0, false
@@ -374,7 +374,7 @@ func (r *recording) meaningOf(text string) *meaning {
 	return m
 }
 
-// process is the process with this id, made if there is none.
+// process returns the process with this id, made if there is none.
 func (r *recording) process(id processID) *process {
 	p := r.processes[id]
 	if p == nil {
@@ -449,7 +449,7 @@ func (r *recording) activity(table string, w *work) error {
 	return nil
 }
 
-// kernel is the name of a kernel, by its string id.
+// kernel returns the name of a kernel, by its string id.
 func (p *process) kernel(r *recording, id int64) profiler.NameID {
 	name, ok := p.names[id]
 	if !ok {

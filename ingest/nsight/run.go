@@ -238,7 +238,7 @@ func distinct(ranks []int) bool {
 	return len(slices.Compact(sorted)) == len(ranks)
 }
 
-// hosts says which ranks are on which host, at most four of them.
+// hosts names which ranks are on which host, at most four of them.
 func hosts(ranks []*profile.Rank) string {
 	of := make(map[string][]int)
 	var names []string
@@ -264,7 +264,7 @@ var (
 	wholeRank  = regexp.MustCompile(`(?i)^\W*(?:global[ _-]?)?rank[ _:=#-]{0,2}(\d{1,7})\W*$`)
 )
 
-// numberIn is the number that a pattern finds in a file's name, −1: none.
+// numberIn returns the number that a pattern finds in a file's name, −1: none.
 func numberIn(path string, pattern *regexp.Regexp) int {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	m := pattern.FindStringSubmatch(name)

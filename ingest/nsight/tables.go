@@ -21,16 +21,16 @@ type threadID int64
 
 const threadBits = 24
 
-// process is the global id of the thread's process: the same with thread 0.
+// process returns the global id of the thread's process: the same with thread 0.
 func (t threadID) process() processID { return processID(t &^ (1<<threadBits - 1)) }
 
-// number is that of the thread in its process.
+// number returns the number of the thread in its process.
 func (t threadID) number() int64 { return int64(t) & (1<<threadBits - 1) }
 
 // processID is a global process id of Nsight Systems, a threadID with thread 0.
 type processID int64
 
-// pid is the number of the process in the profiler's PID namespace.
+// pid returns the number of the process in the profiler's PID namespace.
 func (p processID) pid() int64 { return int64(p >> threadBits & (1<<threadBits - 1)) }
 
 // Kinds of NVTX events (ENUM_NSYS_EVENT_TYPE).

@@ -4,5 +4,5 @@ package export
 
 import "os"
 
-// lockedBy cannot tell here; where locks bind everyone, reading fails.
+// lockedBy finds nothing here; where locks bind everyone, reading fails.
 func lockedBy(*os.File) (pid int, ok bool) { return 0, false }

@@ -17,7 +17,7 @@ const (
 	lockedBytes = 2 + 510
 )
 
-// lockedBy is the process that has the file locked to write it, with ok false
+// lockedBy returns the process that has the file locked to write it, with ok false
 // where there is none or that cannot be told. Nothing is locked to find out.
 func lockedBy(file *os.File) (pid int, ok bool) {
 	lock := unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart, Start: firstLocked, Len: lockedBytes}

@@ -103,7 +103,7 @@ func (f foreign) Is(target error) bool { return target == ErrForeign }
 // known are tables by one of which an export is told from other databases.
 var known = []string{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "META_DATA_EXPORT"}
 
-// address is the name under which SQLite opens path read-only, without locks.
+// address returns the name under which SQLite opens path read-only, without locks.
 func address(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -134,10 +134,10 @@ func (f *File) learn() error {
 	}
 }
 
-// Tables are the names of all tables.
+// Tables returns the names of all tables.
 func (f *File) Tables() []string { return slices.Sorted(maps.Keys(f.tables)) }
 
-// Columns are the names of a table's columns.
+// Columns returns the names of a table's columns.
 func (f *File) Columns(table string) []string { return f.tables[table] }
 
 // Close closes the file.
@@ -204,7 +204,7 @@ func checkHeader(head []byte, size int64) error {
 	return nil
 }
 
-// explain says in plain words what SQLite found.
+// explain returns in plain words what SQLite found.
 func explain(err error) error {
 	var found *sqliteError
 	if !errors.As(err, &found) {
@@ -219,7 +219,7 @@ func explain(err error) error {
 	return input.Bad(input.ErrFormat, "a damaged SQLite database (%s): export it again from the .nsys-rep", plain(found))
 }
 
-// plain is the message of an SQLite error on one line, at most 200 bytes of it:
+// plain returns the message of an SQLite error on one line, at most 200 bytes of it:
 // it may quote the file.
 func plain(err *sqliteError) string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")

@@ -173,7 +173,7 @@ func (f *File) Lookup(table string, places []int64, row Row, each func(i int) er
 	return nil
 }
 
-// selection is the query for the columns of a table, NULL where it lacks one.
+// selection returns the query for the columns of a table, NULL where it lacks one.
 // The limit ends conditions and sorting too, where pages lead in a circle; but for the condition SQLite would
 // sort before it counts. Rows that are all handed on are counted by [File.rows].
 func (f *File) selection(number int, table string, columns []string, those *Those, order string) string {

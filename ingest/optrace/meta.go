@@ -144,10 +144,10 @@ func MetaBeside(path string) string {
 	return ""
 }
 
-// MetaFor is the name under which the meta file of a trace at path is found.
+// MetaFor returns the name under which the meta file of a trace at path is found.
 func MetaFor(path string) string { return metaNames(path)[0] }
 
-// metaNames are the names that the meta file of a trace may have, the first
+// metaNames returns the names that the meta file of a trace may have, the first
 // that exists is it.
 func metaNames(path string) []string {
 	folder, stem := filepath.Split(path)

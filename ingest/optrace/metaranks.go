@@ -14,7 +14,7 @@ type metaRank struct {
 	Role  string `yaml:"role,omitempty"` // "dp=0,tp=1", where more is declared than the columns tell
 }
 
-// metaOf is the meta file that tells of t what its columns do not.
+// metaOf returns the meta file that tells of t what its columns do not.
 func metaOf(t *operator.Trace) *Meta {
 	l := t.Layout
 	m := &Meta{Trial: t.Run, DP: l.DP, DSP: l.DSP, PP: l.PP, TP: l.TP, VPP: l.VPP, World: l.World}

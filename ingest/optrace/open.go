@@ -14,7 +14,7 @@ func Open(path string, lim ingest.Limits) (*operator.Trace, error) {
 	return openMeta(path, MetaBeside(path), lim)
 }
 
-// openMeta is Open with the meta file given; "" is none.
+// openMeta opens a trace as Open does, with the meta file given; "": none.
 func openMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	m, err := LoadMeta(meta)
 	if err != nil {
@@ -41,7 +41,7 @@ func openMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	return ReadCSV(src, path, m, lim)
 }
 
-// footerLimit is how many bytes the footer of a Parquet file may have.
+// footerLimit returns how many bytes the footer of a Parquet file may have.
 func footerLimit(lim ingest.Limits) int64 { return min(lim.Line, 64<<20) }
 
 // rowBytes is what a row takes while it is read, at most.

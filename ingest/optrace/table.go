@@ -240,7 +240,7 @@ func join(o *operator.Trace) {
 	o.Notes = append(o.Notes, input.Note{Kind: input.NoteUnjoined, Text: "communication could not be joined into groups: " + err.Error()})
 }
 
-// narrow is a column as int32, −1 throughout when it is absent.
+// narrow returns a column as int32, −1 throughout when it is absent.
 func (t *table) narrow(f field) ([]int32, error) {
 	if t.ints[f] == nil {
 		return slices.Repeat([]int32{-1}, len(t.start)), nil

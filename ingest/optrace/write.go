@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// places are the dp and pp of every entry of Ranks; both must be known.
+// places returns the dp and pp of every entry of Ranks; both must be known.
 func places(t *operator.Trace) (dp, pp []int, err error) {
 	if t.Len() == 0 {
 		return nil, nil, input.Bad(input.ErrEmpty, "a trace without operators")
@@ -85,7 +85,7 @@ func WriteParquet(w io.Writer, t *operator.Trace) error {
 	return writeRows(w, t.Len(), launched)
 }
 
-// rowsOf are the rows of a trace by number, of either kind.
+// rowsOf returns the rows of a trace by number, of either kind.
 func rowsOf(t *operator.Trace) (plain func(int) row, launched func(int) launchedRow, err error) {
 	dp, pp, err := places(t)
 	plain = func(i int) row {

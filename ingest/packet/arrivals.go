@@ -167,7 +167,7 @@ func (d *decoder) group() *fault {
 	return f
 }
 
-// comm is the arrivals of a packet as the record of one process.
+// comm returns the arrivals of a packet as the record of one process.
 func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 	n := len(a.cols[colStep])
 	for col, c := range a.cols {
@@ -228,7 +228,7 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 	return c, nil
 }
 
-// stack is the index of the stack of one frame that a stage is entered from.
+// stack returns the index of the stack of one frame that a stage is entered from.
 func (a *arrivals) stack(c *comms.Record, known map[string]int, stage string) int {
 	base, _ := stagename.Split(stage)
 	frame, ok := a.lines[base]
@@ -303,7 +303,7 @@ func appendGroup(dst []byte, g *comms.Group) []byte {
 	return append(dst, '}')
 }
 
-// columnsOf is the inverse of comm.
+// columnsOf undoes comm.
 func columnsOf(c *comms.Record, stages []string) (ops []string, cols [colCount][]int64, lines map[string]comms.Frame) {
 	lines = map[string]comms.Frame{}
 	before := int64(0)

@@ -20,7 +20,7 @@ const BesideSchema = "sfstat.arrivals/1"
 // besideRequired are the fields that every such line has.
 const besideRequired = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldFirstStep
 
-// Beside is the file, compressed by zstd, beside the table of windows at path.
+// Beside returns the file, compressed by zstd, beside the table of windows at path.
 func Beside(path string) string { return path + BesideSuffix }
 
 // BesideSuffix ends the names of files beside tables of windows.

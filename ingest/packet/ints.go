@@ -28,7 +28,7 @@ func word(b []byte) (x, marks uint64) {
 	return x, (x + swarOver9 | x) & swarHigh
 }
 
-// value is the number that eight digits make, the first in the lowest byte.
+// value returns the number that eight digits make, the first in the lowest byte.
 func value(x uint64) uint64 {
 	x = x*10 + x>>8 // pairs, in every second byte
 	const even = 0x000000FF000000FF
@@ -51,7 +51,7 @@ func (s *scanner) nanos(dst []int64) ([]int64, *fault) {
 	return dst, f
 }
 
-// usual is nanos for an array that is written as usual. It leaves one that is empty, oddly spaced, at
+// usual reads what nanos reads, where an array is written as usual. It leaves one that is empty, oddly spaced, at
 // the end of the line or wrong, or that has a very long number.
 func (s *scanner) usual(dst []int64) (all []int64, ok bool) {
 	b, i := s.b, s.i+1

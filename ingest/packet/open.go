@@ -286,7 +286,7 @@ func (n *run) late(at place, p *trace.Part) error {
 	return nil
 }
 
-// size is about what a part takes in memory.
+// size returns about what a part takes in memory.
 func size(p *trace.Part) int64 {
 	n := 512 + 8*(len(p.Durations)+len(p.Wall))
 	for _, c := range p.Side {
@@ -298,7 +298,7 @@ func size(p *trace.Part) int64 {
 	return int64(n)
 }
 
-// cutNote says that streams of the run ended in the middle of a line.
+// cutNote returns the note that streams of the run ended in the middle of a line.
 func (n *run) cutNote() input.Note {
 	text := fmt.Sprintf("%s ends in the middle of a packet, as when a job is killed", n.cuts[0])
 	if more := len(n.cuts) - 1; more > 0 {

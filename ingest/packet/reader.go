@@ -73,7 +73,7 @@ func NewReader(streams []Stream, o Options) *Reader {
 	return r
 }
 
-// run is the run of a name.
+// run returns the run of a name.
 func (r *Reader) run(name string) *run {
 	n := r.runs[name]
 	if n == nil {
@@ -94,7 +94,7 @@ type Summary struct {
 	Cut     bool  // it ends in the middle of a packet
 }
 
-// Summaries tells of all streams, by name.
+// Summaries returns what was read of each stream, by name.
 func (r *Reader) Summaries() []Summary {
 	out := make([]Summary, len(r.streams))
 	for i, s := range r.streams {
@@ -254,7 +254,7 @@ func (r *Reader) deliver(w *window, s *stream) error {
 	return nil
 }
 
-// finishStream does what the end of s asks for. The error is not nil when a refusal of
+// finishStream closes what the end of s leaves open. The error is not nil when a refusal of
 // s ends the reading: then the windows that are complete still come.
 func (r *Reader) finishStream(s *stream) error {
 	if s.window != nil && s.cut.Line > 0 {
@@ -388,7 +388,7 @@ func (r *Reader) relieve() error {
 		r.used, w.waitFor, w.index, w.run.name, r.limits.Pending))
 }
 
-// longest is the window that has waited longest among the first ones of each
+// longest returns the window that has waited longest among the first ones of each
 // run that may be chosen.
 func (r *Reader) longest(may func(*window) bool) *window {
 	var longest *window

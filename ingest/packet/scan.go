@@ -29,7 +29,7 @@ func (s *scanner) fail(at int, kind error, format string, args ...any) *fault {
 	return &fault{at, input.Bad(kind, format, args...)}
 }
 
-// errUnexpected says what stands at the cursor where want should.
+// errUnexpected returns the error that names what stands at the cursor where want should.
 func (s *scanner) errUnexpected(want string) *fault {
 	if s.i >= len(s.b) {
 		return s.fail(s.i, input.ErrTruncated, "the line ends early, expected %s", want)
@@ -73,7 +73,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek is the byte at the cursor, 0 at the end of the line.
+// peek returns the byte at the cursor, 0 at the end of the line.
 func (s *scanner) peek() byte {
 	if s.i < len(s.b) {
 		return s.b[s.i]

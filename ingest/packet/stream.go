@@ -121,7 +121,7 @@ func (s *stream) endOfInput(err error) error {
 	return err
 }
 
-// content is the next line that is not blank.
+// content returns the next line that is not blank.
 func (s *stream) content() ([]byte, error) {
 	for blank := int64(0); ; {
 		line, err := s.lines.Next()

@@ -75,7 +75,7 @@ func NewBuilder(m *stagemap.Map, d Detail) *Builder {
 	return &Builder{stages: m, detail: d, ids: make(map[string]NameID), works: newWorks(), threads: make(map[int64]uint16)}
 }
 
-// Name is the number of a name. Bytes that are no UTF-8 are replaced, and
+// Name returns the number of a name. Bytes that are no UTF-8 are replaced, and
 // what is too long is cut. When a profile has too many different names, the
 // rest are one.
 func (b *Builder) Name(name []byte) NameID {
@@ -108,7 +108,7 @@ func isCall(name string) bool {
 	return ok && op != "" && slices.Contains([]string{"nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "rccl"}, backend)
 }
 
-// Text is the name that a number stands for.
+// Text returns the name that a number stands for.
 func (b *Builder) Text(id NameID) string { return b.names[id] }
 
 // Matters reports whether a host range with this name means anything to the
@@ -118,7 +118,7 @@ func (b *Builder) Matters(id NameID) bool {
 	return m.class.Role != stagemap.Unmapped || m.call
 }
 
-// MattersAsOperator is Matters for what a profiler tells to be an operator and
+// MattersAsOperator reports what Matters does of what a profiler tells to be an operator and
 // no annotation: plain words do not count.
 func (b *Builder) MattersAsOperator(id NameID) bool {
 	return b.Matters(id) && !b.means[id].class.Plain
@@ -127,10 +127,10 @@ func (b *Builder) MattersAsOperator(id NameID) bool {
 // MarksStep reports whether a host range with this name is a step.
 func (b *Builder) MarksStep(id NameID) bool { return b.means[id].class.Role == stagemap.Step }
 
-// KindOf is what work on the device with this name is, by the name alone.
+// KindOf returns what work on the device with this name is, by the name alone.
 func (b *Builder) KindOf(id NameID) Kind { return b.means[id].kind }
 
-// Range is time that a thread of the host spent in something with a name.
+// Range adds time that a thread of the host spent in something with a name.
 func (b *Builder) Range(id NameID, thread, start, end int64) {
 	if end < start {
 		end = start

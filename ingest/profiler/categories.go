@@ -72,7 +72,7 @@ func countBusy(c *profile.Categories, part interval) {
 	c.Idle -= part.length()
 }
 
-// countComputeComm: communication that no compute covers is what both together
+// countComputeComm adds what compute and communication take together: communication that no compute covers is what both together
 // take beyond compute.
 func countComputeComm(c *profile.Categories, part interval) { c.ExposedComm += part.length() }
 

@@ -99,7 +99,7 @@ func (r *record) addEntered(c *Call) {
 	made.Enter, made.HasEnter, made.Exit = c.Start, true, c.End
 }
 
-// deviceCalls are the collectives on the device, with what their calls on the host
+// deviceCalls returns the collectives on the device, with what their calls on the host
 // tell. A piece of work belongs to the call during which it was launched.
 func (b *Builder) deviceCalls() *record {
 	r := newRecord()
@@ -121,7 +121,7 @@ func (b *Builder) deviceCalls() *record {
 	return r
 }
 
-// hostCalls are the calls of a profile without device work. Where a backend tells
+// hostCalls returns the calls of a profile without device work. Where a backend tells
 // when it worked ("gloo:all_reduce", on a thread of its own), a wrapper that only
 // handed over is left out.
 func (b *Builder) hostCalls() *record {

@@ -19,7 +19,7 @@ func isDispatch(name string) bool {
 // its process group; readers give those to Dispatch too.
 func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch }
 
-// Dispatch is time that a thread spent in such a range.
+// Dispatch adds time that a thread spent in such a range.
 func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
 	if len(b.dispatched) >= maxCalls {
 		b.lostEntries++

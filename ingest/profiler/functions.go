@@ -21,7 +21,7 @@ type function struct {
 	name       NameID
 }
 
-// Function is a call of a function of the program, by its name and its line. Their
+// Function adds a call of a function of the program, by its name and its line. Their
 // own times stand for operators where the rank recorded no work on a device.
 func (b *Builder) Function(id NameID, thread, start, end int64) {
 	if len(b.functions) >= maxFunctions {

@@ -142,7 +142,7 @@ func (t timeline) piecesIn(s *profile.Step) []piece {
 	return out
 }
 
-// has is the first piece of a stage, −1: none.
+// has returns the first piece of a stage, −1: none.
 func has(pieces []piece, stage int) int {
 	return slices.IndexFunc(pieces, func(p piece) bool { return p.stage == int32(stage) })
 }
@@ -259,7 +259,7 @@ func inferForward(s *profile.Step, forward, backward int) bool {
 	return true
 }
 
-// stepAt is the step that a moment belongs to: the time between two steps is
+// stepAt returns the step that a moment belongs to: the time between two steps is
 // the earlier one's. −1: before the first, or after the last.
 func (h host) stepAt(t int64) int {
 	i := sort.Search(len(h.steps), func(i int) bool { return h.steps[i].Start > t }) - 1
@@ -269,7 +269,7 @@ func (h host) stepAt(t int64) int {
 	return i
 }
 
-// stageAt is the stage that the host is in at a moment of a step, −1: none.
+// stageAt returns the stage that the host is in at a moment of a step, −1: none.
 func (h host) stageAt(step int, t int64) int {
 	spans := h.steps[step].Spans
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > t }) - 1
@@ -279,7 +279,7 @@ func (h host) stageAt(step int, t int64) int {
 	return -1
 }
 
-// changes is the first moment behind t at which the host is in another step or
+// changes returns the first moment behind t at which the host is in another step or
 // stage, or may be.
 func (h host) changes(t int64) int64 {
 	next := int64(math.MaxInt64)
@@ -346,7 +346,7 @@ func markCut(r *profile.Rank) {
 	}
 }
 
-// stageSet is the stages of a step as bits; those beyond the 64th do not count.
+// stageSet returns the stages of a step as bits; those beyond the 64th do not count.
 func stageSet(s *profile.Step) uint64 {
 	var set uint64
 	for _, span := range s.Spans {

@@ -40,7 +40,7 @@ func saysCollective(function string) bool {
 	return false
 }
 
-// kindOfKernel tells by its name whether a kernel communicates: by that of a library, or of what it does.
+// kindOfKernel finds by its name whether a kernel communicates: by that of a library, or of what it does.
 func kindOfKernel(name string) Kind {
 	name = strings.TrimPrefix(name, "void ")
 	for _, p := range communicating {
@@ -60,7 +60,7 @@ func kindOfKernel(name string) Kind {
 	return Compute
 }
 
-// BytesOf is the size of an element by the name of its type, as c10 or NCCL
+// BytesOf returns the size of an element by the name of its type, as c10 or NCCL
 // writes it; 0: not known.
 func BytesOf(dtype string) int64 {
 	switch strings.ToLower(strings.TrimPrefix(dtype, "c10::")) {

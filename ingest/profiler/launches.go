@@ -25,7 +25,7 @@ const (
 	LaunchesGraph // of any number of pieces
 )
 
-// LaunchShapeOf tells by its name what a call of a runtime or driver launches:
+// LaunchShapeOf finds by its name what a call of a runtime or driver launches:
 // "cudaLaunchKernel_v7000".
 func LaunchShapeOf(name string) LaunchShape {
 	name = strings.ToLower(name)
@@ -40,7 +40,7 @@ func LaunchShapeOf(name string) LaunchShape {
 	return LaunchesNothing
 }
 
-// LaunchShape is what a call with this name launches.
+// LaunchShape returns what a call with this name launches.
 func (b *Builder) LaunchShape(id NameID) LaunchShape { return b.means[id].launches }
 
 // Launch takes a call by which a thread of the host puts work on the device. Correlations of
@@ -91,7 +91,7 @@ func (l *launches) take(correlation int64) (launch, bool) {
 	return made, from != nil
 }
 
-// find is a launch and where it is kept, nil: it is not known.
+// find returns a launch and where it is kept, nil: it is not known.
 func (l *launches) find(correlation int64) (launch, map[int64]launch) {
 	for _, m := range [...]map[int64]launch{l.young, l.old} {
 		if made, ok := m[correlation]; ok && correlation > 0 {

@@ -29,7 +29,7 @@ func split(s *profile.Step, backward, optimizer int) {
 	}
 }
 
-// slot is the position in a device's account of what the host does at a moment
+// slot returns the position in a device's account of what the host does at a moment
 // of a step, −1: nothing.
 func (h host) slot(step int, t int64) int {
 	stage := h.stageAt(step, t)

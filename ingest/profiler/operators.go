@@ -45,7 +45,7 @@ func (b *Builder) newOperators(r *profile.Rank) *operators {
 	return o
 }
 
-// name is the position of a name of the builder in those of the rank.
+// name returns the position of a name of the builder in those of the rank.
 func (o *operators) name(id int32) int32 {
 	at, ok := o.names[id]
 	if !ok {
@@ -71,7 +71,7 @@ func (o *operators) add(w *work, step, stage int) {
 	}
 }
 
-// tallyAt is the tally of a place, which is made where there is none; nil where
+// tallyAt returns the tally of a place, which is made where there is none; nil where
 // there are too many.
 func (o *operators) tallyAt(p place) *profile.Tally {
 	at, ok := o.tally[p]

@@ -72,7 +72,7 @@ type cursor struct {
 // cursorBuffer is how much of a run is read at a time.
 const cursorBuffer = 8 << 10
 
-// cursor is before the first piece of work of a run; file is where it may be, for errors.
+// cursor returns a place before the first piece of work of a run; file is where it may be, for errors.
 func (r *run) cursor(file string) *cursor {
 	return &cursor{order: r.order, left: r.at.Size(), file: file, r: bufio.NewReaderSize(io.NewSectionReader(r.at, 0, r.at.Size()), cursorBuffer)}
 }

@@ -21,7 +21,7 @@ var axisWords = map[string]string{
 	"ep": "ep", "expert": "ep", "cp": "cp", "context": "cp", "dp": trace.DataParallel, "data": trace.DataParallel,
 }
 
-// RoleOf is the place of a rank in the parallel layout: along each axis its
+// RoleOf returns the place of a rank in the parallel layout: along each axis its
 // position in the group that lies along it. Groups along several axes at once
 // ("tensor_and_data") tell nothing, and neither do two different groups along
 // one axis. nil: nothing is known.
@@ -51,7 +51,7 @@ func RoleOf(rank int, groups []Group) trace.Role {
 	return role
 }
 
-// axisOf is the only axis that a description names, "": none or several.
+// axisOf returns the only axis that a description names, "": none or several.
 func axisOf(desc string) string {
 	axis := ""
 	for _, word := range strings.FieldsFunc(strings.ToLower(desc), func(r rune) bool { return !unicode.IsLetter(r) }) {

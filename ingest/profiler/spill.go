@@ -51,7 +51,7 @@ func (s *spill) write(b []byte) bool {
 	return true
 }
 
-// name is the file's, "": there is none.
+// name returns the file's, "": there is none.
 func (s *spill) name() string {
 	if s.file == nil {
 		return ""

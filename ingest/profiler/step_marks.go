@@ -38,7 +38,7 @@ func (b *Builder) chooseMarks() ([]mark, int64) {
 	return marks, thread
 }
 
-// busiest is the thread with most marks, of equals the one that begins first.
+// busiest returns the thread with most marks, of equals the one that begins first.
 func busiest(marks []mark) int64 {
 	count := make(map[int64]int)
 	for _, m := range marks {
@@ -139,7 +139,7 @@ func (b *Builder) inferMarks() ([]mark, int64) {
 	return marks, thread
 }
 
-// mainThread is the thread on which most time is spent in stages.
+// mainThread returns the thread on which most time is spent in stages.
 func mainThread(pieces []piece) int64 {
 	spent := make(map[int64]int64)
 	best, most := int64(0), int64(-1)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// builtin are the rules for names that need no telling.
+// builtin returns the rules for names that need no telling.
 func builtin() []rule {
 	rules := []rule{
 		// torch.utils.data and torch.optim, by torch.profiler itself
@@ -97,7 +97,7 @@ func markOf(name string) Mark {
 	return Mark{}
 }
 
-// decimal is a number of digits alone.
+// decimal returns a number of digits alone.
 func decimal(s string) (int64, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' {
 		return 0, false

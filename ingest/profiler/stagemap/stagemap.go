@@ -81,7 +81,7 @@ type Map struct {
 	rules  []rule
 }
 
-// Default is the built-in map.
+// Default returns the built-in map.
 func Default() *Map {
 	return &Map{Stages: []string{Data, Forward, Backward, Callbacks, Optimizer}, rules: builtin()}
 }
@@ -96,10 +96,10 @@ func (m *Map) AddStage(stage string) *Map {
 	return out
 }
 
-// Index is the position of a stage, −1 when the map has none of this name.
+// Index returns the position of a stage, −1 when the map has none of this name.
 func (m *Map) Index(stage string) int { return slices.Index(m.Stages, stage) }
 
-// Classify says what a name means. O(rules).
+// Classify finds what a name means. O(rules).
 func (m *Map) Classify(name string) Class {
 	if mark := markOf(name); mark.Kind != NoMark {
 		return Class{Role: Step, Mark: mark, Plain: mark.Kind != ProfilerMark}
@@ -126,7 +126,7 @@ func (m *Map) Classify(name string) Class {
 	return Class{}
 }
 
-// plainWords is a name as people mean it: in lower case, without the signs
+// plainWords returns a name as people mean it: in lower case, without the signs
 // that set it off.
 func plainWords(name string) string {
 	return strings.ToLower(strings.Trim(name, "#*=- \t"))

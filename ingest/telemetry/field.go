@@ -75,7 +75,7 @@ var fields = map[string]field{
 	"mtemp": {Quantity: health.MemoryTemperature}, "pwr": {Quantity: health.Power}, "sm": {Quantity: health.Utilization, Scale: 0.01},
 }
 
-// fieldOf is what a name stands for. A unit in brackets behind it does not count.
+// fieldOf returns what a name stands for. A unit in brackets behind it does not count.
 func fieldOf(name string) (field, bool) {
 	f, ok := fields[plain(name)]
 	return f, ok

@@ -143,7 +143,7 @@ func priority(line []byte) []byte {
 	return line
 }
 
-// cutHost is the word before "kernel:", the host of a line of syslog or journalctl.
+// cutHost returns the word before "kernel:", the host of a line of syslog or journalctl.
 func cutHost(rest []byte) (host string, ok bool) {
 	words := bytes.Fields(rest[:min(len(rest), 300)])
 	for i, w := range words[:min(len(words), 6)] {

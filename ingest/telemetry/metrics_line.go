@@ -70,7 +70,7 @@ func (s *sample) readLabels(rest []byte) ([]byte, bool) {
 	}
 }
 
-// closing is where the quotation mark stands that ends a value, −1: nowhere.
+// closing returns where the quotation mark stands that ends a value, −1: nowhere.
 func closing(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

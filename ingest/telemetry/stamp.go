@@ -106,7 +106,7 @@ func (o Options) addYear(t time.Time) time.Time {
 	return in(year - 1)
 }
 
-// nanoseconds is a time since 1970, 0 where int64 does not reach.
+// nanoseconds returns a time since 1970, 0 where int64 does not reach.
 func nanoseconds(t time.Time) int64 {
 	if t.Year() < 1971 || t.Year() > 2200 {
 		return 0
@@ -132,7 +132,7 @@ func unix(text string) (at int64, ok bool) {
 	return 0, false
 }
 
-// timeOf is that of a stamp. It notes that a file's stamps name no zone.
+// timeOf returns the time of a stamp. It notes that a file's stamps name no zone.
 func (b *builder) timeOf(s stamp) int64 {
 	if s.Zoneless && s.At != 0 {
 		b.t.Zoneless = true

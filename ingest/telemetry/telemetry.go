@@ -172,7 +172,7 @@ func (b *builder) unread(at input.Pos) {
 	}
 }
 
-// finish is what was added, series by time.
+// finish returns the series that were added, by time.
 func (b *builder) finish() *health.Record {
 	for k, i := range b.at {
 		first := k

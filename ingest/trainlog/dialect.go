@@ -107,7 +107,7 @@ func ParseDialects(name string, text []byte) (*Dialects, error) {
 	return out, out.index(name)
 }
 
-// index tells the words of all dialects apart.
+// index notes by which words each dialect is told from the others.
 func (d *Dialects) index(name string, also ...Listener) error {
 	full := false
 	set := func(words ...string) ingest.Has {
@@ -347,7 +347,7 @@ func (x *reading) timed(of string) bool {
 	return slices.ContainsFunc(x.times, func(t measured) bool { return t.of == of })
 }
 
-// String says what was read, as `gives` of a dialect does.
+// String writes what was read, as `gives` of a dialect does.
 func (x *reading) String() string {
 	var where, what []string
 	if rank, ok := rankIn([]byte(x.d.Sample)); ok {

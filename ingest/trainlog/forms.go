@@ -172,7 +172,7 @@ func isSlash(text []byte) bool { return len(text) <= 3 && string(bytes.Trim(text
 // ratio is what counters do not have: more than there are, and fewer than two of all.
 type ratio struct{ over, few bool }
 
-// ratioOf returns that of a number to another.
+// ratioOf returns the ratio of a number to another.
 func ratioOf(n, of []byte) ratio {
 	n, of = bytes.TrimLeft(n, "0"), bytes.TrimLeft(of, "0")
 	return ratio{over: len(n) > len(of) || len(n) == len(of) && string(n) > string(of), few: len(of) == 0 || string(of) == "1"}

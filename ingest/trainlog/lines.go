@@ -334,7 +334,7 @@ func (l *lineReader) keep(rank int) error {
 	return l.b.add(t, x.d, step, x.times)
 }
 
-// rankOf is the rank that a line or the file's name tells, −1 where neither does.
+// rankOf returns the rank that a line or the file's name tells, −1 where neither does.
 func (l *lineReader) rankOf(line []byte, has *ingest.Has) int {
 	line = line[:min(len(line), 1<<12)]
 	if p := l.b.Rank; p != nil {
@@ -357,7 +357,7 @@ func (l *lineReader) rankOf(line []byte, has *ingest.Has) int {
 	return l.rank
 }
 
-// errUnranked says that several logs do not tell their ranks.
+// errUnranked returns the error that several logs do not tell their ranks.
 func errUnranked() error {
 	return input.Bad(input.ErrMissing, "neither a line nor the name of the file tells the rank: name it rank_RANK.log, or say where the rank stands with --rank-pattern")
 }

@@ -45,7 +45,7 @@ const (
 	LacksName              // it has the number of a step and a time, under no name that is known
 )
 
-// Recogniser returns one of these dialects, and of those that are built in.
+// Recogniser returns a recogniser of these dialects, and of those that are built in.
 func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.before()} }
 
 // Recognise reports whether text, the beginning of a file, is a log with times of steps.
@@ -111,7 +111,7 @@ func (r *Recogniser) recurs(line []byte) bool {
 	return n+1 == severalSteps
 }
 
-// lack says what a line lacks.
+// lack names what a line lacks.
 func (r *Recogniser) lack(line []byte, has *ingest.Has) Lack {
 	named, step := hasTime(line), false
 	if has.Any(&r.dialects.steps) {

@@ -27,7 +27,7 @@ type piece struct {
 	used          int64    // when it was read last
 }
 
-// piece returns one that is open.
+// piece returns an open piece.
 func (r *rows) piece(k int) *piece {
 	p := &r.pieces[k]
 	if p.steps == nil {

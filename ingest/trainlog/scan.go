@@ -14,7 +14,7 @@ func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
 func isSpace(c byte) bool  { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
 func isQuote(c byte) bool  { return c == '"' || c == '\'' }
 
-// skip is the first place from at on whose byte is none of the kind.
+// skip returns the first place from at on whose byte is none of the kind.
 func skip(line []byte, at int, kind func(byte) bool) int {
 	for at < len(line) && kind(line[at]) {
 		at++
@@ -22,7 +22,7 @@ func skip(line []byte, at int, kind func(byte) bool) int {
 	return at
 }
 
-// back is the place behind the last byte before end that is none of the kind.
+// back returns the place behind the last byte before end that is none of the kind.
 func back(line []byte, end int, kind func(byte) bool) int {
 	for end > 0 && kind(line[end-1]) {
 		end--
@@ -30,7 +30,7 @@ func back(line []byte, end int, kind func(byte) bool) int {
 	return end
 }
 
-// optional is the place behind one of some bytes that may be there.
+// optional returns the place behind one of some bytes that may be there.
 func optional(line []byte, at int, of string) int {
 	if at < len(line) && strings.IndexByte(of, line[at]) >= 0 {
 		return at + 1
@@ -38,7 +38,7 @@ func optional(line []byte, at int, of string) int {
 	return at
 }
 
-// number is a whole number of up to so many digits that begins at a place and no word goes on.
+// number returns a whole number of up to so many digits that begins at a place and no word goes on.
 func number(line []byte, at, digits int) (n int64, end int, ok bool) {
 	end = skip(line, at, isDigit)
 	if end == at || end-at > digits || end < len(line) && isWord(line[end]) {
@@ -50,7 +50,7 @@ func number(line []byte, at, digits int) (n int64, end int, ok bool) {
 
 var stepWords = [...]string{"step", "global_step", "train_step", "iteration", "iter", "itr", "update"}
 
-// stepOf is the number of the step: "step 12", "iteration: [12", "Steps=12".
+// stepOf returns the number of the step: "step 12", "iteration: [12", "Steps=12".
 func stepOf(line []byte) (step int64, ok bool) {
 	for at := 0; at < len(line); {
 		if !isWord(line[at]) {
@@ -136,7 +136,7 @@ func isStep(word []byte) bool {
 	return false
 }
 
-// rankIn is the rank that a line tells: "[RANK 12]", "rank=12".
+// rankIn returns the rank that a line tells: "[RANK 12]", "rank=12".
 func rankIn(line []byte) (rank int, ok bool) {
 	for at := 0; at+len("rank") < len(line); at++ {
 		if line[at]|0x20 != 'r' || !bytes.EqualFold(line[at:at+4], []byte("rank")) {
@@ -162,7 +162,7 @@ type timing struct {
 	unit         string // in lower case; "" where none is said
 }
 
-// nextTiming is the first timing from a place on, and where it ends; −1 where there is none.
+// nextTiming returns the first timing from a place on, and where it ends; −1 where there is none.
 func nextTiming(line []byte, from int) (t timing, end int) {
 	for at := from; at < len(line); at++ {
 		if line[at] != ':' && line[at] != '=' {
@@ -210,7 +210,7 @@ func nextSpaced(line []byte, from int) (t timing, end int) {
 	return timing{}, -1
 }
 
-// quantity is a number with a unit that may be there, what ends it, and the place behind that.
+// quantity returns a number with a unit that may be there, what ends it, and the place behind that.
 func quantity(line []byte, at int) (n []byte, unit string, end int, ok bool) {
 	e := skip(line, at, isDigit)
 	if e < len(line) && line[e] == '.' {
@@ -244,7 +244,7 @@ func endsTime(c byte) bool {
 	return isSpace(c)
 }
 
-// unitOf is a unit in lower case, "" for anything else; longest is how long its name may be.
+// unitOf returns a unit in lower case, "" for anything else; longest is how long its name may be.
 func unitOf(word []byte, longest int) string {
 	if len(word) == 0 {
 		return ""
@@ -257,7 +257,7 @@ func unitOf(word []byte, longest int) string {
 	return ""
 }
 
-// nameBefore is the name that ends before a place, as long as it may be, and the unit in parentheses behind it; nil
+// nameBefore returns the name that ends before a place, as long as it may be, and the unit in parentheses behind it; nil
 // where there is none. It begins at from or later.
 func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	line = line[:end]

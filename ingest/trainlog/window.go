@@ -84,7 +84,7 @@ func (x *index) row(i int) int {
 	return int(x.order[i])
 }
 
-// index returns that of a track, in which the later of two rows of a step counts, and how many others there are.
+// index returns the index of a track, in which the later of two rows of a step counts, and how many others there are.
 func (t *track) index() (x index, again int) {
 	ascends := true
 	for i := 1; i < t.n && ascends; i++ {

@@ -28,7 +28,7 @@ type line struct {
 // derived are lines of devices that repeat others, by steps, modules or scopes.
 var derived = []string{"Steps", "XLA Modules", "XLA TraceMe", "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code", "Scalar Unit", "SparseCore Steps", "SparseCore Modules"}
 
-// events is the second reading. The first knows where the input ends too early.
+// events returns the second reading. The first knows where the input ends too early.
 func (r *reader) events(w *wire) error {
 	r.jitted = make(map[string][]span)
 	at := -1

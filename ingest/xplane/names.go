@@ -73,7 +73,7 @@ const (
 	maxPlanes   = 1 << 12
 )
 
-// names is the first reading.
+// names returns the first reading.
 func (r *reader) names(w *wire) error {
 	r.cut = -1
 	err := w.each(whole, func(f field) error {
@@ -217,7 +217,7 @@ const (
 	deviceOp
 )
 
-// classOf tells by its name what an event is.
+// classOf finds by its name what an event is.
 func classOf(name string, kind planeKind) class {
 	switch {
 	case kind == devicePlane:

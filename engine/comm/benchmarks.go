@@ -33,7 +33,7 @@ func NewBenchmarks(list []nccl.Benchmark) *Benchmarks {
 	return b
 }
 
-// curve is what was measured of an operation over a subject, by size; messages between two ranks are held against SendRecv.
+// curve returns the measured bandwidth of an operation over a subject, by size; messages between two ranks are held against SendRecv.
 func (b *Benchmarks) curve(s *Subject, op nccl.Op) []nccl.Benchmark {
 	switch {
 	case b == nil:
@@ -48,7 +48,7 @@ func (b *Benchmarks) curve(s *Subject, op nccl.Op) []nccl.Benchmark {
 	return b.curves[shape{op, s.Ranks, s.Hosts}]
 }
 
-// busAt is the bus bandwidth at a size: between two sizes on the line through both, of the logarithms of bandwidth over those of
+// busAt returns the bus bandwidth at a size: between two sizes on the line through both, of the logarithms of bandwidth over those of
 // size, which is exact where latency alone counts and where bandwidth does; above the largest size as there. Below the smallest it is 0: not known.
 func busAt(curve []nccl.Benchmark, bytes int64) float64 {
 	i, exact := slices.BinarySearchFunc(curve, bytes, func(x nccl.Benchmark, bytes int64) int { return cmp.Compare(x.Bytes, bytes) })
@@ -65,7 +65,7 @@ func busAt(curve []nccl.Benchmark, bytes int64) float64 {
 	return low.Bus * math.Pow(high.Bus/low.Bus, part)
 }
 
-// fastest is the largest bus bandwidth of a curve, 0 of none.
+// fastest returns the largest bus bandwidth of a curve, 0 of none.
 func fastest(curve []nccl.Benchmark) (bus float64) {
 	for _, x := range curve {
 		bus = max(bus, x.Bus)

@@ -25,10 +25,10 @@ var boundNames = [...]string{"unknown", "latency", "bandwidth"}
 
 func (b Bound) String() string { return enum.Name(boundNames[:], b) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Bound) Names() []string { return boundNames[:] }
 
-// Class is the size class of a message: the power of two that it reaches, so that 1 MiB and
+// Class returns the size class of a message: the power of two that it reaches, so that 1 MiB and
 // all below 2 MiB are class 20. 0 is what has at most one byte.
 func Class(bytes int64) int { return bits.Len64(uint64(max(bytes, 1))) - 1 }
 
@@ -132,7 +132,7 @@ func cells(calls []*Collective) []Cell {
 
 func bus(m *Measure) float64 { return m.Bus }
 
-// median is that of its calls.
+// median returns the median of its calls.
 func (c *Cell) median(of func(*Measure) float64) float64 { return robust.Median(measures(c.Calls, of)) }
 
 func measures(calls []*Collective, of func(*Measure) float64) (list []float64) {
@@ -142,7 +142,7 @@ func measures(calls []*Collective, of func(*Measure) float64) (list []float64) {
 	return list
 }
 
-// latencies are the medians of each subject's smallest class, where that is small.
+// latencies returns the medians of each subject's smallest class, where that is small.
 func latencies(subjects int, all []Cell) []latency {
 	out := make([]latency, subjects)
 	class := slices.Repeat([]int{Class(smallMessage)}, subjects)

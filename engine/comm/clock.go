@@ -62,7 +62,7 @@ func (r *Result) compareClocks(m *members) {
 	}
 }
 
-// beginning is when the first NVTX range or kernel was recorded by a clock.
+// beginning returns when the first NVTX range or kernel was recorded by a clock.
 func (r *Result) beginning(clock int) (first int64) {
 	seen := false
 	for i := range r.Recorded.Processes {
@@ -73,7 +73,7 @@ func (r *Result) beginning(clock int) (first int64) {
 	return first
 }
 
-// endsTogether are the readings of each collective's end, by certain matches.
+// endsTogether returns the readings of each collective's end, by certain matches.
 func (r *Result) endsTogether(m *members) [][]clock.Reading {
 	of := make(map[int]int) // communicators of sides
 	for g := range m.list {
@@ -124,14 +124,14 @@ func (r *Result) SharesFirstClock(rank int) bool {
 	return has && r.Clocks[at].Known
 }
 
-// part is a kernel of a rank as a part of what several ranks did: on the first clock, where the two compare, else on one that
+// part returns a kernel of a rank as a part of what several ranks did: on the first clock, where the two compare, else on one that
 // is that of no other rank's.
 func (r *Result) part(m Match) Part {
 	x, f := &r.Kernels(m.Rank)[m.Kernel], &r.fits[r.clockOf(m.Rank)]
 	return Part{Rank: m.Rank, Call: m.Call, Kernel: m.Kernel, Start: f.Reference(x.Start), End: f.Reference(x.End)}
 }
 
-// CommunicatorOf is the communicator that a call, an index of Calls, is on.
+// CommunicatorOf returns the communicator that a call, an index of Calls, is on.
 func (r *Result) CommunicatorOf(call int) (communicator int, ok bool) {
 	g := r.Calls[call].Group
 	if g == comms.None || g >= len(r.groupOf) || r.groupOf[g] == comms.None {

@@ -43,7 +43,7 @@ func (c *Collective) Whole(r *Result) bool {
 	return len(c.Parts) == r.Communicators[c.Communicator].NRanks
 }
 
-// Together is all that ranks did together: collectives, then messages.
+// Together returns all that ranks did together: collectives, then messages.
 func (r *Result) Together() iter.Seq[*Collective] {
 	return func(yield func(*Collective) bool) {
 		for _, list := range [...][]Collective{r.Collectives, r.Transfers} {

@@ -154,7 +154,7 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	return r, nil
 }
 
-// Kernels is what ran on a rank's device, by start on its clock; nil where no profiler saw it.
+// Kernels returns what ran on a rank's device, by start on its clock; nil where no profiler saw it.
 func (r *Result) Kernels(rank int) []comms.Kernel {
 	if p := r.Ranks[rank].Profile; p != comms.None {
 		return r.kernels[p]
@@ -170,7 +170,7 @@ func (r *Result) ProfiledProcess(rank int) *comms.Process {
 	return &comms.Process{Clock: comms.None}
 }
 
-// ProfileOf is the name of the source that has a rank's kernels, "" where none has.
+// ProfileOf returns the name of the source that has a rank's kernels, "" where none has.
 func (r *Result) ProfileOf(rank int) string {
 	p := r.Ranks[rank].Profile
 	if p == comms.None {
@@ -179,7 +179,7 @@ func (r *Result) ProfileOf(rank int) string {
 	return r.Recorded.Sources[r.Recorded.Processes[p].Source].Name
 }
 
-// Sources is how many sources of a kind there were.
+// Sources returns how many sources of a kind there were.
 func (r *Result) Sources(kind comms.SourceKind) (n int) {
 	for i := range r.Recorded.Sources {
 		if r.Recorded.Sources[i].Kind == kind {
@@ -189,12 +189,12 @@ func (r *Result) Sources(kind comms.SourceKind) (n int) {
 	return n
 }
 
-// kindOf is what recorded a process.
+// kindOf returns what recorded a process.
 func (r *Result) kindOf(process int) comms.SourceKind {
 	return r.Recorded.Sources[r.Recorded.Processes[process].Source].Kind
 }
 
-// clockOf is the clock that a rank's kernels were recorded by.
+// clockOf returns the clock that a rank's kernels were recorded by.
 func (r *Result) clockOf(rank int) int { return r.ProfiledProcess(rank).Clock }
 
 // countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// describe says of every communicator who its ranks are, how it is used and what for. Those on which nothing was called, of one rank, stay: the layout
+// describe finds of every communicator who its ranks are, how it is used and what for. Those on which nothing was called, of one rank, stay: the layout
 // is seen by them too.
 func (r *Result) describe(m *members, duplicates map[int]bool, t *tied, l parallel.Layout) {
 	calls := make([][]int, len(r.Groups))
@@ -113,5 +113,5 @@ func (r *Result) memberNumbers() []map[int]int {
 	return members
 }
 
-// recordedOn is the communicator that a group of Recorded is a side of, None: of none.
+// recordedOn returns the communicator that a group of Recorded is a side of, None: of none.
 func (r *Result) recordedOn(group int) int { return r.groupOf[r.sideOf[group]] }

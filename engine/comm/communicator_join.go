@@ -79,7 +79,7 @@ type ending struct {
 	certain bool
 }
 
-// endsBySide is when the kernel of each launch of each side ended: of collectives, and, where there are two
+// endsBySide returns when the kernel of each launch of each side ended: of collectives, and, where there are two
 // ranks, of sends and receives, which then end together too.
 func (r *Result) endsBySide() map[int]map[int64]ending {
 	ends := map[int]map[int64]ending{}

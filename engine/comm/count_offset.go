@@ -53,7 +53,7 @@ func (r *Result) alignCounts(t *tied) {
 	}
 }
 
-// endsOfGroups is the launches of each communicator with the ends of their kernels, by count.
+// endsOfGroups returns the launches of each communicator with the ends of their kernels, by count.
 func (r *Result) endsOfGroups(t *tied) map[int][]launchUnit {
 	ends := map[int]int64{} // of calls
 	var calls []int

@@ -70,7 +70,7 @@ type shifted struct {
 	spread float64
 }
 
-// shiftsOf is those at which the unit in the middle of one list finds one like it in the other: half of the shorter list is in
+// shiftsOf returns the shifts at which the unit in the middle of one list finds one like it in the other: half of the shorter list is in
 // common, and so is its middle. ok is false if those are too many.
 func shiftsOf(of, in []launchUnit) (list []int64, ok bool) {
 	if len(of) == 0 || len(in) == 0 {
@@ -92,7 +92,7 @@ func shiftsOf(of, in []launchUnit) (list []int64, ok bool) {
 	return list, len(list) <= maxShifts
 }
 
-// tryShift says whether a shift is possible.
+// tryShift reports whether a shift is possible.
 func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 	agree := 0
 	var apart []float64
@@ -121,7 +121,7 @@ func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 	return s, agree > 0 && 2*agree >= min(len(of), len(in))
 }
 
-// holds says whether all calls of o may be among those of u, when it may be.
+// holds reports whether all calls of o may be among those of u, when it may be.
 func (u *launchUnit) holds(o *launchUnit) bool {
 	if u.HasTime && (o.After != 0 && u.Time < o.After || o.Before != 0 && u.Time > o.Before) {
 		return false

@@ -90,7 +90,7 @@ func (a moves) join(r *Result, c *Collective) {
 	}
 }
 
-// CallDetails are the calls of the job by rank, in the order of their logs, each once; places are those of [Result.StepTotals], nil: none.
+// CallDetails returns the calls of the job by rank, in the order of their logs, each once; places are those of [Result.StepTotals], nil: none.
 func CallDetails(r *Result, places []Place) iter.Seq[*CallDetail] {
 	return func(yield func(*CallDetail) bool) {
 		all, matches := movesOf(r), r.Matches // by rank

@@ -123,14 +123,14 @@ func (r *Result) alignInput(rank int) (p align.Process, both bool) {
 	return p, true
 }
 
-// reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
+// reasons returns why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
 func (r *Result) reasons(rank int) []align.Reason {
 	p := r.callsOf(r.Ranks[rank].Calls)
 	_, why := align.Plan(&p, 0)
 	return why
 }
 
-// callsOf is some of the job's calls as the engine takes them.
+// callsOf returns some of the job's calls as the engine takes them.
 func (r *Result) callsOf(calls []int) align.Process {
 	p := align.Process{Groups: r.Groups}
 	for _, i := range calls {

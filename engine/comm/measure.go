@@ -61,7 +61,7 @@ func (c *Collective) measureSpeed(how Convention) (m Measure) {
 	return m
 }
 
-// algo is the algorithm that NCCL ran it by.
+// algo returns the algorithm that NCCL ran it by.
 func (c *Collective) algo() nccl.Algo {
 	if c.Tuning == nil {
 		return nccl.UnknownAlgo
@@ -69,7 +69,7 @@ func (c *Collective) algo() nccl.Algo {
 	return c.Tuning.Algo
 }
 
-// endsTogether says whether no member can be done before the last one began.
+// endsTogether reports whether no member can be done before the last one began.
 func endsTogether(op nccl.Op) bool {
 	switch op {
 	case nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.AlltoAll, nccl.AllToAllPivot:

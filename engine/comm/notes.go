@@ -59,7 +59,7 @@ func (r *Result) count(kind NoteKind, n int) {
 	}
 }
 
-// notes says how things were found, and what was not; unnumbered is why ranks are not numbered by a communicator, of no kind where they are.
+// notes adds how things were found, and what was not; unnumbered is why ranks are not numbered by a communicator, of no kind where they are.
 func (r *Result) notes(unnumbered Note) {
 	ranks := func(that func(k *Rank) bool) (n int) {
 		for i := range r.Ranks {
@@ -114,7 +114,7 @@ func (r *Result) notes(unnumbered Note) {
 	}
 }
 
-// callsOfProfiles is how many calls are from NVTX ranges.
+// callsOfProfiles returns how many calls are from NVTX ranges.
 func (r *Result) callsOfProfiles() (n int) {
 	for i := range r.Calls {
 		if r.kindOf(r.Calls[i].Process) == comms.SourceNsight {
@@ -124,7 +124,7 @@ func (r *Result) callsOfProfiles() (n int) {
 	return n
 }
 
-// noteBeginnings says of the first rank whose recording may begin at several calls at which ones: of its streams that with most kernels.
+// noteBeginnings notes of the first rank whose recording may begin at several calls at which ones: of its streams that with most kernels.
 func (r *Result) noteBeginnings() {
 	n := Note{Kind: NoteBeginnings}
 	for i := range r.Ranks {

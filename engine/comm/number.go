@@ -35,7 +35,7 @@ func (r *Result) number(m *members) (why Note) {
 	return why
 }
 
-// worldRanks is the number of each rank, nil where nothing says. Those of which no calls were recorded come last.
+// worldRanks returns the number of each rank, nil where nothing says. Those of which no calls were recorded come last.
 func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	with := 0
 	for i := range r.Ranks {
@@ -79,7 +79,7 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	return rank, Note{}
 }
 
-// namedRanks is the numbers that processes gave themselves, if all did.
+// namedRanks returns the numbers that processes gave themselves, if all did.
 func (r *Result) namedRanks() (rank []int, why Note) {
 	seen := map[int]bool{}
 	for i := range r.Ranks {
@@ -102,7 +102,7 @@ func (r *Result) allLogged() bool {
 	return !slices.ContainsFunc(r.Ranks, func(k Rank) bool { return !k.Logged() })
 }
 
-// covers is how many ranks a communicator holds, once each; −1 if one is in it twice.
+// covers returns how many ranks a communicator holds, once each; −1 if one is in it twice.
 func (m *members) covers(g *SideGroup) int {
 	seen := map[int]bool{}
 	for _, s := range g.Sides {

@@ -22,7 +22,7 @@ var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges", "Inspe
 
 func (j Join) String() string { return enum.Name(joinNames[:], j) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Join) Names() []string { return joinNames[:] }
 
 // tie is a call and its kernel, as the profiler recorded them together.
@@ -218,7 +218,7 @@ func (r *Result) completeGroups(logged int, t *tied) {
 	}
 }
 
-// completeGroup does so for the sides of one communicator.
+// completeGroup fills in sizes and ranks for the sides of one communicator.
 func (r *Result) completeGroup(sides []int) {
 	size, taken := len(sides), map[int]bool{}
 	for _, s := range sides {

@@ -31,7 +31,7 @@ func (p *profile) matchRanges() {
 	p.addRest(len(open) > 0)
 }
 
-// loggedUnits is the units of each communicator of several ranks that the process logged, by count.
+// loggedUnits returns the units of each communicator of several ranks that the process logged, by count.
 func (p *profile) loggedUnits() map[int][]launchUnit {
 	_, units := unitsOf(p.k.Calls, func(i int) *comms.Call { return &p.r.Calls[i] }, func(group int) bool { return p.r.Groups[group].Size != 1 })
 	return units
@@ -99,7 +99,7 @@ const slack = 1_000_000 // nanoseconds
 // maxBounds is how far away a call is looked for that bounds another.
 const maxBounds = 256
 
-// bounds is when a call may have begun, by those before and after it in its file that are found: a process writes its
+// bounds returns when a call may have begun, by those before and after it in its file that are found: a process writes its
 // lines one after another.
 func (p *profile) bounds(call int) (after, before int64) {
 	n, _ := slices.BinarySearch(p.k.Calls, call)
@@ -123,7 +123,7 @@ func (p *profile) bounds(call int) (after, before int64) {
 	return after, before
 }
 
-// slackOf is none between calls of one thread.
+// slackOf returns how far the times of two calls may be out of order, ns: 0 for calls of one thread.
 func slackOf(x, y *comms.Call) int64 {
 	if x.Thread == y.Thread {
 		return 0
@@ -223,7 +223,7 @@ type sequence struct {
 	whole          bool // the log has the communicator's calls from the first on, none left out
 }
 
-// sequences is what both sides recorded, in the order of the log.
+// sequences returns what both sides recorded, in the order of the log.
 func (p *profile) sequences() (all []*sequence) {
 	at := map[operation]*sequence{}
 	for g, units := range p.loggedUnits() {

@@ -25,7 +25,7 @@ var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI b
 
 func (p Pairing) String() string { return enum.Name(pairingNames[:], p) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Pairing) Names() []string { return pairingNames[:] }
 
 // witness is a process as a log or a profiler saw it.
@@ -108,7 +108,7 @@ func (p *pairs) guessHosts() {
 	}
 }
 
-// sourceOf is the name of the file that has a process's kernels.
+// sourceOf returns the name of the file that has a process's kernels.
 func (p *pairs) sourceOf(t *witness) string { return p.r.Recorded.Sources[t.Source].Name }
 
 // pairs is which process that logged is which of those that profilers saw.

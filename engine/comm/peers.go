@@ -43,7 +43,7 @@ var standingNames = [...]string{"no peers", "too few calls", "too short for the 
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Standing) Names() []string { return standingNames[:] }
 
 // Suspect is a subject that is slower than its peers.
@@ -124,7 +124,7 @@ func (s *Suspect) mostPeers() (n int) {
 	return n
 }
 
-// contests are the cells that can be held against each other, in the order of cells.
+// contests returns the cells that can be held against each other, in the order of cells.
 func (s *Speed) contests() [][]contender {
 	type key struct {
 		edge                                             bool
@@ -144,7 +144,7 @@ func (s *Speed) contests() [][]contender {
 	return all.All
 }
 
-// blocks are the logarithms of bus bandwidth of the calls of a cell, or medians of runs of them.
+// blocks returns the logarithms of bus bandwidth of the calls of a cell, or medians of runs of them.
 func (c *Cell) blocks() []float64 {
 	n := min(len(c.Calls), mostBlocks)
 	out := make([]float64, n)
@@ -155,7 +155,7 @@ func (c *Cell) blocks() []float64 {
 	return out
 }
 
-// stand says of which cells clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
+// stand marks the cells of which clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
 // The members of a group end together or not, as the operation has it; two that send each other end together.
 func (s *Speed) stand(list []contender) {
 	for _, x := range list {
@@ -200,7 +200,7 @@ func (s *Speed) try(list []contender, i int) comparison {
 	return t
 }
 
-// slowerBy is the chance that x, lifted by margin, lies as far below y by chance, and the least that this could be. Both are
+// slowerBy returns the chance that x, lifted by margin, lies as far below y by chance, and the least that this could be. Both are
 // sorted. O(n + m).
 func slowerBy(x, y []float64, margin float64) (p, least float64) {
 	above, k := 0.0, 0 // pairs in which the lifted x is above, equal ones half
@@ -220,7 +220,7 @@ func slowerBy(x, y []float64, margin float64) (p, least float64) {
 	return tail(above), tail(0)
 }
 
-// attainable is what P values are to be multiplied with: the least number k so that no more than k tests could reach
+// attainable returns the factor of P values: the least number k so that no more than k tests could reach
 // alpha/k.
 func attainable(all []comparison, alpha float64) float64 {
 	var least []float64

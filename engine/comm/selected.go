@@ -94,7 +94,7 @@ func (m *members) keep(rank []int) {
 	m.list = slices.DeleteFunc(m.list, func(g SideGroup) bool { return first(g.Sides) == comms.None })
 }
 
-// moveKeys is what is said of calls that are left, by their new indices.
+// moveKeys returns the entries of the calls that are left, by their new indices.
 func moveKeys[V any](of map[int]V, to map[int]int) map[int]V {
 	out := make(map[int]V)
 	for from, v := range of {

@@ -22,7 +22,7 @@ var routeNames = [...]string{"ring", "tree", "direct"}
 
 func (r Route) String() string { return enum.Name(routeNames[:], r) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Route) Names() []string { return routeNames[:] }
 
 // Sent is what one rank sends another.
@@ -33,7 +33,7 @@ type Sent struct {
 	Bytes    float64
 }
 
-// SentBetween is how many bytes each rank sends each other, ascending, by the algorithm that NCCL's tuning lines name, a ring where they name none: on a ring each rank
+// SentBetween returns how many bytes each rank sends each other, ascending, by the algorithm that NCCL's tuning lines name, a ring where they name none: on a ring each rank
 // sends to the next one of the communicator, 2(n−1)/n of an AllReduce, (n−1) times what AllGather and ReduceScatter log; on a tree up to its parent and
 // down to its children, the tree being balanced in the order of ranks. NCCL's own rings and trees go by the topology, so that neighbours may be others; the sums of each
 // rank are the same. unplaced is what goes to ranks that left no log.

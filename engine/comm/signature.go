@@ -147,7 +147,7 @@ func (u *usageOf) sendPattern(calls []int) (s parallel.Sending) {
 	return s
 }
 
-// successive is the part of the large all-gathers that stand in long runs; 0 without any.
+// successive returns the part of the large all-gathers that stand in long runs; 0 without any.
 func (u *usageOf) successive(calls []int) float64 {
 	all, inRuns, run := 0, 0, 0
 	end := func() {
@@ -172,7 +172,7 @@ func (u *usageOf) successive(calls []int) float64 {
 	return float64(inRuns) / float64(all)
 }
 
-// burstiness is (σ − μ)/(σ + μ) of the times between calls (Goh and Barabási 2008, EPL 81:48002).
+// burstiness returns (σ − μ)/(σ + μ) of the times between calls (Goh and Barabási 2008, EPL 81:48002).
 func (u *usageOf) burstiness(calls []int) float64 {
 	var gaps []float64
 	for k := 1; k < len(calls); k++ {

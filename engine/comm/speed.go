@@ -39,7 +39,7 @@ type Speed struct {
 	material  float64   // by how much slower than its peers something must be
 }
 
-// MembersOf is the ranks of a subject, indices of Ranks, ascending.
+// MembersOf returns the ranks of a subject, indices of Ranks, ascending.
 func (r *Result) MembersOf(subject int) (list []int) {
 	s := &r.Speed.Subjects[subject]
 	if s.Edge {
@@ -53,7 +53,7 @@ func (r *Result) MembersOf(subject int) (list []int) {
 	return list
 }
 
-// RanksOf is the ranks of a subject, of the job.
+// RanksOf returns the ranks of a subject, of the job.
 func (r *Result) RanksOf(subject int) []int {
 	s := &r.Speed.Subjects[subject]
 	if s.Edge {
@@ -98,7 +98,7 @@ func (r *Result) speed(m *members, theory Theory) {
 	r.Speed = SpeedOf(subjects, calls, theory)
 }
 
-// edges are the pairs of ranks that send each other messages. They are held against those of equal link that do the
+// edges returns the pairs of ranks that send each other messages. They are held against those of equal link that do the
 // same kind of work.
 func (r *Result) edges(first int, l *limits) (list []Subject) {
 	edges := map[[2]int]Subject{}
@@ -162,7 +162,7 @@ func (l *limits) narrowest(g int, ranks []int) Limit {
 	return Narrowest(l.ways[g], hosts)
 }
 
-// Narrowest is the narrowest path between two members of a communicator on one host, and where there are several hosts the
+// Narrowest returns the narrowest path between two members of a communicator on one host, and where there are several hosts the
 // narrowest way of a member to the network; hosts are those of its members, by rank in it. Of several statements of one way
 // the widest counts: a block may be trimmed.
 //

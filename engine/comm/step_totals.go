@@ -21,10 +21,10 @@ type StepTotal struct {
 	Ops      []parallel.OpUse // what was called, by operation; most bytes first
 }
 
-// Length is how long it was from the first kernel's start to the last one's end; 0 where none are known.
+// Length returns how long it was from the first kernel's start to the last one's end; 0 where none are known.
 func (t *StepTotal) Length() int64 { return t.End - t.Begin }
 
-// label is the name of a step without a mark: its number, from 1.
+// label returns the name of a step without a mark: its number, from 1.
 func stepLabel(step int) string { return strconv.Itoa(step + 1) }
 
 // total adds up the calls of every place.

@@ -27,7 +27,7 @@ var eraNames = [...]string{"unknown", "initialisation", "step", "between steps",
 
 func (e Era) String() string { return enum.Name(eraNames[:], e) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Era) Names() []string { return eraNames[:] }
 
 // Place is where in the job a call is.
@@ -49,7 +49,7 @@ var stepSourceNames = [...]string{"none", "marks", "repetition"}
 
 func (s StepSource) String() string { return enum.Name(stepSourceNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (StepSource) Names() []string { return stepSourceNames[:] }
 
 // Steps is the steps of a job: those that the program marks, else the repetition of calls.
@@ -94,7 +94,7 @@ func StepsOf(r *Result) *Steps {
 	return s
 }
 
-// whenMade is when the host made each call, as far as known, on the clock of its rank's profiler.
+// whenMade returns when the host made each call, as far as known, on the clock of its rank's profiler.
 func whenMade(r *Result) map[int]int64 {
 	at := make(map[int]int64, len(r.Matches))
 	for _, m := range r.Matches {
@@ -146,7 +146,7 @@ func recordedCalls(calls []int, at map[int]int64) (first, end int) {
 	return first, end
 }
 
-// placeAt is where a time is among marks.
+// placeAt returns where a time is among marks.
 func placeAt(marks []comms.Span, t int64) Place {
 	switch n := sort.Search(len(marks), func(k int) bool { return marks[k].Start > t }) - 1; {
 	case n < 0:
@@ -283,7 +283,7 @@ func repetition(list []int) repeated {
 	return repeated{}
 }
 
-// distances are those between one occurrence and the next of the rarest kinds that come three times or more, each kind's most frequent one.
+// distances returns the distances between one occurrence and the next of the rarest kinds that come three times or more, each kind's most frequent one.
 func distances(list []int) (out []int) {
 	where := map[int][]int{}
 	for i, k := range list {

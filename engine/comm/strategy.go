@@ -23,7 +23,7 @@ var variantNames = [...]string{"plain", "sequence_parallel", "sharded_optimizer"
 
 func (v Variant) String() string { return enum.Name(variantNames[:], v) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Variant) Names() []string { return variantNames[:] }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
@@ -42,7 +42,7 @@ type OpCount struct {
 	Calls int     // calls of the rank
 }
 
-// Strategy is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one
+// Strategy returns the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one
 // rank are for. Communicators of no known kind are no dimension.
 func Strategy(r *Result) (list []Dimension) {
 	for _, k := range []parallel.Kind{parallel.TensorParallel, parallel.ContextParallel, parallel.ExpertParallel, parallel.DataParallel, parallel.PipelineParallel} {
@@ -75,7 +75,7 @@ func Strategy(r *Result) (list []Dimension) {
 // gathersAgain is from which on all-gathers for each reduce-scatter are those of forward and backward: sharded optimisers gather what they scatter once.
 const gathersAgain = 1.5
 
-// variant is how the dimension of a communicator is done, by its large operations.
+// variant returns how the dimension of a communicator is done, by its large operations.
 func variantOf(c *parallel.Communicator) Variant {
 	gathers, scatters := c.LargeOps[nccl.AllGather], c.LargeOps[nccl.ReduceScatter]
 	switch {

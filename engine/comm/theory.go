@@ -34,7 +34,7 @@ type Held struct {
 	Full           float64 // bus bandwidth of large messages; 0: not known
 }
 
-// Limit is what a call over a subject is held against: what nccl-tests reached for the operation, the size, and as many ranks on as many hosts, where it was
+// Limit returns what a call over a subject is held against: what nccl-tests reached for the operation, the size, and as many ranks on as many hosts, where it was
 // measured; else the narrowest link.
 func (t Theory) Limit(s *Subject, c *Collective) Held {
 	h := Held{Limit: s.Limit}
@@ -54,7 +54,7 @@ func (t Theory) Limit(s *Subject, c *Collective) Held {
 	return h
 }
 
-// Curve is what nccl-tests reached of an operation over a subject, by size as calls log it; nil where it was not measured.
+// Curve returns what nccl-tests reached of an operation over a subject, by size as calls log it; nil where it was not measured.
 func (t Theory) Curve(s *Subject, op nccl.Op) []nccl.Benchmark {
 	curve := slices.Clone(t.Benchmarks.curve(s, op))
 	for i := range curve {
@@ -75,7 +75,7 @@ const (
 	Thesis
 )
 
-// bounds are the most that algorithm and bus bandwidth can be over a link, GB/s; 0 where it is not known what the link carries, or
+// bounds returns the most that algorithm and bus bandwidth can be over a link, GB/s; 0 where it is not known what the link carries, or
 // there are fewer than two ranks.
 //
 // Those of nccl-tests follow from what a ring sends over each link: bus ≤ B, and so algorithm ≤ B/f (doc/PERFORMANCE.md). Those of the NCCL Trace
@@ -102,7 +102,7 @@ func (c Convention) bounds(op nccl.Op, algo nccl.Algo, ranks int, link float64) 
 	return link, link
 }
 
-// LogicalSize is what the call counts for: the logged bytes, times the ranks where the log has the part of
+// LogicalSize returns what the call counts for: the logged bytes, times the ranks where the log has the part of
 // one rank, or the message to one peer.
 func (c Convention) LogicalSize(op nccl.Op, bytes int64, ranks int) int64 {
 	if c == Thesis {

@@ -32,7 +32,7 @@ type Path struct {
 	Bandwidth float64   // gigabytes per second of the narrowest link
 }
 
-// Machines is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
+// Machines returns the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
 func Machines(r *Result) []Machine {
 	t := topology{r: r, members: r.memberNumbers()}
 	t.links()
@@ -61,7 +61,7 @@ func (t *topology) machine(group int) *Machine {
 	return m
 }
 
-// member is the number in the job of a rank of a group, −1 where it left no log.
+// member returns the number in the job of a rank of a group, −1 where it left no log.
 func (t *topology) member(group, rank int) int {
 	if g := t.r.recordedOn(group); g != comms.None {
 		if n, known := t.members[g][rank]; known && rank >= 0 {

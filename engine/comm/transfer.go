@@ -55,7 +55,7 @@ func (r *Result) messages(m *members, duplicates map[int]bool) (all []message) {
 	return all
 }
 
-// wireOf is which way a send or receive goes; ok is false for what is neither, or of which that is not known.
+// wireOf returns which way a send or receive goes; ok is false for what is neither, or of which that is not known.
 func (r *Result) wireOf(m *members, call int) (w wire, ok bool) {
 	c := &r.Calls[call]
 	g, ok := r.CommunicatorOf(call)

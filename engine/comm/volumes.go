@@ -13,13 +13,13 @@ type expectation struct {
 	purposes func(rank int, of *parallel.Communicator) (kind parallel.Kind, name string)
 }
 
-// modelExpectation returns what parallelism needs.
+// modelExpectation returns the traffic that parallelism needs.
 func modelExpectation(m *volume.Model) expectation {
 	return expectation{m, func(rank int, how volume.Exchange) []volume.Flow { return m.Flows(m.StageOf(rank), how) },
 		func(_ int, of *parallel.Communicator) (parallel.Kind, string) { return dimensionOf(of, m), "" }}
 }
 
-// megatronExpectation returns what Megatron-LM calls.
+// megatronExpectation returns the calls of Megatron-LM.
 func megatronExpectation(j *megatron.Job) expectation {
 	return expectation{&j.Model, func(rank int, how volume.Exchange) []volume.Flow { return j.Flows(int64(rank), how) },
 		func(rank int, of *parallel.Communicator) (parallel.Kind, string) {

@@ -153,7 +153,7 @@ func (e *evidence) classOf(l *Launch) class {
 	return c
 }
 
-// prior is what a kind of launch and a kind of kernel say of one another by
+// prior returns the score that a kind of launch and a kind of kernel say of one another by
 // themselves.
 func (e *evidence) prior(c *class, k *shape) int32 {
 	if c.ghost {
@@ -226,7 +226,7 @@ func (e *evidence) times() {
 	}
 }
 
-// order is of the kernels' times.
+// order fills in, for every kernel, the first time from it on and the last before it.
 func (e *evidence) order() {
 	e.first = make([]int64, len(e.kernels)+1)
 	e.last = make([]int64, len(e.kernels)+1)
@@ -239,7 +239,7 @@ func (e *evidence) order() {
 	}
 }
 
-// time is that of a kernel which stamps are compared with.
+// time returns the time of a kernel that stamps are compared with, ns.
 func (c *clocks) time(k *comms.Kernel) int64 {
 	if c.queued {
 		return k.Start
@@ -282,7 +282,7 @@ func (e *evidence) dues() {
 
 func (e *evidence) Size() (int, int) { return len(e.launches), len(e.kernels) }
 
-// Window is the kernels that were launched between the stamp and when it was due.
+// Window returns the kernels that were launched between the stamp and when it was due.
 func (e *evidence) Window(i int) (from, to int) {
 	m := len(e.kernels)
 	if !e.clock.use || e.stamps[i] == math.MinInt64 {
@@ -326,7 +326,7 @@ func (e *evidence) Row(dst []int32, i, from int) {
 	}
 }
 
-// timely is what the time of a launch says: Time where it is as usual, less as it is off. Before the thread's next call there
+// timely returns the score of the time of a launch: Time where it is as usual, less as it is off. Before the thread's next call there
 // is no other call that it could be of.
 func (e *evidence) timely(i int, k *comms.Kernel) int32 {
 	l := e.launches[i]

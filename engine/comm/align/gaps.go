@@ -99,7 +99,7 @@ func usualGaps(seen map[context][]float64) map[context]usual {
 	return out
 }
 
-// medianScale is the median, and the scale of a Laplace distribution by the median deviation. It overwrites times.
+// medianScale returns the median, and the scale of a Laplace distribution by the median deviation. It overwrites times.
 func medianScale(times []float64) (m, spread float64) {
 	m = robust.Upper(times)
 	return m, robust.MAD(times, m) / math.Ln2
@@ -193,7 +193,7 @@ func (e *evidence) expect(pairs []needleman.Pair) bool {
 	return true
 }
 
-// punctuality is what it says that a kernel starts as expected of the launch, or how far off.
+// punctuality returns the score of a kernel that starts as expected of the launch, or how far off.
 func (e *evidence) punctuality(i, kernel int) int32 {
 	x := e.expected[i]
 	if x.spread == 0 {

@@ -16,7 +16,7 @@ type Member struct{ Process, Comm int }
 // most, nanoseconds; the next collective on the stream ends later than that.
 const endSpread = 6_000
 
-// Joint is [Calls] for several processes. A collective is a synchronisation point: it ends on all ranks of its communicator at once
+// Joint aligns several processes as [Calls] does one. A collective is a synchronisation point: it ends on all ranks of its communicator at once
 // and has the same count in their calls. So a kernel that one trace lacks is seen on another rank, and a call that one log lost stands in
 // another. Where times do not decide, the ranks whose kernels are on one clock are aligned jointly, as one list of launches with one
 // list of kernels, for communicators that have their stream to themselves on those members.
@@ -112,7 +112,7 @@ func (u *joint) gather(g []Member) bool {
 	return 2*len(u.ends) >= len(u.clusters)*(len(u.members)+1)
 }
 
-// ownStream is the trace's stream of a member, if no other communicator uses it and it holds
+// ownStream returns the trace's stream of a member, if no other communicator uses it and it holds
 // collectives alone.
 func (u *joint) ownStream(m Member) (int64, bool) {
 	matching, calls := u.all[m.Process], u.ps[m.Process].Calls

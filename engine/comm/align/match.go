@@ -33,7 +33,7 @@ type Matching struct {
 	beginnings []Beginnings
 }
 
-// IsCertain says whether the match holds in every alignment that is nearly as good.
+// IsCertain reports whether the match holds in every alignment that is nearly as good.
 func (m *Matching) IsCertain(k Match) bool { return k.Margin >= certainMargin }
 
 // Calls pairs the calls of a process with its kernels: groups become launches ([Plan]), the log's
@@ -52,7 +52,7 @@ func Calls(p Process, o Options) (*Matching, error) {
 	return calls(p, o, clock)
 }
 
-// calls is [Calls] where it is known, or not known, how times compare.
+// calls aligns as [Calls] does; clock holds how times compare, as far as known.
 func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	launches, why := Plan(&p, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why, streams: map[uint64]int64{}}
@@ -106,7 +106,7 @@ func hasTimes(p *Process) bool {
 	return calls > 0 && calls == len(p.Calls) && kernels > 0 && kernels == len(p.Kernels)
 }
 
-// sharesThread says whether the two sides number threads alike: in a container they may
+// sharesThread reports whether the two sides number threads alike: in a container they may
 // not.
 func sharesThread(p *Process) bool {
 	logged := map[int64]bool{}

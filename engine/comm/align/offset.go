@@ -22,7 +22,7 @@ const (
 	moreThanTwice = 2              // as many votes as the next distance
 )
 
-// roughOffset is about how far the trace's clock is ahead of the log's, and how exactly that is known. Every call and every kernel of its
+// roughOffset returns about how far the trace's clock is ahead of the log's, and how exactly that is known. Every call and every kernel of its
 // operation vote for the distance between them: true pairs agree within microseconds, others do not, so
 // that the true distance has the most votes. A program that repeats itself gives nearly as many to others: a distance of milliseconds is preferred
 // to those that have less than twice its votes, and one that clocks have which agree to any that has little more. A log in local time and a trace
@@ -47,14 +47,14 @@ func roughOffset(p *Process) clocks {
 // ballot is the distances that were voted for, in bins, ascending.
 type ballot []int64
 
-// count is the votes for a distance, which may lie on either side of a border between bins.
+// count returns the votes for a distance, which may lie on either side of a border between bins.
 func (v ballot) count(bin int64) int {
 	from, _ := slices.BinarySearch(v, bin)
 	to, _ := slices.BinarySearch(v, bin+2)
 	return to - from
 }
 
-// top is the distance with the most votes of those from least to most nanoseconds.
+// top returns the distance with the most votes of those from least to most nanoseconds.
 func (v ballot) top(least, most int64) (best int64) {
 	votes := 0
 	for i, bin := range v {
@@ -68,7 +68,7 @@ func (v ballot) top(least, most int64) (best int64) {
 	return best
 }
 
-// votes are those of some calls over the whole log and of the kernels whose launch is known.
+// votes returns the votes of some calls over the whole log and of the kernels whose launch is known.
 func votes(p *Process) (v ballot) {
 	kernels := p.Kernels
 	if len(kernels) > mostKernels {
@@ -86,7 +86,7 @@ func votes(p *Process) (v ballot) {
 	return v
 }
 
-// launchedWithin is those of kernels, sorted by launch, that were launched within so much of a time.
+// launchedWithin returns the kernels, of some sorted by launch, that were launched within so much of a time.
 func launchedWithin(kernels []*comms.Kernel, at, within int64) []*comms.Kernel {
 	first, last := max(at, math.MinInt64+within)-within, min(at, math.MaxInt64-within)+within
 	from := sort.Search(len(kernels), func(i int) bool { return kernels[i].Launch >= first })
@@ -109,7 +109,7 @@ func mayRun(k *comms.Kernel, c *comms.Call) bool {
 	return k.Op == kernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
 }
 
-// voters is at most so many of the calls that launch something, over the whole log.
+// voters returns at most mostVoters of the calls that launch something, over the whole log.
 func voters(p *Process) (some []*comms.Call) {
 	var all []*comms.Call
 	for _, c := range p.Calls {

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// elements is how many the call counts; bytes where nothing says of which type they are.
+// elements returns how many elements the call counts; bytes where nothing says of which type they are.
 func elements(c *comms.Call) int64 {
 	if c.Count < 0 {
 		return max(c.Bytes, 0)
@@ -16,7 +16,7 @@ func elements(c *comms.Call) int64 {
 	return c.Count
 }
 
-// size is how many bytes the call moves, elements by their size.
+// size returns how many bytes the call moves, elements by their size.
 func size(c *comms.Call) int64 { return min(elements(c), 1<<56) * max(c.Datatype.Size(), 1) }
 
 // tuningOf returns how NCCL chose to run the call, as far as known.
@@ -89,7 +89,7 @@ func Plan(p *Process, lost int) (launches []Launch, why []Reason) {
 	return fillUnlogged(launches, lost), why
 }
 
-// reason is why the call by itself launches nothing.
+// reason returns why the call by itself launches nothing.
 func (p *Process) reason(c *comms.Call) Reason {
 	switch {
 	case c.Group != comms.None && p.Groups[c.Group].Size == 1:
@@ -104,7 +104,7 @@ func (p *Process) reason(c *comms.Call) Reason {
 	return Launches
 }
 
-// kernelOp is what the kernel of an operation is called: SendRecv for what is point to point.
+// kernelOp returns what the kernel of an operation is called: SendRecv for what is point to point.
 func kernelOp(o nccl.Op) nccl.Op {
 	if o.PointToPoint() {
 		return nccl.SendRecv
@@ -112,7 +112,7 @@ func kernelOp(o nccl.Op) nccl.Op {
 	return o
 }
 
-// twice says whether the last call of the group is c once more: no group moves the same
+// twice reports whether the last call of the group is c once more: no group moves the same
 // buffers to the same rank twice.
 func twice(calls []*comms.Call, group []int, c *comms.Call) bool {
 	if len(group) == 0 {

@@ -63,7 +63,7 @@ func divide(p *Process, launches []Launch, clock clocks) []part {
 	return parts
 }
 
-// compare is how alike each two streams are.
+// compare returns how alike each two streams are.
 func (s *streams) compare(like func(log, trace int) float64) (all []candidate) {
 	for l := range s.logs {
 		for t := range s.traces {
@@ -73,12 +73,12 @@ func (s *streams) compare(like func(log, trace int) float64) (all []candidate) {
 	return all
 }
 
-// share is how much two streams have in common, of all that they have.
+// share returns how much two streams have in common, of all that they have.
 func (s *streams) share(common, log, trace int) float64 {
 	return float64(2*common) / float64(len(s.logs[log])+len(s.traces[trace]))
 }
 
-// part is the launches and the kernels of two streams.
+// part returns the launches and the kernels of two streams.
 func (s *streams) part(log, trace int) part {
 	p := part{launchIDs: s.logs[log], kernelIDs: s.traces[trace]}
 	ls, ks := make([]*Launch, len(p.launchIDs)), make([]*comms.Kernel, len(p.kernelIDs))
@@ -95,7 +95,7 @@ func (s *streams) part(log, trace int) part {
 // nearlyAlike is of the likeness of two streams: another one may be it.
 const nearlyAlike = 0.9
 
-// doubtful says whether another choice is nearly as good: c's stream with one that is left, or two pairs the other way
+// doubtful reports whether another choice is nearly as good: c's stream with one that is left, or two pairs the other way
 // round.
 func doubtful(all, chosen []candidate, c candidate, near func(best, rival float64) bool) bool {
 	like := map[[2]int]float64{}
@@ -133,7 +133,7 @@ type symbol struct {
 	datatype nccl.Datatype
 }
 
-// alikeness says for each two streams how many launches and kernels of the same name follow one another
+// alikeness counts for each two streams how many launches and kernels of the same name follow one another
 // in both.
 func (s *streams) alikeness() []candidate {
 	logs, traces := make([]map[[2]symbol]int, len(s.logs)), make([]map[[2]symbol]int, len(s.traces))

@@ -19,7 +19,7 @@ const (
 // maxGrowingCells bounds the table of one process: a quarter of a byte each.
 const maxGrowingCells = 1 << 31
 
-// growWeight is that of an operation, equation 4.1: messages are common and say little.
+// growWeight returns the weight of an operation, equation 4.1: messages are common and say little.
 func growWeight(op nccl.Op) int64 {
 	switch op {
 	case nccl.ReduceScatter, nccl.AllGather, nccl.Broadcast:
@@ -98,7 +98,7 @@ func growingGaps(kernels, calls []nccl.Op) ([]growPair, error) {
 	return out, nil
 }
 
-// bestCell is the one with the highest score, of equals the first.
+// bestCell returns the cell with the highest score, of equals the first.
 func bestCell(cells ...growCell) growCell {
 	best := cells[0]
 	for _, c := range cells[1:] {
@@ -158,7 +158,7 @@ func ByThesis(p Process) ([]needleman.Pair, error) {
 // SlidingWindow is how many calls the thesis's simplest way looks ahead; its text does not say.
 const SlidingWindow = 8
 
-// BySliding is the thesis's simplest way: it walks the kernels as they started, and takes for each the first call of its
+// BySliding aligns one process in the thesis's simplest way: it walks the kernels as they started, and takes for each the first call of its
 // operation among the next few that are left. A call that is not in the log costs all that follow: a later one is
 // taken in its place, and those passed over are gone. Pairs have no margin.
 func BySliding(p Process, window int) []needleman.Pair {

@@ -26,7 +26,7 @@ var perNames = []string{"job", "chunk", "iteration", "update", "log", "microbatc
 
 func (p Per) String() string { return enum.Name(perNames, p) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Per) Names() []string { return perNames }
 
 // Call is one row of the tables: a call that a rank makes.

@@ -29,10 +29,10 @@ var groupNames = []string{"all", "optimizer", "TP", "DP", "PP", "TP_PP", "PP_end
 
 func (g Group) String() string { return enum.Name(groupNames, g) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Group) Names() []string { return groupNames }
 
-// ranks returns how many a group has.
+// ranks returns how many ranks a group has.
 func (j *Job) ranks(g Group) int64 {
 	switch g {
 	case Tensor:

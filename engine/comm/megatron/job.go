@@ -112,7 +112,7 @@ func (j Job) LaidOut(l parallel.Layout) Job {
 	return j
 }
 
-// microbatches returns how many each rank has in an iteration.
+// microbatches returns how many microbatches each rank has in an iteration.
 func (j *Job) microbatches() int64 { return j.GlobalBatch / (j.Microbatch * j.DP) }
 
 // updates returns how many iterations change parameters.

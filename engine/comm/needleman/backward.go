@@ -40,7 +40,7 @@ func (p *problem) trace(f found) *Result {
 	return t.res
 }
 
-// keep is the rows of the pass from the end that end each piece.
+// keep returns the rows of the pass from the end that end each piece.
 func (t *tracer) keep(piece int) [][]int32 {
 	kept := make([][]int32, (t.n+piece-1)/piece)
 	kept[len(kept)-1] = t.lastRow()
@@ -53,7 +53,7 @@ func (t *tracer) keep(piece int) [][]int32 {
 	return kept
 }
 
-// lastRow is row n of the pass from the end: columns skipped to the end.
+// lastRow returns row n of the pass from the end: columns skipped to the end.
 func (t *tracer) lastRow() []int32 {
 	left := t.band.left[t.n]
 	row := make([]int32, t.m-left+1)
@@ -161,7 +161,7 @@ func (t *tracer) advance(i int, next []int32) (other int32) {
 	return max(second, skipped)
 }
 
-// margin is how much less than the best alignment another one scores.
+// margin returns how much less than the best alignment another one scores.
 func (t *tracer) margin(other int32) int32 {
 	if !t.band.whole {
 		other = max(other, int32(max(t.beyond, Never)))

@@ -65,7 +65,7 @@ func (b *band) fitWindows(s Scores) bool {
 	return cells < int64(n+1)*int64(m+1)/2
 }
 
-// clip is the window of a row within the table.
+// clip returns the window of a row within the table.
 func clip(s Scores, row int) (from, to int) {
 	_, m := s.Size()
 	from, to = s.Window(row)

@@ -14,7 +14,7 @@ type found struct {
 	beyond int64 // no path that leaves the band scores more
 }
 
-// newLayer is one row of the recurrence, by column.
+// newLayer returns one row of the recurrence, by column.
 func newLayer(m int) []int32 {
 	l := make([]int32, m+1)
 	for j := range l {
@@ -51,7 +51,7 @@ func (p *problem) firstRow(h []int32) {
 	}
 }
 
-// most is what row i may be worth outside, on the side that may says of.
+// most returns what row i may be worth outside, on the side that may says of.
 func (p *problem) most(i int, may []bool) int32 {
 	if may[i] {
 		return p.s.Best(i - 1)
@@ -59,7 +59,7 @@ func (p *problem) most(i int, may []bool) int32 {
 	return 0
 }
 
-// leave is the best path above the band in row i: one that was there, or that
+// leave returns the best path above the band in row i: one that was there, or that
 // steps off the right end of the row.
 func (p *problem) leave(i int, in, out []int32, above int32) int32 {
 	r := p.band.right[i]
@@ -69,7 +69,7 @@ func (p *problem) leave(i int, in, out []int32, above int32) int32 {
 	return max(above, in[r], out[r])
 }
 
-// sink is the best path below the band in row i: one that was there, or that was in
+// sink returns the best path below the band in row i: one that was there, or that was in
 // cells of the row before which this row has no more.
 func (p *problem) sink(i int, in, out []int32, below int32) int32 {
 	for j := p.band.left[i-1]; j < min(p.band.left[i], p.band.right[i-1]+1); j++ {

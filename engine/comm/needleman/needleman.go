@@ -76,7 +76,7 @@ const firstWidth = 64
 // Solve finds the best alignment, where each row and each column without partner costs gap.
 func Solve(s Scores, gap int32) (*Result, error) { return solve(s, gap, firstWidth) }
 
-// solve is Solve with another first band; what it finds is the same.
+// solve aligns as Solve does, with another first band; what it finds is the same.
 func solve(s Scores, gap int32, width int) (*Result, error) {
 	n, m := s.Size()
 	if err := validate(s, gap); err != nil {
@@ -93,7 +93,7 @@ func solve(s Scores, gap int32, width int) (*Result, error) {
 	}
 }
 
-// wider is the next band to try: every cell that a path must go further out and back
+// wider returns the next band to try: every cell that a path must go further out and back
 // costs it one row and one column without partner. Most of the table is not worth a
 // certificate: it is taken whole.
 func (p *problem) wider(width int, f found) int {

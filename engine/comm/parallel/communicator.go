@@ -46,7 +46,7 @@ func (t OpTally) Add(op nccl.Op, bytes int64) {
 	t[op].Bytes += max(bytes, 0)
 }
 
-// Uses are the operations, most calls first.
+// Uses returns the operations, most calls first.
 func (t OpTally) Uses() (all []OpUse) {
 	for _, u := range t {
 		all = append(all, *u)
@@ -55,7 +55,7 @@ func (t OpTally) Uses() (all []OpUse) {
 	return all
 }
 
-// Total is calls and bytes of all operations.
+// Total returns calls and bytes of all operations.
 func (c *Communicator) Total() (calls, bytes int64) {
 	for _, u := range c.Ops {
 		calls, bytes = calls+u.Calls, bytes+u.Bytes

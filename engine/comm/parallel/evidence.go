@@ -46,5 +46,5 @@ type Evidence struct {
 	Whole  bool    // no steps are known
 }
 
-// because is evidence of a kind without numbers.
+// because returns evidence of a kind without numbers.
 func because(kind EvidenceKind) []Evidence { return []Evidence{{Kind: kind}} }

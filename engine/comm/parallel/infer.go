@@ -19,7 +19,7 @@ const (
 	rarely        = 0.2
 )
 
-// infer says of all communicators what the operations, their sizes and the ranks suggest.
+// infer finds of all communicators what the operations, their sizes and the ranks suggest.
 func infer(all []Communicator) {
 	p := connect(all)
 	for i := range all {
@@ -33,7 +33,7 @@ func infer(all []Communicator) {
 // control reports whether only flags, losses and norms go over it.
 func (s *Signature) control() bool { return s.Large == 0 }
 
-// usedAs is the kind that the operations alone suggest, UnknownKind where they suit several.
+// usedAs returns the kind that the operations alone suggest, UnknownKind where they suit several.
 func (c *Communicator) usedAs() Kind {
 	sends := c.LargeOps[nccl.Send] + c.LargeOps[nccl.Recv]
 	others := c.Large - sends
@@ -175,7 +175,7 @@ func (c *Communicator) weighRepeats(s *weights) {
 // they are not part of what a stage computes.
 func (c *Communicator) isClustered() bool { return 4*c.Visits < c.Elsewhere }
 
-// Stride is the distance of neighbouring ranks, 0 where it differs or ranks lack.
+// Stride returns the distance of neighbouring ranks, 0 where it differs or ranks lack.
 func (c *Communicator) Stride() int {
 	if len(c.Ranks) != c.NRanks || len(c.Ranks) < 2 {
 		return 0

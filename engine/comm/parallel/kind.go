@@ -22,7 +22,7 @@ var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP", "EDP"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM
@@ -32,7 +32,7 @@ type Layout struct{ TP, CP, EP, DP, PP int }
 // Given reports whether any size is.
 func (l Layout) Given() bool { return l != Layout{} }
 
-// World is the ranks of the layout.
+// World returns the ranks of the layout.
 func (l Layout) World() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
 
 // fill returns the layout with what is not given: one, but for the data dimension, which takes what the ranks leave; fits

@@ -46,7 +46,7 @@ func connect(all []Communicator) *connected {
 	return p
 }
 
-// Sets are the ranks that communicators connect, directly or through others, each set of at least two, in order.
+// Sets returns the ranks that communicators connect, directly or through others, each set of at least two, in order.
 func Sets(all []Communicator) [][]int {
 	list := slices.DeleteFunc(connect(all).sets, func(set []int) bool { return len(set) < 2 })
 	slices.SortFunc(list, slices.Compare)

@@ -29,7 +29,7 @@ type Lateness struct {
 	Usual int64 // the median of that, over collectives that it arrived last at
 }
 
-// LatenessOf is the arrival skew of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
+// LatenessOf returns the arrival skew of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
 func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 	all = make([]Lateness, len(r.Ranks))
 	margins, owns := make([][]int64, len(r.Ranks)), make([][]int64, len(r.Ranks))
@@ -76,7 +76,7 @@ func syncPoints(r *comm.Result) (all []int) {
 	return all
 }
 
-// second is when the last rank but one arrived.
+// second returns when the last rank but one arrived.
 func second(c *comm.Collective) int64 {
 	t := c.Parts[(c.Last+1)%len(c.Parts)].Start
 	for i, p := range c.Parts {

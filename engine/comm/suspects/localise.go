@@ -38,7 +38,7 @@ func newLocaliser(r *comm.Result) *localiser {
 	return l
 }
 
-// slowOf is the slow links and communicators.
+// slowOf returns the slow links and communicators.
 func slowOf(r *comm.Result) (all []claim.Claim) {
 	l := newLocaliser(r)
 	for _, scope := range []claim.Scope{claim.OneHost, claim.TwoHosts, claim.OneRank} {
@@ -92,7 +92,7 @@ type spot struct {
 	inside bool
 }
 
-// keys are the places of unclaimed slow pairs, in their order.
+// keys returns the places of unclaimed slow pairs, in their order.
 func (l *localiser) keys(scope claim.Scope) (keys []spot) {
 	for _, p := range l.pairs {
 		if !l.isSlow(p) || l.claimed[p] {
@@ -107,7 +107,7 @@ func (l *localiser) keys(scope claim.Scope) (keys []spot) {
 	return keys
 }
 
-// keysOf are the places of a kind that a pair is of. Pairs within a host have no part in what lies between hosts.
+// keysOf returns the places of a kind that a pair is of. Pairs within a host have no part in what lies between hosts.
 func (l *localiser) keysOf(scope claim.Scope, pair int) []spot {
 	ranks := l.r.MembersOf(pair)
 	a, b := l.r.Ranks[ranks[0]].Host, l.r.Ranks[ranks[1]].Host
@@ -122,7 +122,7 @@ func (l *localiser) keysOf(scope claim.Scope, pair int) []spot {
 	return []spot{{hosts: [2]string{min(a, b), max(a, b)}}}
 }
 
-// common is the ranks and the slow pairs of a place, indices of Ranks and subjects, if all its pairs are slow, and enough.
+// common returns the ranks and the slow pairs of a place, indices of Ranks and subjects, if all its pairs are slow, and enough.
 func (l *localiser) common(scope claim.Scope, key spot) (members, subjects []int) {
 	hosts := map[string]bool{}
 	for _, p := range l.pairs {

@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 )
 
-// span is from the first start of a collective or message to the last end, of those on the first clock.
+// span returns the time from the first start of a collective or message to the last end, of those on the first clock.
 func span(r *comm.Result) int64 {
 	var first, last int64
 	see := func(begin, end int64) {
@@ -80,7 +80,7 @@ func settleByLimit(r *comm.Result, e comm.Evidence) claim.Settled {
 	return claim.Open
 }
 
-// smallest is the least class in which the subjects are slow, where below it they were compared and are not; else −1.
+// smallest returns the least class in which the subjects are slow, where below it they were compared and are not; else −1.
 func smallest(r *comm.Result, subjects []int) int {
 	least, usual := 1<<10, 1<<10
 	for i := range r.Speed.Cells {

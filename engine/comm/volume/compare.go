@@ -101,7 +101,7 @@ func (r *Row) explain() {
 	}
 }
 
-// ExchangeOf is how a rank's calls write all-to-alls.
+// ExchangeOf returns how a rank's calls write all-to-alls.
 func ExchangeOf(observed []Flow) Exchange {
 	for i := range observed {
 		if f := &observed[i]; f.Dimension == parallel.ExpertParallel && f.Op == nccl.AlltoAll {

@@ -16,7 +16,7 @@ type Flow struct {
 	Sent      float64 // bytes that leave the rank, on a ring
 }
 
-// CallFlow returns one call of a rank, which logs bytes.
+// CallFlow returns the flow of one call of a rank, which logs bytes.
 func CallFlow(d parallel.Kind, op nccl.Op, ranks, bytes int64) Flow {
 	return Flow{Dimension: d, Op: op, Ranks: ranks, Calls: 1, Logged: float64(bytes), Sent: sentBytes(op, float64(bytes), ranks)}
 }
@@ -27,7 +27,7 @@ func (f Flow) Loopback() Flow {
 	return f
 }
 
-// sentBytes is what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
+// sentBytes returns what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
 // an all-to-all. A receive sends nothing.
 func sentBytes(op nccl.Op, logged float64, ranks int64) float64 {
 	n := float64(ranks)
@@ -53,7 +53,7 @@ const (
 	AlltoAllCalls                    // NCCL 2.28's own call
 )
 
-// Flows are what one rank of a pipeline stage should communicate in all iterations. The model is complete.
+// Flows returns what one rank of a pipeline stage should communicate in all iterations. The model is complete.
 func (m *Model) Flows(stage int64, how Exchange) []Flow {
 	var out []Flow
 	add := func(d parallel.Kind, op nccl.Op, ranks int64, calls, logged float64) {
@@ -104,12 +104,12 @@ func (m *Model) data(stage int64, add adder) {
 	}
 }
 
-// layers is how many of a stage, in all microbatches.
+// layers returns how many layers a stage runs, in all microbatches.
 func (m *Model) layers() float64 {
 	return float64(m.Layers) / float64(m.PP) * float64(m.microbatches())
 }
 
-// again is 2 where the forward pass is done twice.
+// again returns how often the forward pass is done: 2 under recomputation.
 func (m *Model) again() float64 {
 	if m.Recompute {
 		return 2
@@ -128,7 +128,7 @@ func (m *Model) tensor(add adder) {
 	add(parallel.TensorParallel, nccl.ReduceScatter, m.TP, forward+backward, part)
 }
 
-// borders is how many of a stage's chunks send activations forward, and how many send gradients back: all, but that the model's last chunk
+// borders returns how many of a stage's chunks send activations forward, and how many send gradients back: all, but that the model's last chunk
 // has none behind it and its first none before.
 func (m *Model) borders(stage int64) float64 {
 	if m.PP < 2 {
@@ -180,7 +180,7 @@ func (m *Model) expert(how Exchange, add adder) {
 	add(parallel.ExpertParallel, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
 }
 
-// ThesisBytes is the theory of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), in bytes; its column is of 10⁹. It is found from
+// ThesisBytes returns the theory of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), in bytes; its column is of 10⁹. It is found from
 // the numbers: the thesis states the quantities, these formulas give all five values to the last digit.
 //
 //	DP  2(N−1)/N · 12h²·(layers without experts) · e        once an iteration; no embedding, biases, norms or layers with experts

@@ -162,34 +162,34 @@ func (m *Model) checkConsistency() error {
 	return nil
 }
 
-// microbatches is how many each rank has in an iteration.
+// microbatches returns how many microbatches each rank has in an iteration.
 func (m *Model) microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
 
-// Layout is how many ranks each dimension has.
+// Layout returns how many ranks each dimension has.
 func (m *Model) Layout() parallel.Layout {
 	return parallel.Layout{TP: int(m.TP), CP: int(m.CP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
 }
 
-// Ranks is how many the layout has.
+// Ranks returns how many ranks the layout has.
 func (m *Model) Ranks() int64 { return m.DP * m.TP * m.CP * m.PP }
 
-// Bubble is the time in which stages of the pipeline idle while it fills and drains, over that in which they compute (Narayanan et al. 2021; equation 2.10 of the
+// Bubble returns the time in which stages of the pipeline idle while it fills and drains, over that in which they compute (Narayanan et al. 2021; equation 2.10 of the
 // NCCL Trace Profiler has it without virtual stages).
 func (m *Model) Bubble() float64 {
 	return float64(m.PP-1) / float64(m.microbatches()*m.Virtual)
 }
 
-// StageOf is the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then context, data, pipeline.
+// StageOf returns the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then context, data, pipeline.
 func (m *Model) StageOf(rank int) int64 {
 	return min(max(int64(rank)/(m.TP*m.CP*m.DP), 0), m.PP-1)
 }
 
-// activations is the bytes at a layer's border, of one microbatch and one rank's part of the sequences.
+// activations returns the bytes at a layer's border, of one microbatch and one rank's part of the sequences.
 func (m *Model) activations() float64 {
 	return float64(m.Microbatch) * float64(m.Sequence) / float64(m.CP) * float64(m.Hidden) * float64(m.ElementBytes)
 }
 
-// parameters are those of one rank of a stage: those that all data-parallel ranks hold, and those of
+// parameters returns the parameters of one rank of a stage: those that all data-parallel ranks hold, and those of
 // experts, which only ranks of equal place in EP hold. Of a layer tensor parallelism splits 12·h² + 7·h, and
 // leaves 6·h whole; experts replace the 8·h² + 5·h of the feed-forward part.
 func (m *Model) parameters(stage int64) (dense, experts float64) {

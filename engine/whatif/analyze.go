@@ -55,7 +55,7 @@ func (m *Model) Analyze() *Result {
 	return r
 }
 
-// perReplica are the slowdowns of a sweep.
+// perReplica returns the slowdowns of a sweep.
 func (m *Model) perReplica(t times) []Ratio {
 	out := make([]Ratio, m.replicas)
 	steps := make([]int64, len(m.steps))
@@ -68,7 +68,7 @@ func (m *Model) perReplica(t times) []Ratio {
 	return out
 }
 
-// families are the names under which kinds are listed, and the position of
+// families returns the names under which kinds are listed, and the position of
 // each node's.
 func (m *Model) families() (names []string, of []int) {
 	of = make([]int, len(m.nodes))
@@ -82,7 +82,7 @@ func (m *Model) families() (names []string, of []int) {
 // topShare is the share of the workers that count as the worst, for M_W.
 const topShare = 0.03
 
-// topRanks are the ranks of the workers with the highest scores, rounded up; on
+// topRanks returns the ranks of the workers with the highest scores, rounded up; on
 // ties the lower rank comes first.
 func topRanks(workers []Worker) []int {
 	sorted := slices.SortedFunc(slices.Values(workers), func(x, y Worker) int {
@@ -172,7 +172,7 @@ func meanOf(t []int64) float64 {
 	return float64(sum) / float64(len(t))
 }
 
-// ratio is a's step times to b's. A step of no time is no slower than another.
+// ratio returns a's step times to b's. A step of no time is no slower than another.
 func ratio(a, b []int64) Ratio {
 	over := func(x, y float64) float64 {
 		if y == 0 {

@@ -34,7 +34,7 @@ var idealNames = [...]string{"all", "peers"}
 
 func (i Ideal) String() string { return enum.Name(idealNames[:], i) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Ideal) Names() []string { return idealNames[:] }
 
 // Missing says what becomes of a trace that lacks operators which end every
@@ -119,7 +119,7 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 	return m, nil
 }
 
-// modelOf is the model of a graph and what its nodes did.
+// modelOf returns the model of a graph and what its nodes did.
 func modelOf(g graph, r recording, o Options) (*Model, error) {
 	p, err := compile(g, r.Replicas)
 	if err != nil {
@@ -141,7 +141,7 @@ func modelOf(g graph, r recording, o Options) (*Model, error) {
 
 func (m *Model) lanes() int { return len(m.steps) * m.replicas }
 
-// row is the part of a [node][lane] array that belongs to a node.
+// row returns the part of a [node][lane] array that belongs to a node.
 func (m *Model) row(array []int64, v int32) []int64 {
 	n := m.lanes()
 	return array[int(v)*n : (int(v)+1)*n]
@@ -202,7 +202,7 @@ func (m *Model) measure(r recording) error {
 	return nil
 }
 
-// bounds are the first start and last end of every step.
+// bounds returns the first start and last end of every step.
 func (m *Model) bounds(r recording) (first, last []int64) {
 	first, last = slices.Repeat([]int64{math.MaxInt64}, len(m.steps)), slices.Repeat([]int64{math.MinInt64}, len(m.steps))
 	for i := 0; i < len(r.Start); {

@@ -102,7 +102,7 @@ func (b *pipeline) start(i int32) int64 { return b.t.Start[b.rows[i]] }
 func (b *pipeline) end(i int32) int64   { return b.t.Start[b.rows[i]] + b.t.Dur[b.rows[i]] }
 func (b *pipeline) chunk(i int32) int32 { return b.t.Chunk[b.rows[i]] }
 
-// edge says that v starts no earlier than u ends.
+// edge adds the constraint that v starts no earlier than u ends.
 func (b *pipeline) edge(u, v int32) {
 	if !slices.Contains(b.after[v], u) {
 		b.after[v] = append(b.after[v], u)
@@ -119,7 +119,7 @@ func (b *pipeline) chain(list []int32) {
 	}
 }
 
-// streams: passes run one after the other, and so do the transfers of a kind.
+// streams orders the streams of a rank: passes run one after the other, and so do the transfers of a kind.
 func (b *pipeline) streams(s stage) {
 	b.chain(s.passes)
 	for _, class := range []operator.Class{operator.ForwardSend, operator.ForwardRecv, operator.BackwardSend, operator.BackwardRecv} {
@@ -127,7 +127,7 @@ func (b *pipeline) streams(s stage) {
 	}
 }
 
-// serve: a send waits for its pass; a pass waits for its receive, which is
+// serve joins transfers with passes: a send waits for its pass; a pass waits for its receive, which is
 // posted after the pass before it in the same direction.
 func (b *pipeline) serve(s stage) {
 	for _, i := range s.all {
@@ -156,7 +156,7 @@ func (b *pipeline) instance(s stage, class operator.Class, seq int32) int32 {
 	return -1
 }
 
-// firstBackward: the first transfers of backward wait for the pass two places
+// firstBackward delays backward: the first transfers of backward wait for the pass two places
 // before the first backward pass, when the pipeline has filled that far.
 func (b *pipeline) firstBackward(s stage) {
 	first := slices.IndexFunc(s.passes, func(i int32) bool { return b.g.Instances[i].Class == operator.BackwardCompute })
@@ -170,7 +170,7 @@ func (b *pipeline) firstBackward(s stage) {
 	}
 }
 
-// replicaStream: collectives over replicas run one after the other; the last
+// replicaStream orders collectives: those over replicas run one after the other; the last
 // gathering of a chunk's parameters comes before the chunk's first forward
 // pass, and, where gradients are reduced early, the first reduction of a
 // chunk's gradients comes after its last backward pass.
@@ -214,12 +214,12 @@ func (b *pipeline) firstOfChunks(list []int32) []int32 {
 	})
 }
 
-// instancesOf returns those of some instances that are of a model chunk.
+// instancesOf returns the instances of a model chunk among some.
 func (b *pipeline) instancesOf(list []int32, chunk int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return b.chunk(i) != chunk })
 }
 
-// tail: what follows the last pass of a stage.
+// tail adds what follows the last pass of a stage.
 func (b *pipeline) tail(s stage) error {
 	var missing []string
 	for _, class := range []operator.Class{operator.ForwardCompute, operator.BackwardCompute} {

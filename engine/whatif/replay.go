@@ -61,7 +61,7 @@ func (m *Model) replay(list []scenario) []times {
 // tileBytes is the working set of a task: it stays in a second-level cache.
 const tileBytes = 256 << 10
 
-// stepsPerTile is how many steps a task replays together.
+// stepsPerTile returns how many steps a task replays together.
 func (m *Model) stepsPerTile() int {
 	perStep := 8 * m.replicas * (len(m.nodes) + 8)
 	return min(len(m.steps), max(1, tileBytes/perStep))

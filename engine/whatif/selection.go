@@ -23,7 +23,7 @@ const (
 	BackwardTransfers = "backward-pp-comm"
 )
 
-// family is the name under which results list a kind: the ends of a transfer
+// family returns the name under which results list a kind: the ends of a transfer
 // are listed together.
 func family(op string) string {
 	switch op {
@@ -53,7 +53,7 @@ func (m *Model) newChosen() chosen {
 // chooseAll chooses all operators.
 func (m *Model) chooseAll() chosen { return m.newChosen().invert() }
 
-// chooseNodes is a selection of whole nodes.
+// chooseNodes returns a selection of whole nodes.
 func (m *Model) chooseNodes(in func(v int) bool) chosen {
 	c := m.newChosen()
 	for v := range c.all {
@@ -116,7 +116,7 @@ func (m *Model) choose(sel Selection) (chosen, error) {
 	return c, nil
 }
 
-// mask is the lanes in which a kind on a stage is selected.
+// mask returns the lanes in which a kind on a stage is selected.
 func (m *Model) mask(sel Selection, op string, stage int) []int64 {
 	mask := make([]int64, m.lanes())
 	has := func(list []int, x int) bool { return len(list) == 0 || slices.Contains(list, x) }

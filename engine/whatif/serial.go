@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// newSerialSchedule is the graph of a trace in which every rank runs one
+// newSerialSchedule returns the graph of a trace in which every rank runs one
 // operator after another: each waits for the one before it, and those that share
 // a group synchronise.
 func newSerialSchedule(t *operator.Trace, g *operator.Grid) *schedule {

@@ -20,20 +20,20 @@ func (m *Model) RecordedTimeline() Timeline {
 	return Timeline{slices.Clone(m.cost), slices.Clone(m.delay)}
 }
 
-// Nodes are the operators of the program, by which timelines are ordered.
+// Nodes returns the operators of the program, by which timelines are ordered.
 func (m *Model) Nodes() []Node { return m.nodes }
 
-// Instances are the positions of the nodes in the grid of the trace that the
+// Instances returns the positions of the nodes in the grid of the trace that the
 // model was made of.
 func (m *Model) Instances() []int32 { return m.instances }
 
-// Groups are the operators of the program that transfer together.
+// Groups returns the operators of the program that transfer together.
 func (m *Model) Groups() []Group { return m.groups }
 
-// Steps are the indices of the steps.
+// Steps returns the indices of the steps.
 func (m *Model) Steps() []int64 { return m.steps }
 
-// Notes say what of the trace is not in the model.
+// Notes returns what of the trace is not in the model.
 func (m *Model) Notes() []input.Note { return m.notes }
 
 // Replay gives the step times, from the first start to the last end, had the

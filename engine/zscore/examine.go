@@ -180,7 +180,7 @@ func (e *examiner) examineSingle(memory *scratch) {
 	}
 }
 
-// judgeOf is what scores of one step with n values are held against.
+// judgeOf returns what scores of one step with n values are held against.
 func (e *examiner) judgeOf(n int, known map[int]judge) judge {
 	j, ok := known[n]
 	if ok {

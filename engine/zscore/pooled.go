@@ -182,7 +182,7 @@ func (f *fit) sigmaWithout(t int) float64 {
 	return math.Sqrt(rest / float64(max(1, f.used[all]-f.used[t])) / clippedSquare)
 }
 
-// skewness of u, winsorised, and how many values it is of.
+// skewness returns the skewness of u, winsorised, and how many values it is of.
 func (f *fit) skewness() (float64, int) {
 	n, mean := 0, 0.0
 	for k := range f.u {
@@ -243,7 +243,7 @@ func chooseFit(s *Series, scale Scale, memory *scratch) *fit {
 	return linear
 }
 
-// effect is the deviation from the median of the peers in ns.
+// effect returns the deviation from the median of the peers in ns.
 func (f *fit) effect(k int, x int64) int64 {
 	if f.scale == Log {
 		return int64(math.Round(float64(x) * -math.Expm1(-f.r[k])))

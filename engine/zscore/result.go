@@ -85,7 +85,7 @@ var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal"
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Doubt) Names() []string { return doubtNames[1:] }
 
 // rank orders the outliers and sums them up by worker.

@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/internal/student"
 )
 
-// ceiling is the largest |score| that any of n values can have by Population.
+// ceiling returns the largest |score| that any of n values can have by Population.
 func ceiling(n int) float64 { return math.Sqrt(float64(n - 1)) }
 
 // scratch is one thread's memory.
@@ -37,7 +37,7 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 	return out
 }
 
-// median of y, which stays as it is; of an even number the mean of the middle two.
+// median returns the median of y, which stays as it is; of an even number the mean of the middle two.
 func median(y []float64, memory *scratch) float64 {
 	s := append(memory.sorted[:0], y...)
 	memory.sorted = s

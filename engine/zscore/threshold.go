@@ -23,7 +23,7 @@ func newFamily(series []Series, o Options) *family {
 	return f
 }
 
-// instanceAlpha is the error rate of one quantity of an instance.
+// instanceAlpha returns the error rate of one quantity of an instance.
 func (f *family) instanceAlpha(s *Series) float64 {
 	return f.o.Alpha / float64(f.quantities[s.Op])
 }

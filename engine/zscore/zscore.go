@@ -47,7 +47,7 @@ var quantityNames = [...]string{"start", "duration", "wait", "transfer"}
 
 func (q Quantity) String() string { return enum.Name(quantityNames[:], q) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Quantity) Names() []string { return quantityNames[:] }
 
 // Absent marks a value that was not recorded.
@@ -77,7 +77,7 @@ var methodNames = [methodCount]string{"pooled", "leave-one-out", "population"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Method) Names() []string { return methodNames[:] }
 
 // Scale is what values are compared on.
@@ -103,7 +103,7 @@ type Options struct {
 	Correlated bool
 }
 
-// Defaults are the options with what is zero replaced by its default.
+// Defaults returns the options with what is zero replaced by its default.
 func (o Options) Defaults() Options {
 	o.Alpha, o.Cutoff = cmp.Or(o.Alpha, gates.Strong), cmp.Or(o.Cutoff, 3)
 	return o

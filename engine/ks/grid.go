@@ -37,7 +37,7 @@ func (m *matrix) fill(block []int, gaps []int64, narrow []int32) {
 	}
 }
 
-// widestOf is max_k |a[k]·m − b[k]·n|.
+// widestOf returns max_k |a[k]·m − b[k]·n|.
 func widestOf(a, b []int32, n, m int64) int64 {
 	up, down := int64(0), int64(0)
 	b = b[:len(a)]

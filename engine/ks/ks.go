@@ -59,7 +59,7 @@ var clockNames = [...]string{"folded", "wall"}
 
 func (c Clock) String() string { return enum.Name(clockNames[:], c) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Clock) Names() []string { return clockNames[:] }
 
 // Against says whom a worker's mean is taken over.
@@ -74,7 +74,7 @@ var againstNames = [...]string{"peers", "everyone"}
 
 func (a Against) String() string { return enum.Name(againstNames[:], a) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Against) Names() []string { return againstNames[:] }
 
 // NoTest permutations make no test.
@@ -100,7 +100,7 @@ type Options struct {
 	Seed       uint64  // of the permutations, each of which has a stream of its own; 0: 1
 }
 
-// Defaults are the options with what is zero replaced by its default.
+// Defaults returns the options with what is zero replaced by its default.
 func (o Options) Defaults() Options {
 	o.Replicates, o.Discovery, o.Seed = cmp.Or(o.Replicates, 200_000), cmp.Or(o.Discovery, gates.Strong), cmp.Or(o.Seed, 1)
 	o.Replicates = max(o.Replicates, 0)
@@ -145,7 +145,7 @@ var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Doubt) Names() []string { return doubtNames[1:] }
 
 // Score is what is known of one worker.

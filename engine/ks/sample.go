@@ -104,7 +104,7 @@ func newSample(workers []Worker, o Options) (*sample, error) {
 	return s, nil
 }
 
-// autoWindow is the length that cuts the range up to the 99 % quantile into
+// autoWindow returns the length that cuts the range up to the 99 % quantile into
 // autoPoints windows: one slow step does not make the grid coarse. The quantile
 // is that of every k-th completion, 2¹⁶ or a few more.
 func autoWindow(times []int64) int64 {
@@ -150,7 +150,7 @@ func (s *sample) number(times []int64) {
 	}
 }
 
-// groups are the workers with completions, by Worker.Peers, in order of first
+// groups returns the workers with completions, by Worker.Peers, in order of first
 // appearance.
 func (s *sample) groups(workers []Worker) [][]int {
 	var groups ordered.List[int, []int]

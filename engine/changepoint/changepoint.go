@@ -150,7 +150,7 @@ func Find(values []float64, o Options) ([]Change, error) {
 	return s.found, nil
 }
 
-// Shows is whether so many values can show a change at all, at the level of o.
+// Shows reports whether so many values can show a change at all, at the level of o.
 func Shows(n int, o Options) bool {
 	o.Level, o.Tests = cmp.Or(o.Level, gates.Supported), cmp.Or(o.Tests, 1)
 	if n < 2*least {
@@ -264,7 +264,7 @@ func meanRanks(values []float64) []float64 {
 	return out
 }
 
-// largest is where T² is largest, but for a factor that all places share, and
+// largest returns where T² is largest, but for a factor that all places share, and
 // what it is there.
 func largest(ranks []float64) (at int, top float64) {
 	sum, n := 0.0, len(ranks)
@@ -280,7 +280,7 @@ func largest(ranks []float64) (at int, top float64) {
 	return max(at, least), top
 }
 
-// stretch is the stretch of values whose T² is largest, and what it is there, as
+// stretch returns the stretch of values whose T² is largest, and what it is there, as
 // largest has it.
 func stretch(ranks []float64) (from, to int, top float64) {
 	n := len(ranks)
@@ -310,7 +310,7 @@ func stretch(ranks []float64) (from, to int, top float64) {
 	return from, to, top
 }
 
-// place is where a change of values lies, from a place nearby: Σ|x − before| +
+// place returns where a change of values lies, from a place nearby: Σ|x − before| +
 // Σ|x − after| is least, with the medians on the sides of the place before, until
 // it stays.
 func place(values []float64, at int) int {

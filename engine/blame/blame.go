@@ -78,7 +78,7 @@ var edgeNames = [...]string{"lane", "launch", "message", "member"}
 
 func (k EdgeKind) String() string { return enum.Name(edgeNames[:], k) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (EdgeKind) Names() []string { return edgeNames[:] }
 
 // Edge says that operator To waits for the end of operator From. A From that is
@@ -106,7 +106,7 @@ var semanticsNames = [...]string{"binding", "literal"}
 
 func (s Semantics) String() string { return enum.Name(semanticsNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Semantics) Names() []string { return semanticsNames[:] }
 
 // Options of a walk.
@@ -132,7 +132,7 @@ var kindNames = [...]string{"op", "edge", "source", "missing_pred", "clock_incon
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Culprit is where a walk ended.

@@ -58,7 +58,7 @@ var statisticNames = [statisticCount]string{"mean", "median", "total"}
 
 func (s Statistic) String() string { return enum.Name(statisticNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Statistic) Names() []string { return statisticNames[:] }
 
 // ParseStatistic is the inverse of String.
@@ -95,7 +95,7 @@ var methodNames = [methodCount]string{"studentised", "percentile", "order"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Method) Names() []string { return methodNames[:] }
 
 // ParseMethod is the inverse of String.

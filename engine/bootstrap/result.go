@@ -48,7 +48,7 @@ var doubtNames = [doubtCount]string{"one_run", "very_few_runs", "few_runs", "ske
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Doubt) Names() []string { return doubtNames[:] }
 
 // Result is what is known of the overhead.
@@ -90,7 +90,7 @@ var standingNames = [standingCount]string{"within", "perhaps within", "perhaps a
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Standing) Names() []string { return standingNames[:] }
 
 // Against holds the estimate and one of its intervals against a gate; of nil only the

@@ -76,7 +76,7 @@ var verdictNames = [...]string{"untested", "none_shown", "regression", "improvem
 
 func (v Verdict) String() string { return enum.Name(verdictNames[:], v) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Verdict) Names() []string { return verdictNames[:] }
 
 // Difference is what is known of a row.

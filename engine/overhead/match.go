@@ -27,7 +27,7 @@ var byNames = [byCount]string{"order", "name", "seed", "file"}
 
 func (b By) String() string { return enum.Name(byNames[:], b) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (By) Names() []string { return byNames[:] }
 
 // ParseBy is the inverse of String.

@@ -19,7 +19,7 @@ var stateNames = [...]string{"unknown", "scheduled", "started", "completed"}
 
 func (s State) String() string { return enum.Name(stateNames[:], s) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (State) Names() []string { return stateNames[:] }
 
 // Call is one call of one process: a collective, a send or a receive, as

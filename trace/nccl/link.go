@@ -34,7 +34,7 @@ var linkNames = [numLinks]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", 
 
 func (l Link) String() string { return enum.Name(linkNames[:], l) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Link) Names() []string { return linkNames[:] }
 
 // ParseLink reads the name as topology lines write it, UnknownLink for any other.
@@ -60,7 +60,7 @@ var deviceNames = [numDevices]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NE
 
 func (k DeviceKind) String() string { return enum.Name(deviceNames[:], k) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (DeviceKind) Names() []string { return deviceNames[:] }
 
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.

@@ -33,7 +33,7 @@ var opNames = [numOps]string{"unknown", "AllGather", "AllReduce", "Broadcast", "
 
 func (o Op) String() string { return enum.Name(opNames[:], o) }
 
-// Names returns all of them.
+// Names returns the names of all values.
 func (Op) Names() []string { return enum.Names(func(i int) string { return Op(i).String() }) }
 
 // ParseOp reads the name as the log and kernels write it, UnknownOp for any

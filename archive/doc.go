@@ -83,7 +83,7 @@ type column struct {
 	repeats  bool // its values do: for the writer
 }
 
-// stageColumns are the columns of an archive of these stages, without side
+// stageColumns returns the columns of an archive of these stages, without side
 // channels, and the namer that knows them.
 func stageColumns(stages []string) ([]column, namer) {
 	columns := []column{
@@ -102,12 +102,12 @@ func stageColumns(stages []string) ([]column, namer) {
 	return append(columns, column{name: wallColumn, typ: parquet.TypeInt64, nullable: true}), names
 }
 
-// epochsOf is the column of epochs.
+// epochsOf returns the column of epochs.
 func epochsOf(names namer) column {
 	return column{name: names.free(epochColumn), typ: parquet.TypeInt64, nullable: true, repeats: true}
 }
 
-// channelColumns are the two columns of a side channel: value and readiness.
+// channelColumns returns the two columns of a side channel: value and readiness.
 func channelColumns(names namer, channel string) (value, ready column) {
 	value = column{name: names.free(channel), typ: parquet.TypeDouble, nullable: true}
 	ready = column{name: names.free(channel + readySuffix), typ: parquet.TypeBoolean, nullable: true}

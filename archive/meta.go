@@ -153,7 +153,7 @@ func (m *meta) check() error {
 	return nil
 }
 
-// newCohort is the cohort of a window.
+// newCohort returns the cohort of a window.
 func newCohort(w *trace.Window) cohort {
 	n := len(w.Ranks)
 	c := cohort{WorldSize: w.WorldSize, Ranks: make([]int, n), Hosts: make([]string, n), LocalRanks: make([]int, n)}
@@ -180,7 +180,7 @@ func newCohort(w *trace.Window) cohort {
 	return c
 }
 
-// ranks are the ranks of the cohort.
+// ranks returns the ranks of the cohort.
 func (c cohort) ranks() ([]trace.Rank, error) {
 	ranks := make([]trace.Rank, len(c.Ranks))
 	for i, id := range c.Ranks {
@@ -206,7 +206,7 @@ func (c cohort) ranks() ([]trace.Rank, error) {
 	return ranks, nil
 }
 
-// newForm is the form of a window, but for the positions in the lists.
+// newForm returns the form of a window, but for the positions in the lists.
 func newForm(w *trace.Window) form {
 	f := form{Steps: w.Steps(), Accumulation: w.Accumulation, NoWall: w.Wall == nil, GatherFailed: w.GatherFailed, Notes: slices.Clone(w.Notes)}
 	if w.DataWait != trace.DataWaitConsuming {

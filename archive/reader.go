@@ -131,7 +131,7 @@ func (a *Reader) open() error {
 	return a.findColumns()
 }
 
-// foreign says what a Parquet file without our metadata is.
+// foreign names what a Parquet file without our metadata is.
 func foreign(columns []string) string {
 	var names []string
 	for _, name := range columns[:min(len(columns), 12)] {
@@ -202,7 +202,7 @@ func (a *Reader) findColumns() error {
 	return missing
 }
 
-// Beside has the columns of a few windows read side by side, on so many threads at most.
+// Beside makes Next read the columns of a few windows side by side, on so many threads at most.
 func (a *Reader) Beside(threads int) {
 	if threads > 1 {
 		a.beside = threads

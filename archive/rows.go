@@ -49,7 +49,7 @@ func (a *Writer) append(w *trace.Window) error {
 	return nil
 }
 
-// full is how many rows make a row group.
+// full returns how many rows make a row group.
 func (a *Writer) full() int { return a.values / (1 + len(a.rows.ints) + 2*len(a.rows.channels)) }
 
 // step collects the rows of one step.
@@ -143,7 +143,7 @@ func (a *Writer) flush() error {
 	return cmp.Or(err, a.file.Flush())
 }
 
-// optional is a value of a nullable column, or null.
+// optional returns a value of a nullable column, or null.
 func optional(known bool, column int, value func() parquet.Value) parquet.Value {
 	if !known {
 		return parquet.NullValue().Level(0, 0, column)

@@ -81,7 +81,7 @@ type ordered struct {
 
 func (t ordered) Fields() []parquet.Field { return t.fields }
 
-// GoType is not asked for by column writers, and not every name fits a struct.
+// GoType returns an empty struct: column writers do not ask for it, and not every name fits a struct.
 func (t ordered) GoType() reflect.Type { return reflect.TypeFor[struct{}]() }
 
 type field struct {

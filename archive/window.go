@@ -153,7 +153,7 @@ func (a *Reader) stretch(w *trace.Window, all int) (int, error) {
 	return int(min(per, int64(all-a.taken))), nil
 }
 
-// ranksOf are the ranks of a cohort. Their roles are shared: nobody changes one.
+// ranksOf returns the ranks of a cohort. Their roles are shared: nobody changes one.
 func (a *Reader) ranksOf(cohort int) ([]trace.Rank, error) {
 	if a.ranks == nil || a.cohort != cohort {
 		ranks, err := a.meta.Cohorts[cohort].ranks()
@@ -222,7 +222,7 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 	return nil
 }
 
-// values is each for a column that must not have nulls.
+// values does what each does, for a column that must not have nulls.
 func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
 	return t.each(c, func(row int, v parquet.Run) error {
 		if v.At == nil {

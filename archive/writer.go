@@ -143,7 +143,7 @@ func (a *Writer) register(w *trace.Window) error {
 	return nil
 }
 
-// number is the position of key in a list, which add extends when it is new.
+// number returns the position of key in a list, which add extends when it is new.
 func (index) number(known map[string]int, key string, add func()) int {
 	n, ok := known[key]
 	if !ok {
@@ -154,7 +154,7 @@ func (index) number(known map[string]int, key string, add func()) int {
 	return n
 }
 
-// cohort is the position of the window's cohort.
+// cohort returns the position of the window's cohort.
 func (a *Writer) cohort(w *trace.Window) (int, error) {
 	x := &a.index
 	same := func(a, b trace.Rank) bool {

@@ -83,7 +83,7 @@ type operation struct {
 	Peers string `json:"peers,omitempty"`
 }
 
-// args are the fields that are known.
+// args returns the fields that are known.
 func (o *operation) args() (known map[string]json.RawMessage, err error) {
 	text, err := json.Marshal(o)
 	if err == nil {
@@ -177,7 +177,7 @@ func (c *chrome) kernel(i, n int, o *operation, l *lanes) {
 	c.span(e, start, end)
 }
 
-// origin is the first time of all, on the first clock.
+// origin returns the first time of all, on the first clock.
 func origin(r *comm.Result) (first int64) {
 	set := false
 	for i := range r.Ranks {

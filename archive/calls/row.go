@@ -73,7 +73,7 @@ type Row struct {
 	Line int64  `json:"line" parquet:"line"`
 }
 
-// rowsOf are the rows of a job, by rank, in the order of the logs.
+// rowsOf returns the rows of a job, by rank, in the order of the logs.
 func rowsOf(r *comm.Result) iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		steps := comm.StepsOf(r)

@@ -29,7 +29,7 @@ type file struct {
 	put    map[key]*trace.Window // instead of what it holds; nil: nothing
 }
 
-// replace has w stand where the windows stand that it says more of.
+// replace puts w in the place of the windows that it says more of.
 func (f *file) replace(same []*entry, w *trace.Window) {
 	place := func(at key, w *trace.Window) {
 		if i := slices.IndexFunc(f.add, func(x *trace.Window) bool { return entryOf(x, nil).key() == at }); i >= 0 {
@@ -55,7 +55,7 @@ func (f *file) replace(same []*entry, w *trace.Window) {
 	}
 }
 
-// run is what the archive holds of a run, read when it is first asked for.
+// run returns what the archive holds of a run, read when it is first asked for.
 func (a *Archive) run(name string) (*run, error) {
 	if r := a.runs[name]; r != nil {
 		return r, nil

@@ -199,7 +199,7 @@ func (a *Archive) Forget(useless func(run string) bool) {
 	maps.DeleteFunc(a.runs, func(name string, _ *run) bool { return useless(name) })
 }
 
-// fileFor is the file that takes a window: the last one of its day and stages, or a
+// fileFor returns the file that takes a window: the last one of its day and stages, or a
 // new one when that is full.
 func (a *Archive) fileFor(r *run, w *trace.Window) *file {
 	folder := filepath.Join(a.dir, "day="+dayOf(w), "run="+escapeValue(w.Run))
@@ -222,7 +222,7 @@ func (a *Archive) fileFor(r *run, w *trace.Window) *file {
 	}
 }
 
-// valuesOf is how many values the rows of a window have, as archive.Writer counts them.
+// valuesOf returns how many values the rows of a window have, as archive.Writer counts them.
 func valuesOf(w *trace.Window) int {
 	return w.Steps() * len(w.Ranks) * (5 + len(w.Schema.Stages) + 2*len(w.Side))
 }
@@ -230,7 +230,7 @@ func valuesOf(w *trace.Window) int {
 // null is how Hive writes that a partition has no value.
 const null = "__HIVE_DEFAULT_PARTITION__"
 
-// dayOf is when the window began on the first of its ranks.
+// dayOf returns when the window began on the first of its ranks.
 func dayOf(w *trace.Window) string {
 	began := int64(0)
 	for _, e := range w.Epochs {

@@ -42,7 +42,7 @@ type archive struct {
 	ranks, steps  int
 }
 
-// large is runs of large windows.
+// large returns runs of large windows.
 func large(name string, healthy, late, windows, every int) archive {
 	return archive{name, healthy, late, windows, every, 32, 120}
 }
@@ -81,7 +81,7 @@ func run(args []string, stdout io.Writer) error {
 	return report.Output{W: stdout, Format: report.Markdown}.Tables(t)
 }
 
-// campaign is the specification of the runs.
+// campaign returns the specification of the runs.
 func (a archive) campaign() string {
 	job := fmt.Sprintf("ranks: [%d], windows: %d, steps: %d", a.ranks, a.windows, a.steps)
 	text := "name: archive\nrunner: simulator\ngroups:\n"

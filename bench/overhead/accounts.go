@@ -111,7 +111,7 @@ func examine(rounds []campaign.Round) (*overhead.Account, error) {
 	return overhead.Examine(pairs, overhead.ByFile, overhead.Options{Gate: &gate})
 }
 
-// causes says what else the machine did during a chunk, where that is much.
+// causes names what else the machine did during a chunk, where that is much.
 func causes(c *campaign.Chunk, cores int) (causes []string) {
 	all := c.Wall * float64(cores) // processor time
 	if share := c.Others / all; share > othersShare {

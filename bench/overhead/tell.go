@@ -166,7 +166,7 @@ func machineOf(sizes []size) machine {
 	return m
 }
 
-// limits says in words what the measurement can show and what it cannot.
+// limits puts into words what the measurement can show and what it cannot.
 func limits(s *settings, sizes []size, m machine) []string {
 	largest := 0
 	for i := range sizes {

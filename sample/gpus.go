@@ -20,7 +20,7 @@ func GPUs(every time.Duration) (gpus Source, without, err error) {
 	return smi, without, nil
 }
 
-// Reader says in a sentence by what this program reads GPUs on this machine.
+// Reader returns a sentence on what this program reads GPUs on this machine.
 func Reader() string {
 	gpus, without, err := GPUs(time.Second)
 	switch {

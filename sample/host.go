@@ -15,7 +15,7 @@ const hertz = 100
 // modes are the columns of /proc/stat.
 var modes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 
-// processors are the seconds of the mean processor.
+// processors returns the seconds of the mean processor.
 func (h Host) processors() (out []Metric, err error) {
 	data, err := fs.ReadFile(h.Root, "proc/stat")
 	if err != nil {
@@ -45,7 +45,7 @@ func (h Host) processors() (out []Metric, err error) {
 	return out, nil
 }
 
-// fields are the numbers of a file of names and numbers.
+// fields returns the numbers of a file of names and numbers.
 func (h Host) fields(path string) map[string]float64 {
 	out := make(map[string]float64)
 	for _, line := range h.lines(path) {
@@ -58,7 +58,7 @@ func (h Host) fields(path string) map[string]float64 {
 	return out
 }
 
-// waiting is the time in which some task waited, µs.
+// waiting returns the time in which some task waited, µs.
 func (h Host) waiting(path string) (float64, bool) {
 	for _, line := range h.lines(path) {
 		if rest, ok := strings.CutPrefix(line, "some "); ok {
@@ -84,7 +84,7 @@ func (h Host) retransmits() (float64, bool) {
 	return n, err == nil
 }
 
-// interfaces are the drops and errors of network interfaces.
+// interfaces returns the drops and errors of network interfaces.
 func (h Host) interfaces() (out []Metric) {
 	for _, line := range h.lines("proc/net/dev") {
 		name, rest, ok := strings.Cut(line, ":")
@@ -104,7 +104,7 @@ func (h Host) interfaces() (out []Metric) {
 	return out
 }
 
-// clocks is the mean clock of the processors, where the system tells it.
+// clocks returns the mean clock of the processors, where the system tells it.
 func (h Host) clocks() []Metric {
 	paths, _ := fs.Glob(h.Root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq")
 	sum, n := 0.0, 0.0

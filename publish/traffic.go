@@ -323,7 +323,7 @@ func bandwidthOf(r *comm.Result, c *comm.Cell) Bandwidth {
 	return out
 }
 
-// communicatorID returns that of a subject: of a pair of ranks, the first that they were seen to send on.
+// communicatorID returns the communicator of a subject: of a pair of ranks, the first that they were seen to send on.
 func communicatorID(r *comm.Result, subject int) string {
 	return r.Communicators[r.Speed.Subjects[subject].Communicator].ID
 }

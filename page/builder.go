@@ -79,7 +79,7 @@ func (b *Builder) Add(r trace.Recording) error {
 	return err
 }
 
-// containPanic does what is to be done for a run. If that panics, the run has no charts.
+// containPanic calls do for a run. If that panics, the run has no charts.
 func (b *Builder) containPanic(name string, do func()) {
 	if b.failed[name] != nil {
 		return

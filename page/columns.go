@@ -57,7 +57,7 @@ var nan32 = float32(math.NaN())
 
 func isNaN(x float32) bool { return math.IsNaN(float64(x)) }
 
-// at32 is a number of a series, NaN beyond its end.
+// at32 returns a number of a series, NaN beyond its end.
 func at32(x []float32, i int) float32 {
 	if i >= len(x) {
 		return nan32

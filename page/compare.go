@@ -17,7 +17,7 @@ const (
 	mostPlaces = 32  // of arrivals
 )
 
-// distances are those of every two workers' completion times, untested.
+// distances returns the K-S distances of every two workers' completion times, untested.
 func distances() ks.Options {
 	return ks.Options{Matrix: true, Replicates: ks.NoTest, Against: ks.Everyone}
 }
@@ -46,7 +46,7 @@ func pairDistances(v *operators.View, r *ks.Result, place map[int]int) *Apart {
 	return out
 }
 
-// signs are what K-S, outliers and blame find on the workers of an operator trace: those with the
+// signs returns what K-S, outliers and blame find on the workers of an operator trace: those with the
 // largest excess first.
 func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	if v.Operators == nil || v.Operators.Signs == nil {

@@ -26,7 +26,7 @@ type waiting struct {
 	stage string
 }
 
-// keep has the waits of the steps of drawings kept.
+// keep begins to keep the waits of the steps of drawings.
 func (e *entered) keep(all []drawing) {
 	e.drawn, e.waits = make(map[int64]bool, len(all)), make(map[waiting][2]int64)
 	for i := range all {
@@ -69,7 +69,7 @@ func (e *entered) largestDelays(first int64, steps int) []float32 {
 	return out
 }
 
-// columns make columns of steps that have no stage times: at most mostColumns.
+// columns makes columns of steps that have no stage times: at most mostColumns.
 func (e *entered) columns() (c columns) {
 	for t := e.first; t <= e.last && len(e.steps) > 0; t++ {
 		if row, ok := e.steps[t]; ok {

@@ -40,7 +40,7 @@ type point struct {
 	series, rank int
 }
 
-// drawingOf is a step of a window. The series and ranks are those of the run;
+// drawingOf returns a step of a window. The series and ranks are those of the run;
 // lanes are the positions, in the window, of the ranks to draw.
 func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 	late := d.Lateness(step)
@@ -72,7 +72,7 @@ func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 	return out
 }
 
-// lanesOf are the ranks of a window to draw: those that others wait for, those
+// lanesOf returns the ranks of a window to draw: those that others wait for, those
 // that are latest in its steps, and others evenly taken. total is by how much each
 // is late in all.
 func lanesOf(d *frontier.Detail, total []int64) []int {
@@ -130,7 +130,7 @@ func best(all []drawing) []drawing {
 	return out
 }
 
-// usual is the step of median length.
+// usual returns the step of median length.
 func usual(all []drawing) int {
 	order := sequence(len(all))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].length, all[b].length) })

@@ -105,7 +105,7 @@ func (x *traced) keep(byStep map[int32]*drawing) {
 	}
 }
 
-// lanes are the workers to draw: all, or some evenly taken.
+// lanes returns the workers to draw: all, or some evenly taken.
 func (x *traced) lanes() []int {
 	n := len(x.members)
 	if n <= mostLanes {
@@ -118,7 +118,7 @@ func (x *traced) lanes() []int {
 	return out
 }
 
-// queues are the queue of each rank that is busy for longest, without waits for others.
+// queues returns the queue of each rank that is busy for longest, without waits for others.
 func queues(t *operator.Trace, waits []int64) []int32 {
 	busy := make([]map[int32]int64, len(t.Ranks))
 	out := make([]int32, len(t.Ranks))
@@ -162,7 +162,7 @@ func (b *Builder) addTrace(v *diagnose.RunVerdict, out *Run) {
 // mostStops of a walk are shown, from its beginning and its end.
 const mostStops = 16
 
-// walk is the longest walk back to the first of the ranks that findings name, or where there are none to
+// walk returns the longest walk back to the first of the ranks that findings name, or where there are none to
 // whatever most end at; nil where less than a tenth of them do, or nothing delays the run.
 func (o *outline) walk(all *operators.Walks, rank func(worker int) int, v *diagnose.RunVerdict) *Walk {
 	if all == nil || v.Status <= answer.Unseen {

@@ -22,7 +22,7 @@ const (
 	resolved  = 10_000  // units of a mean step, at least
 )
 
-// Page is what was added, with what the verdict says of it.
+// Page returns the page of what was added, with what the verdict says of it.
 func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	p := &Page{Runs: []Run{}}
 	runs := v.All()
@@ -54,7 +54,7 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 	return out, err
 }
 
-// culprit is the stage, or the operator of a trace, that the first finding of a run that is not
+// culprit returns the stage, or the operator of a trace, that the first finding of a run that is not
 // well names; −1: none.
 func culprit(v *diagnose.RunVerdict, stages []Stage) int {
 	f := v.Answer().First
@@ -125,7 +125,7 @@ func (o *outline) namedPositions(v *diagnose.RunVerdict) []int {
 	return out
 }
 
-// unitFor is the largest power of ten of which a step has enough.
+// unitFor returns the largest power of ten of which a step has enough.
 func unitFor(step int64) int64 {
 	unit := int64(1)
 	for step/(10*unit) >= resolved {
@@ -196,7 +196,7 @@ func (o *outline) choose(v *diagnose.RunVerdict) {
 
 func (o *outline) units(ns float64) int { return int(math.Round(ns / float64(o.unit))) }
 
-// cell is a number of a map, −1 where there is none.
+// cell returns a number of a map, −1 where there is none.
 func (o *outline) cell(ns float32) int {
 	if isNaN(ns) {
 		return -1
@@ -272,7 +272,7 @@ func (o *outline) steps() *Steps {
 	return out
 }
 
-// row is a number of every column.
+// row returns a number of every column.
 func (o *outline) row(of func(*column) float32) []int {
 	out := make([]int, len(o.columns.all))
 	for i := range out {
@@ -299,7 +299,7 @@ func (o *outline) bands() *Bands {
 	return b
 }
 
-// fixes are what fixing one thing would save of the run: findings, stages at their
+// fixes returns what fixing one thing would save of the run: findings, stages at their
 // baselines, nobody late.
 func fixes(v *diagnose.RunVerdict) []Fix {
 	out := []Fix{}
@@ -385,7 +385,7 @@ func places(v *diagnose.RunVerdict) []Seen {
 	return out
 }
 
-// gain is what a stage at its baseline saves, with the waits that it induces
+// gain returns what a stage at its baseline saves, with the waits that it induces
 // where these are known.
 func gain(s frontier.Stage) float64 {
 	switch {
@@ -414,7 +414,7 @@ func parts(v *diagnose.RunVerdict) []Part {
 	return out
 }
 
-// drawings are the steps to draw, that in which the first named rank is latest
+// drawings returns the steps to draw, that in which the first named rank is latest
 // first, then by number.
 func (o *outline) drawings(v *diagnose.RunVerdict) []Drawn {
 	suspect := -1

@@ -83,7 +83,7 @@ type Wait struct {
 	Moving int64  `json:"transfer_ns"`
 }
 
-// traffic is what calls say; nil where there are none.
+// traffic returns the traffic of calls; nil where there are none.
 func traffic(calls []*comms.Record, limits *comm.Benchmarks, v *diagnose.RunVerdict) *Traffic {
 	all := comms.Join(calls...)
 	if len(all.Calls) == 0 {
@@ -107,7 +107,7 @@ func traffic(calls []*comms.Record, limits *comm.Benchmarks, v *diagnose.RunVerd
 	return t
 }
 
-// kindOf is what a communicator is for, "" where that is not known.
+// kindOf returns what a communicator is for, "" where that is not known.
 func kindOf(k parallel.Kind) string {
 	if k == parallel.UnknownKind {
 		return ""
@@ -156,7 +156,7 @@ func round(x float64) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// volumes are the operations of communicators, most bytes first.
+// volumes returns the operations of communicators, most bytes first.
 func volumes(r *comm.Result) []Volume {
 	out := []Volume{}
 	for i := range r.Communicators {
@@ -169,7 +169,7 @@ func volumes(r *comm.Result) []Volume {
 	return out
 }
 
-// sentOf is the matrix of bytes. Of many ranks, as many neighbours share a row as
+// sentOf returns the matrix of bytes. Of many ranks, as many neighbours share a row as
 // make it fit.
 func sentOf(r *comm.Result) *Sent {
 	list, unplaced := comm.SentBetween(r)
@@ -207,7 +207,7 @@ func sentOf(r *comm.Result) *Sent {
 	return s
 }
 
-// waitsOf are the ranks, those first that delay collectives by themselves for longest.
+// waitsOf returns the ranks, those first that delay collectives by themselves for longest.
 func waitsOf(r *comm.Result) []Wait {
 	out := []Wait{}
 	all, _ := suspects.LatenessOf(r)

@@ -62,7 +62,7 @@ type row struct {
 	at        time.Time
 }
 
-// Answer is the status in words.
+// Answer returns the status in words.
 func (r row) Answer() string { return strings.ReplaceAll(r.Status, "_", " ") }
 
 // mostListed bounds the rows of an index, and the problems below it.
@@ -71,7 +71,7 @@ const mostListed = 1000
 // leastShown is the least gain that is not written 0.0 %.
 const leastShown = 0.0005
 
-// Columns are what the index is sorted by, each with its heading.
+// Columns returns what the index is sorted by, each with its heading.
 func (v *view) Columns() [][2]string {
 	columns := [][2]string{{"gain", "gain"}, {"run", "run"}, {"status", "status"}, {"certainty", "certainty"}, {"host", "host"}, {"step", "step time"}, {"steps", "steps"}}
 	if v.Timed {
@@ -179,7 +179,7 @@ func (v *view) Sorted(by string) string {
 	return "/?" + kept.Encode()
 }
 
-// run is a frame around the page of a run, which follows it.
+// run returns a frame around the page of a run, which follows it.
 func (s *Server) run(w http.ResponseWriter, r *http.Request) error {
 	now, _ := s.current()
 	found, err := now.find(r.PathValue("name"))
@@ -224,7 +224,7 @@ func (r *Run) row() row {
 	return x
 }
 
-// line is the points of a line, of 100 by 20, from the length 0 on; "" where there is
+// line returns the points of a line, of 100 by 20, from the length 0 on; "" where there is
 // none to draw. A point that is far above the others ends at the top.
 func line(of []float64) string {
 	if len(of) < 2 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/report/metrics"
 )
 
-// metrics are in the text format of Prometheus. Runs have series of their own as far as
+// metrics answers with metrics in the text format of Prometheus. Runs have series of their own as far as
 // Options.MetricsRuns goes, those that cost most first.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) error {
 	now, _ := s.current()

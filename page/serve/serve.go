@@ -129,7 +129,7 @@ func (s *Server) Show(r Recorded) {
 	s.change(func(before *state) *state { return newState(before.version+1, r) })
 }
 
-// Fail says why a path that was named cannot be read now; "": all can.
+// Fail sets why a path that was named cannot be read now; "": all can.
 func (s *Server) Fail(why string) {
 	s.change(func(before *state) *state {
 		if before.Failure == why {

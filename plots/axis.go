@@ -26,7 +26,7 @@ type Axis struct {
 // ErrNothing is a figure of nothing.
 var ErrNothing = errors.New("nothing to draw: no value is finite")
 
-// Label is the name with the unit: "delay (ms)".
+// Label returns the name with the unit: "delay (ms)".
 func (a Axis) Label() string {
 	if a.Unit == "" {
 		return a.Name
@@ -82,7 +82,7 @@ func (a Axis) fit(to *plot.Axis, values []float64) error {
 	return nil
 }
 
-// place is where a value stands. Plots are drawn in places, on linear scales:
+// place returns where a value stands. Plots are drawn in places, on linear scales:
 // the library puts the label of a logarithmic axis where it needs room for it.
 func (a Axis) place(v float64) float64 {
 	if a.Log || a.Bytes {
@@ -141,7 +141,7 @@ func (t ticker) nameTicks(low, high float64) []plot.Tick {
 	return out
 }
 
-// round are labels at three to six multiples of 1, 2 or 5 times a power of ten.
+// round returns labels at three to six multiples of 1, 2 or 5 times a power of ten.
 func round(low, high float64) []plot.Tick {
 	const most = 6
 	if !(high > low) || math.IsInf(high-low, 0) {
@@ -163,7 +163,7 @@ func round(low, high float64) []plot.Tick {
 	return out
 }
 
-// decades are labels at powers of ten and ticks between them, from 10^low to
+// decades returns labels at powers of ten and ticks between them, from 10^low to
 // 10^high; over less than two powers there are labels at 1, 2 and 5 of each.
 func decades(low, high float64) []plot.Tick {
 	wide := high-low >= 2
@@ -183,7 +183,7 @@ func decades(low, high float64) []plot.Tick {
 	return out
 }
 
-// sizes are ticks at powers of two, labelled as bytes are: each, or every second, fifth or tenth, so that at
+// sizes returns ticks at powers of two, labelled as bytes are: each, or every second, fifth or tenth, so that at
 // most six have one.
 func sizes(low, high float64) []plot.Tick {
 	const most = 6
@@ -206,7 +206,7 @@ func sizes(low, high float64) []plot.Tick {
 	return out
 }
 
-// Number is a value as short as it goes, with a space between thousands.
+// Number returns a value as short as it goes, with a space between thousands.
 func Number(v float64) string {
 	s := strconv.FormatFloat(v, 'g', 6, 64)
 	switch rounded, err := strconv.ParseFloat(s, 64); {

@@ -59,7 +59,7 @@ func (b Bars) Draw(w Width) (*Figure, error) {
 	return f, nil
 }
 
-// series are the bars of one series, those of the last group first: rows count from below.
+// series returns the bars of one series, those of the last group first: rows count from below.
 func (b Bars) series(k int) *plotter.BarChart {
 	bars := &plotter.BarChart{Width: barHeight, Color: fills[k], LineStyle: pen(black, 0.4), Horizontal: true, Offset: b.rise(k) * barHeight}
 	for i := range b.Groups {

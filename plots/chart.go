@@ -102,7 +102,7 @@ func (ch Chart) hasHollow() bool {
 	return false
 }
 
-// lookOf is the look of a series by name, which enters the legend when it is
+// lookOf returns the look of a series by name, which enters the legend when it is
 // new.
 func (f *Figure) lookOf(names map[string]int, line Line) look {
 	k, known := names[line.Name]
@@ -166,7 +166,7 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 // on paper, so that neither hides the interval of the other.
 const apart vg.Length = 2
 
-// visible are the points that can be drawn.
+// visible returns the points that can be drawn.
 func (panel Panel) visible(l Line) []Point {
 	var out []Point
 	for _, p := range l.Points {

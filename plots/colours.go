@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/palette/moreland"
 )
 
-// shades are the colours of maps, of values from 0 to top: from white, as paper is,
+// shades returns the colours of maps, of values from 0 to top: from white, as paper is,
 // over green and blue to a blue that is nearly black. CIE lightness falls linearly
 // with the value (Moreland 2016, Why We Use Bad Color Maps, Electronic Imaging),
 // so equal differences look equal, and a copy in grey says the same.

@@ -36,7 +36,7 @@ type entry struct {
 	sample func(draw.Canvas) // draws into the canvas's rectangle; nil: the name is a heading
 }
 
-// swatches are entries for series, each painted by its number.
+// swatches returns entries for series, each painted by its number.
 func swatches(series []string, paint func(draw.Canvas, int)) []entry {
 	var out []entry
 	for k, name := range series {
@@ -75,7 +75,7 @@ func (f *Figure) draw(c draw.Canvas) {
 	}
 }
 
-// rows are the panels row by row; the last row may end in nil.
+// rows returns the panels row by row; the last row may end in nil.
 func (f *Figure) rows() [][]*plot.Plot {
 	columns := min(max(1, f.columns), len(f.panels))
 	rows := make([][]*plot.Plot, (len(f.panels)+columns-1)/columns)
@@ -96,14 +96,14 @@ func (f *Figure) drawBeside(left, right draw.Canvas) {
 	f.beside.Draw(right)
 }
 
-// legendStyle is the style of text in the legend.
+// legendStyle returns the style of text in the legend.
 func legendStyle() text.Style {
 	style := words(tickSize)
 	style.YAlign = draw.YCenter
 	return style
 }
 
-// placeLegend says where the entries of the legend stand, from the top left
+// placeLegend returns where the entries of the legend stand, from the top left
 // corner, in as many rows as a width needs, and how high they are together.
 func (f *Figure) placeLegend(width vg.Length) (at []vg.Point, high vg.Length) {
 	if len(f.legend) == 0 {
@@ -123,7 +123,7 @@ func (f *Figure) placeLegend(width vg.Length) (at []vg.Point, high vg.Length) {
 	return at, row/2 - y + 3
 }
 
-// indent is where the name of an entry begins.
+// indent returns where the name of an entry begins.
 func (e entry) indent() vg.Length {
 	if e.sample == nil {
 		return 0
@@ -152,7 +152,7 @@ func figure(w Width, data vg.Length, panels ...*plot.Plot) *Figure {
 	return figureOf(w, data, 1, panels)
 }
 
-// figureOf does so in columns; the first panel of a row says how much is around
+// figureOf makes a figure in columns; the first panel of a row says how much is around
 // its data.
 func figureOf(w Width, data vg.Length, columns int, panels []*plot.Plot) *Figure {
 	f := &Figure{width: w.length(), panels: panels, columns: columns}
@@ -164,7 +164,7 @@ func figureOf(w Width, data vg.Length, columns int, panels []*plot.Plot) *Figure
 	return f
 }
 
-// room is how wide the data of a panel are, and how much of its height is not
+// room returns how wide the data of a panel are, and how much of its height is not
 // data.
 func (f *Figure) room(p *plot.Plot) (wide, around vg.Length) {
 	const high = 1000
@@ -179,7 +179,7 @@ func (f *Figure) room(p *plot.Plot) (wide, around vg.Length) {
 	return data.Size().X, high - data.Size().Y
 }
 
-// size is how large the figure is, with its legend.
+// size returns how large the figure is, with its legend.
 func (f *Figure) size() (width, height vg.Length) {
 	_, legend := f.placeLegend(f.width - 2*edge)
 	return f.width, f.body + legend

@@ -20,16 +20,16 @@ const (
 
 var formatNames = [formatCount]string{"png", "svg", "pdf"}
 
-// String is the name of the format, which files end in.
+// String returns the name of the format, which files end in.
 func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
-// UnmarshalText is the inverse of String.
+// UnmarshalText undoes String.
 func (f *Format) UnmarshalText(name []byte) (err error) {
 	*f, err = enum.Parse[Format]("format of a figure", formatNames[:], string(name))
 	return err
 }
 
-// FormatOf is the format that the name of a file ends in, in any case.
+// FormatOf returns the format that the name of a file ends in, in any case.
 func FormatOf(path string) (f Format, err error) {
 	ending := filepath.Ext(path)
 	if err := f.UnmarshalText([]byte(strings.ToLower(strings.TrimPrefix(ending, ".")))); err != nil {

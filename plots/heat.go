@@ -41,7 +41,7 @@ func (m cells) reduce() cells {
 	return cells{rows, columns, func(r, c int) float64 { return values[r*columns+c] }}
 }
 
-// top is the largest value, 1 if nothing is above 0.
+// top returns the largest value, 1 if nothing is above 0.
 func (m cells) top() (top float64, gaps bool) {
 	for r := range m.rows {
 		for c := range m.columns {
@@ -94,7 +94,7 @@ func frame(c draw.Canvas, _ *plot.Plot) {
 	c.Stroke(c.Rectangle.Path())
 }
 
-// scale is the colour bar: what the colours mean, from 0 to top. Its image is
+// scale returns the colour bar: what the colours mean, from 0 to top. Its image is
 // narrow, so that no other in the figure is as wide: the PDF library orders
 // images by their width, and those of one width at random.
 func scale(value Axis, top float64) *plot.Plot {

@@ -60,7 +60,7 @@ func (h Histogram) Draw(w Width) (*Figure, error) {
 	return f, nil
 }
 
-// extent is the ends of all bins that can be shown: panels have one axis.
+// extent returns the ends of all bins that can be shown: panels have one axis.
 func (h Histogram) extent() (xs []float64) {
 	for _, panel := range h.Panels {
 		for _, b := range panel.Bins {
@@ -72,7 +72,7 @@ func (h Histogram) extent() (xs []float64) {
 	return xs
 }
 
-// height is that of the first parts of a bin together.
+// height returns the height of the first parts of a bin together.
 func (panel HistogramPanel) height(b Bin, first int) (total float64) {
 	for _, v := range b.Values[:min(first, len(b.Values))] {
 		if panel.Y.shows(v) && !math.IsInf(total+v, 0) {

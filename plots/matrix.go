@@ -74,7 +74,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	return f, nil
 }
 
-// nameColumns says what columns are: by numbers on an axis with bounds, or each by its
+// nameColumns labels what columns are: by numbers on an axis with bounds, or each by its
 // name; blocks are set apart.
 func (m Matrix) nameColumns(p *plot.Plot, w Width, top float64) {
 	xs := workerAxis(m.Columns)
@@ -151,7 +151,7 @@ func (m Matrix) drawLines(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// wide is about how wide the data are.
+// wide returns about how wide the data are.
 func (m Matrix) wide(w Width) vg.Length {
 	return w.length() - besideWide - workerAxis(m.Rows).widest() - 24
 }

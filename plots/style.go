@@ -94,7 +94,7 @@ var fills = []color.Color{blue, sky, hue{0xDC, 0xEE, 0xF8, 0xFF}}
 
 var handler = text.Plain{Fonts: font.NewCache(liberation.Collection())}
 
-// words is the style of text of a size.
+// words returns the style of text of a size.
 func words(size vg.Length) text.Style {
 	return text.Style{Color: color.Black, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
 		Handler: handler}
@@ -120,7 +120,7 @@ func paint(c draw.Canvas, fill color.Color, r vg.Rectangle) {
 	c.Fill(r.Path())
 }
 
-// newPlot is an empty plot with axes in the one style.
+// newPlot returns an empty plot with axes in the one style.
 func newPlot(x, y Axis) *plot.Plot {
 	p := plot.New()
 	x.set(&p.X)

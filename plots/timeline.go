@@ -60,7 +60,7 @@ func (l Timeline) Draw(w Width) (*Figure, error) {
 
 func (l Timeline) shows(s Span) bool { return s.From < l.X.To && s.To > l.X.From && s.From <= s.To }
 
-// names are the labels of the lanes.
+// names returns the labels of the lanes.
 func (l Timeline) names(lanes int) []plot.Tick {
 	var out []plot.Tick
 	for _, track := range l.Tracks {
@@ -106,7 +106,7 @@ func (l Timeline) lane(c draw.Canvas, p *plot.Plot, lane Lane, at [2]vg.Length) 
 	}
 }
 
-// pale is a colour with much white.
+// pale returns a colour with much white.
 func pale(c color.Color) color.Color {
 	const white = 0.72
 	r, g, b, _ := c.RGBA()

@@ -18,7 +18,7 @@ type Worker struct {
 // workerAxis is how workers stand along an axis, the first at 0.
 type workerAxis []Worker
 
-// labelsIn are labels for as many workers as fit into a length, when each label
+// labelsIn returns labels for as many workers as fit into a length, when each label
 // takes a certain part of it: every one, or every second, fourth, eighth and so on.
 // Worker i stands at at(i).
 func (ws workerAxis) labelsIn(length, each vg.Length, at func(i int) float64) []plot.Tick {
@@ -33,7 +33,7 @@ func (ws workerAxis) labelsIn(length, each vg.Length, at func(i int) float64) []
 	return out
 }
 
-// widest is the width of the widest name on paper.
+// widest returns the width of the widest name on paper.
 func (ws workerAxis) widest() vg.Length {
 	style := words(tickSize)
 	var wide vg.Length
@@ -43,7 +43,7 @@ func (ws workerAxis) widest() vg.Length {
 	return wide
 }
 
-// borders are the positions between blocks; none where blocks are too many to
+// borders returns the positions between blocks; none where blocks are too many to
 // be told apart.
 func (ws workerAxis) borders() []int {
 	var out []int

@@ -45,7 +45,7 @@ const (
 	mostLanes   = 8
 )
 
-// Drawing is the figure of what was added, with what the analysis found: how far each rank
+// Drawing returns the figure of what was added, with what the analysis found: how far each rank
 // enters each call behind the first of its members, group by group.
 func (m *Arrivals) Drawing(r *arrivals.Result) plots.Matrix {
 	const narrowest = 0.12 // of all columns: what a group that has few is widened to, so that it can be seen
@@ -84,7 +84,7 @@ func (m *Arrivals) Drawing(r *arrivals.Result) plots.Matrix {
 	return out
 }
 
-// darkest is the longest skew, or twice that which one column in forty exceeds, so that a
+// darkest returns the longest skew, or twice that which one column in forty exceeds, so that a
 // slow start does not pale everything else; 0 without a column.
 func darkest(behind [][][]float64) float64 {
 	var skews []float64
@@ -108,7 +108,7 @@ func darkest(behind [][][]float64) float64 {
 	return max(most, 1)
 }
 
-// culpritsOf are the ranks that are pointed at, and why.
+// culpritsOf returns the ranks that are pointed at, and why.
 func culpritsOf(r *arrivals.Result) (ranks []int, why string) {
 	if r.Hang != nil {
 		for _, b := range r.Hang.Groups {
@@ -172,7 +172,7 @@ func (l *lane) takes(g *group) bool {
 	return true
 }
 
-// name is the description where there is one, else the names of the groups.
+// name returns the description where there is one, else the names of the groups.
 func (l *lane) name() string {
 	if d := l.groups[0].desc; d != "" && d != "undefined" {
 		return d
@@ -187,7 +187,7 @@ func (l *lane) name() string {
 	return "groups " + strings.Join(names, ", ")
 }
 
-// columns are the entries of a lane, [column][row] in ms, in at most so many columns: of
+// columns returns the entries of a lane, [column][row] in ms, in at most so many columns: of
 // those that share one, the longest counts. Recordings end together, so calls are counted
 // from the end. A member that did not enter has NaN, a rank that is no member less than 0.
 func (l *lane) columns(row map[int]int, most int) [][]float64 {

@@ -14,7 +14,7 @@ import (
 // mostPoints is how many calls of a series are drawn, evenly taken.
 const mostPoints = 500
 
-// leastClass is the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
+// leastClass returns the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
 // together. Where there is nothing else, all are.
 func leastClass(r *comm.Result) int {
 	small := comm.Class(4 << 10)
@@ -26,7 +26,7 @@ func leastClass(r *comm.Result) int {
 	return 0
 }
 
-// bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
+// bandwidthChart draws bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
 // limits: of links, and by size what nccl-tests reached of the same.
 func bandwidthChart(r *comm.Result) plots.Chart {
 	panel := plots.Panel{X: plots.Axis{Name: "message", Bytes: true}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Log: true}}
@@ -72,7 +72,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 	return plots.Chart{Panels: []plots.Panel{panel}}
 }
 
-// benchmarkLines are what nccl-tests reached of what calls are held against, by size from a class on.
+// benchmarkLines returns what nccl-tests reached of what calls are held against, by size from a class on.
 func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]

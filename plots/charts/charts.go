@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Communication are the figures of a job: what was called how often and with how many bytes, how fast it went, on
+// Communication returns the figures of a job: what was called how often and with how many bytes, how fast it went, on
 // which communicators, and when. One of which there is nothing to draw, as of bandwidth without times, says so when it is
 // drawn ([plots.ErrNothing]).
 func Communication(r *comm.Result) []plots.Named {

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// communicatorMap is how many bytes each rank called for on each communicator, those of a kind next to each other. A
+// communicatorMap returns how many bytes each rank called for on each communicator, those of a kind next to each other. A
 // communicator of one rank communicates nothing and is left out. The scale is linear, and cells have their number.
 func communicatorMap(r *comm.Result) plots.Matrix {
 	m := plots.Matrix{X: plots.Axis{Name: "rank"}}

@@ -70,7 +70,7 @@ func countTraffic(r *comm.Result) *tally {
 	return w
 }
 
-// bars are a value of each operation.
+// bars returns a value of each operation.
 func (w *tally) bars(x plots.Axis, values []float64) plots.Bars {
 	b := plots.Bars{X: x, Series: []string{x.Name}}
 	for i, name := range w.names {

@@ -28,7 +28,7 @@ type clip struct {
 	kinds    map[[2]int]parallel.Kind
 }
 
-// timeline is the end of a step in the middle of the recording, or of all of it: for each rank a lane of all operations, and one for
+// timeline returns the end of a step in the middle of the recording, or of all of it: for each rank a lane of all operations, and one for
 // each kind of parallelism. An operation is paler until its last rank has come.
 func timeline(r *comm.Result) plots.Timeline {
 	c := &clip{r: r, begins: map[[2]int]int64{}, kinds: map[[2]int]parallel.Kind{}}
@@ -131,7 +131,7 @@ func (c *clip) learn() {
 	c.ops = c.ops[:min(len(c.ops), mostOps+1)]
 }
 
-// track is the lanes of a rank.
+// track returns the lanes of a rank.
 func (c *clip) track(i int) []plots.Lane {
 	track := []plots.Lane{{Name: fmt.Sprintf("rank %d", c.r.Ranks[i].Rank)}}
 	lanes := map[parallel.Kind][]plots.Span{}

@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Window are the figures of one window: which rank takes how long in which stage, who is late in which step,
+// Window returns the figures of one window: which rank takes how long in which stage, who is late in which step,
 // where exposed time goes from step to step, and the prefixes of one step, which show who the others wait for
 // (StageFrontier, Figures 1 and 2).
 func Window(d *frontier.Detail) []plots.Named {
@@ -25,7 +25,7 @@ func Window(d *frontier.Detail) []plots.Named {
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }
 
-// ranks are the rows of a map.
+// ranks returns the rows of a map.
 func ranks(d *frontier.Detail) []plots.Worker {
 	culprits := d.Culprits
 	var out []plots.Worker
@@ -36,7 +36,7 @@ func ranks(d *frontier.Detail) []plots.Worker {
 	return out
 }
 
-// rankStage is the time of each rank in each stage, per step.
+// rankStage returns the time of each rank in each stage, per step.
 func rankStage(d *frontier.Detail) plots.Matrix {
 	m := plots.Matrix{Rows: ranks(d), Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "stage"}, Value: plots.Axis{Name: "time per step", Unit: "ms"}}
 	for _, b := range d.Recorded {
@@ -55,7 +55,7 @@ func rankStage(d *frontier.Detail) plots.Matrix {
 	return m
 }
 
-// rankStep is how late each rank arrives in each step.
+// rankStep returns how late each rank arrives in each step.
 func rankStep(d *frontier.Detail) plots.Matrix {
 	m := plots.Matrix{Rows: ranks(d), Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "step"}, Value: plots.Axis{Name: "behind the median rank", Unit: "ms"}}
 	for t := range d.Steps {
@@ -70,7 +70,7 @@ func rankStep(d *frontier.Detail) plots.Matrix {
 	return m
 }
 
-// shares is the exposed time of each stage, step by step.
+// shares returns the exposed time of each stage, step by step.
 func shares(d *frontier.Detail) plots.Histogram {
 	h := plots.Histogram{X: plots.Axis{Name: "step"}, Layered: true}
 	for s := range d.Stages {
@@ -89,7 +89,7 @@ func shares(d *frontier.Detail) plots.Histogram {
 	return h
 }
 
-// worstStep is the step whose last rank is latest.
+// worstStep returns the step whose last rank is latest.
 func worstStep(d *frontier.Detail) int {
 	worst, most := 0, int64(-1)
 	for t := range d.Steps {
@@ -104,7 +104,7 @@ func worstStep(d *frontier.Detail) int {
 // taken.
 const mostCurves = 64
 
-// prefixes are the curves of a step: how far each rank has got at the end of
+// prefixes returns the curves of a step: how far each rank has got at the end of
 // each stage.
 func prefixes(d *frontier.Detail, step int) plots.Chart {
 	panel := plots.Panel{X: plots.Axis{Name: fmt.Sprintf("end of stage, step %d", d.StepAt(step)), Names: []string{"begin"}}, Y: plots.Axis{Name: "since the step began", Unit: "ms"}}
@@ -133,13 +133,13 @@ func prefixes(d *frontier.Detail, step int) plots.Chart {
 	return plots.Chart{Panels: []plots.Panel{panel}}
 }
 
-// latest is the rank that arrives last in a step.
+// latest returns the rank that arrives last in a step.
 func latest(d *frontier.Detail, step int) int {
 	late := d.Lateness(step)
 	return slices.Index(late, slices.Max(late))
 }
 
-// brief is a stage's name without what all have: "model.backward_cpu_wall@1" is
+// brief returns a stage's name without what all have: "model.backward_cpu_wall@1" is
 // "backward@1".
 func brief(stage string) string {
 	base, micro, indexed := strings.Cut(strings.TrimPrefix(stage, "model."), "@")

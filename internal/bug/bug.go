@@ -54,7 +54,7 @@ func Contain(where string, err *error) {
 	*err = e
 }
 
-// Guard does work; its error is a panic.
+// Guard calls work, and returns its panic as an error.
 func Guard(where string, work func()) (err error) {
 	defer Contain(where, &err)
 	work()

@@ -94,7 +94,7 @@ func exponent(s string) (int, bool) {
 	return sign * n, len(s) > 0 && n <= maxExponent
 }
 
-// Integer is the number, and whether it is whole and an int64.
+// Integer returns the number, and whether it is whole and an int64.
 func (d Number) Integer() (v int64, whole bool) {
 	v, ok := d.Round()
 	if d.Exp >= 0 || d.Mant == 0 {
@@ -110,7 +110,7 @@ func (d Number) Integer() (v int64, whole bool) {
 	return back, true
 }
 
-// Round is the number to the nearest integer, halves away from zero; not ok
+// Round rounds the number to the nearest integer, halves away from zero; not ok
 // when it is no int64.
 func (d Number) Round() (v int64, ok bool) {
 	v = d.Mant
@@ -144,11 +144,11 @@ func (d Number) Round() (v int64, ok bool) {
 	return v / unit, true
 }
 
-// Shift is the number times 10^by.
+// Shift returns the number times 10^by.
 func (d Number) Shift(by int) Number {
 	d.Exp += int16(by)
 	return d
 }
 
-// Float is the number to the precision of a float64.
+// Float returns the number to the precision of a float64.
 func (d Number) Float() float64 { return float64(d.Mant) * math.Pow10(int(d.Exp)) }

@@ -11,7 +11,7 @@ import (
 // Calibrate is the environment variable that asks for all draws.
 const Calibrate = "SFSTAT_CALIBRATE"
 
-// Of is all where Calibrate is set, else few; it logs which.
+// Of returns all where Calibrate is set, else few; it logs which.
 func Of(t testing.TB, few, all int) int {
 	t.Helper()
 	if os.Getenv(Calibrate) != "" {

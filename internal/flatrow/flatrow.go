@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Columns are the names of the fields of T, in order.
+// Columns returns the names of the fields of T, in order.
 func Columns[T any]() []string { return columns(reflect.TypeFor[T](), nil) }
 
 func columns(t reflect.Type, out []string) []string {
@@ -27,7 +27,7 @@ func columns(t reflect.Type, out []string) []string {
 	return out
 }
 
-// Cells are the values of a row as text, "" for null.
+// Cells returns the values of a row as text, "" for null.
 func Cells[T any](row *T) []string { return cells(reflect.ValueOf(row).Elem(), nil) }
 
 func cells(v reflect.Value, out []string) []string {
@@ -58,7 +58,7 @@ func cells(v reflect.Value, out []string) []string {
 	return out
 }
 
-// Set is the inverse of Cells.
+// Set undoes Cells.
 func Set[T any](row *T, cells []string) error {
 	v := reflect.ValueOf(row).Elem()
 	for i, text := range cells {

@@ -24,7 +24,7 @@ const (
 	JSONLines
 )
 
-// FormatOf is the format that the name of a file says.
+// FormatOf returns the format that the name of a file says.
 func FormatOf(path string) (Format, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".parquet":

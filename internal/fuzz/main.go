@@ -112,7 +112,7 @@ func (t target) run(each time.Duration, flags []string) (string, error) {
 
 var counted = regexp.MustCompile(`execs: (\d+)`)
 
-// verdict is how many executions a target made, and why it failed: "" where it did not. That
+// verdict returns how many executions a target made, and why it failed: "" where it did not. That
 // go fails at the end of its time with nothing but "context deadline exceeded" is a bug of go
 // and no finding.
 func verdict(out string, err error, least int) (execs int, why string) {

@@ -37,7 +37,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Columns is how many terminal columns s takes: two for a wide rune of East
+// Columns returns how many terminal columns s takes: two for a wide rune of East
 // Asia, one for any other. It is never less than the number of runes.
 func Columns(s string) int {
 	n := 0
@@ -96,7 +96,7 @@ func ShortenName(s string, n int) string {
 	return Shorten(s, n)
 }
 
-// StemColumns is how wide a name is without the common suffix.
+// StemColumns returns how wide a name is without the common suffix.
 func StemColumns(s string) int {
 	if stem, ok := strings.CutSuffix(s, commonSuffix); ok {
 		return Columns(strings.TrimRight(stem, "._")) + 1
@@ -146,7 +146,7 @@ func ellipsis(n int) string {
 	return "…"
 }
 
-// ends are how many bytes all names have in common at their beginning and, after
+// ends returns how many bytes all names have in common at their beginning and, after
 // that, at their end; none where that is a single letter, which the ellipsis
 // would be as long as.
 func ends(names []string) (head, tail int) {
@@ -217,7 +217,7 @@ func Wrap(s string, n int) []string {
 	return lines
 }
 
-// Clip is the longest prefix of s that fits into n columns.
+// Clip returns the longest prefix of s that fits into n columns.
 func Clip(s string, n int) string {
 	for i, r := range s {
 		n -= runeColumns(r)

@@ -34,10 +34,10 @@ func (p *Page) Indent() string {
 	return ""
 }
 
-// Room is how many columns the content has.
+// Room returns how many columns the content has.
 func (p *Page) Room() int { return p.Width - len(p.Indent()) }
 
-// ProseRoom is how many of them sentences take at most.
+// ProseRoom returns how many columns sentences take at most.
 func (p *Page) ProseRoom() int { return min(p.Width, ProseWidth) - len(p.Indent()) }
 
 // Line writes a line as it is.
@@ -57,7 +57,7 @@ func (p *Page) Paragraph(first, rest, s string) {
 	}
 }
 
-// Terms are set in two columns. The first is as wide as the longest
+// Terms writes terms in two columns. The first is as wide as the longest
 // explanation permits; a word that is wider pushes its own to the right, so
 // that all stay on one line where they can.
 func (p *Page) Terms(list []Term) {

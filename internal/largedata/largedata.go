@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Path is where data of a name lies, if it is there: in the folder that
+// Path returns where data of a name lies, if it is there: in the folder that
 // SFSTAT_SHARED names, or in the folder shared beside the repository.
 func Path(t testing.TB, name string) string {
 	t.Helper()
@@ -34,7 +34,7 @@ func Path(t testing.TB, name string) string {
 	}
 }
 
-// Need is Path, and skips the test where nothing is there.
+// Need returns what Path does, and skips the test where nothing is there.
 func Need(t testing.TB, name string) string {
 	t.Helper()
 	path := Path(t, name)

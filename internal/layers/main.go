@@ -55,7 +55,7 @@ type pkg struct {
 	Standard   bool // of the standard library
 }
 
-// ours is where a package of the module lies; ok is false for any other.
+// ours returns where a package of the module lies; ok is false for any other.
 func ours(path string) (folder string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
@@ -81,7 +81,7 @@ func main() {
 	}
 }
 
-// layerOf is the place of a folder among the layers, −1 if it is in none.
+// layerOf returns the place of a folder among the layers, −1 if it is in none.
 func layerOf(folder string) int {
 	best := -1
 	for i, l := range house.Layers {
@@ -172,7 +172,7 @@ func impureThrough(p *pkg, at map[string]*pkg) (found []string) {
 	return found
 }
 
-// refuses says why a package in folder must not import another, or nothing.
+// refuses names why a package in folder must not import another, or nothing.
 func (r rule) refuses(folder, imported string) string {
 	target, isOurs := ours(imported)
 	if !isOurs {

@@ -82,7 +82,7 @@ func listModules(program string, flags []string) ([]*module, error) {
 // isLicence is how files of licences are called.
 var isLicence = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^notice|^patents$`)
 
-// texts are the files of licences of a module, by path: in its folder, in those of linked
+// texts returns the files of licences of a module, by path: in its folder, in those of linked
 // packages, between them, and whatever lies in a folder called licenses.
 func (m *module) texts() ([]string, error) {
 	folders := map[string]bool{m.Dir: true}

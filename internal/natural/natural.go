@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Compare is negative where a comes before b, positive where it comes after,
+// Compare returns a negative number where a comes before b, positive where it comes after,
 // and 0 where they differ in leading zeros alone, or not at all. Numbers may be
 // of any length. O(n).
 func Compare(a, b string) int {
@@ -29,7 +29,7 @@ func Compare(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits is how many digits s begins with.
+// digits returns how many digits s begins with.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

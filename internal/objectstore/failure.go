@@ -53,7 +53,7 @@ var ErrUnavailable = errors.New("unavailable")
 // ErrChanged: an object is not the one that was listed.
 var ErrChanged = errors.New("it was replaced since the work began")
 
-// failure is an error as a person reads it, in one line.
+// failure returns an error as a person reads it, in one line.
 func (s *store) failure(ctx context.Context, err error) error {
 	var answer minio.ErrorResponse
 	switch {

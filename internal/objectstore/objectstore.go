@@ -54,7 +54,7 @@ type store struct {
 	err    error // why there is none
 }
 
-// New is a client with the settings that the AWS tools take from the environment;
+// New returns a client with the settings that the AWS tools take from the environment;
 // env is os.Getenv or like it. docs/commands/batch.md lists them.
 func New(env func(string) string) *Client {
 	at, region := cmp.Or(env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL")), cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
@@ -76,7 +76,7 @@ func New(env func(string) string) *Client {
 	}}
 }
 
-// newStore is the store at a URL. Buckets of all but Amazon's are in the path.
+// newStore returns the store at a URL. Buckets of all but Amazon's are in the path.
 func newStore(at, region string, keys *credentials.Credentials) *store {
 	s := &store{keys: keys}
 	u, err := url.Parse(at)
@@ -106,7 +106,7 @@ func cut(name string) (scheme, bucket, key string) {
 	return scheme, bucket, key
 }
 
-// List is the objects below a name as if it were a folder, in the order of their
+// List returns the objects below a name as if it were a folder, in the order of their
 // keys, or the object that has this name. Objects that only mark a folder are left
 // out. Errors name what was listed.
 func (c *Client) List(ctx context.Context, name string) ([]Object, error) {
@@ -174,7 +174,7 @@ func (c *Client) Fetch(ctx context.Context, o Object, to string) error {
 	return c.fetch(ctx, o, o.Size, to)
 }
 
-// FetchHead is Fetch of the first bytes of an object, all if it has no more.
+// FetchHead fetches, as Fetch does, the first bytes of an object, all if it has no more.
 func (c *Client) FetchHead(ctx context.Context, o Object, bytes int64, to string) error {
 	return c.fetch(ctx, o, min(bytes, o.Size), to)
 }
@@ -225,7 +225,7 @@ func (c *Client) download(ctx context.Context, o Object, size int64, to io.Write
 
 var errRange = errors.New("the store answers with another range")
 
-// body is what an object has from an offset on.
+// body returns the content of an object from an offset on.
 func (s *store) body(ctx context.Context, bucket, key string, o Object, from, to int64) (io.ReadCloser, error) {
 	var get minio.GetObjectOptions
 	get.Set("Accept-Encoding", "gzip, identity") // or Google unpacks what is stored as gzip
@@ -253,5 +253,5 @@ func (s *store) body(ctx context.Context, bucket, key string, o Object, from, to
 	return body, nil
 }
 
-// bare is a tag without its quotes, and without what marks it as weak.
+// bare returns a tag without its quotes, and without what marks it as weak.
 func bare(tag string) string { return strings.Trim(strings.TrimPrefix(tag, "W/"), `"`) }

@@ -4,7 +4,7 @@ package ordered
 // Numbers are those of keys, from 0 on.
 type Numbers[K comparable] map[K]int
 
-// Of is the number of a key, and whether the key is new.
+// Of returns the number of a key, and whether the key is new.
 func (n Numbers[K]) Of(key K) (number int, first bool) {
 	number, known := n[key]
 	if !known {
@@ -20,7 +20,7 @@ type List[K comparable, V any] struct {
 	at  Numbers[K]
 }
 
-// Of is the value of a key, and whether the key is new and the value thus zero. It is
+// Of returns the value of a key, and whether the key is new and the value thus zero. It is
 // valid until the next new key.
 func (l *List[K, V]) Of(key K) (v *V, first bool) {
 	if l.at == nil {

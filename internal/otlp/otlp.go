@@ -34,7 +34,7 @@ const (
 	mostAnswer = 64 << 10
 )
 
-// New is the collector at a base address, such as http://localhost:4318. It is not asked yet.
+// New returns the collector at a base address, such as http://localhost:4318. It is not asked yet.
 func New(base string, getenv func(string) string) (*Collector, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -125,7 +125,7 @@ func (c *Collector) Send(ctx context.Context, signal string, body []byte) error 
 // isNonZero reports whether a count is given and not 0.
 func isNonZero(n json.Number) bool { return n != "" && n != "0" }
 
-// short is what another program said, on a line.
+// short returns the words of another program on one line.
 func short(said string) string {
 	const most = 200
 	return glyph.Visible(said[:min(len(said), most)])

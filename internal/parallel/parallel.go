@@ -39,7 +39,7 @@ func Do(n, threads int, work func(i int)) {
 	Each(n, threads, func() func(int) { return work })
 }
 
-// Each is Do with memory for each thread: begin gives what a thread does with the pieces
+// Each does what Do does, with memory for each thread: begin gives what a thread does with the pieces
 // that it takes.
 func Each(n, threads int, begin func() (work func(i int))) {
 	var next atomic.Int64

@@ -38,7 +38,7 @@ type Run struct {
 	At     []uint32 // which row each is of, from 0; nil when none is null
 }
 
-// Row is which row of the run the value i is of.
+// Row returns which row of the run the value i is of.
 func (r *Run) Row(i int) int {
 	if r.At == nil {
 		return i
@@ -90,7 +90,7 @@ func (f *File) Cursor(column int) (*Cursor, error) {
 	return nil, input.At(f.pos(0, column), input.Bad(input.ErrType, "the column is %s, expected numbers, booleans or strings", what))
 }
 
-// Strings are the distinct strings so far, which keep their positions.
+// Strings returns the distinct strings so far, which keep their positions.
 func (c *Cursor) Strings() []string { return c.strings }
 
 // Next gives the next rows, at least one and at most n, of one row group.
@@ -145,7 +145,7 @@ func (c *Cursor) Forget() {
 	}
 }
 
-// Pos is the place of the current page.
+// Pos returns the place of the current page.
 func (c *Cursor) Pos() input.Pos { return c.f.pos(max(0, c.group-1), c.column) }
 
 // load reads the next page.

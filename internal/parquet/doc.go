@@ -18,7 +18,7 @@ package parquet
 
 import "strconv"
 
-// Printable is a name for an error's one line: quoted where it has characters
+// Printable returns a name for an error's one line: quoted where it has characters
 // that would spoil it.
 func Printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {

@@ -73,10 +73,10 @@ func Open(in Input, lim Limits) (*File, error) {
 	return &File{in: in, lim: lim, foot: foot}, nil
 }
 
-// Columns are the leaf columns of the file.
+// Columns returns the leaf columns of the file.
 func (f *File) Columns() []Leaf { return f.foot.leaves }
 
-// Names are the names of the leaf columns.
+// Names returns the names of the leaf columns.
 func (f *File) Names() []string {
 	names := make([]string, len(f.foot.leaves))
 	for i, leaf := range f.foot.leaves {
@@ -85,10 +85,10 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Rows is the number of rows. It may be trusted after Check.
+// Rows returns the number of rows. It may be trusted after Check.
 func (f *File) Rows() int64 { return f.foot.Rows }
 
-// Meta is the metadata entry of the key, and whether there is one.
+// Meta returns the metadata entry of the key, and whether there is one.
 func (f *File) Meta(key string) (string, bool) {
 	for _, kv := range f.foot.Meta {
 		if kv.Key == key {

@@ -62,7 +62,7 @@ const (
 	TypeBytes   = format.ByteArray
 )
 
-// width is the bytes of a number, 0 for other types.
+// width returns how many bytes a number takes, 0 for other types.
 func width(t Type) int {
 	switch t {
 	case TypeInt32, TypeFloat:
@@ -117,7 +117,7 @@ type chunk struct {
 	} `thrift:"3,required"`
 }
 
-// offset is where the first page begins.
+// offset returns where the first page begins.
 func (c *chunk) offset() int64 {
 	if d := c.Meta.Dictionary; d > 0 && d < c.Meta.Offset {
 		return d
@@ -189,7 +189,7 @@ func (m *metadata) findLeaves() error {
 	return nil
 }
 
-// meaning is what the integers of a column stand for, which older writers say in another field.
+// meaning returns what the integers of a column stand for, which older writers say in another field.
 func meaning(e format.SchemaElement) (decimal bool, tick int64) {
 	switch logical := e.LogicalType.Value.(type) {
 	case *format.DecimalType:

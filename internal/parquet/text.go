@@ -38,7 +38,7 @@ func (f *File) Text(read func(column int) bool) (*Text, error) {
 	return t, nil
 }
 
-// Next is the cells of the next row, which are valid until the next call; io.EOF after the last.
+// Next returns the cells of the next row, which are valid until the next call; io.EOF after the last.
 func (t *Text) Next() ([]string, error) {
 	if t.rows == 0 {
 		return nil, io.EOF

@@ -102,7 +102,7 @@ func checkDeltas(src []byte, values int) error {
 	return nil
 }
 
-// runs are the runs and bit-packed groups of so many values at the beginning of src.
+// runs returns the runs and bit-packed groups of so many values at the beginning of src.
 func runs(src []byte, width, values int) ([]byte, error) {
 	at := 0
 	for left := values; left > 0; {
@@ -119,7 +119,7 @@ func runs(src []byte, width, values int) ([]byte, error) {
 	return src[:at], nil
 }
 
-// decodeLevels says of so many rows which are not null: 1.
+// decodeLevels returns for each of so many rows 1 where it is not null.
 func decodeLevels(dst, src []byte) ([]byte, error) {
 	part, err := runs(src, 1, len(dst))
 	if err != nil {

@@ -2,7 +2,7 @@ package robust
 
 import "math"
 
-// MedianInterval is the median of v with its distribution-free interval at a confidence; ok
+// MedianInterval returns the median of v with its distribution-free interval at a confidence; ok
 // is false where v has too few values for one. It puts v in another order.
 func MedianInterval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
 	k, ok := MedianRank(len(v), confidence)
@@ -16,7 +16,7 @@ func MedianInterval(v []float64, confidence float64) (lo, mid, hi float64, ok bo
 	return lo, (lower + upper) / 2, hi, true
 }
 
-// MedianRank is the largest k for which [s[k], s[n−1−k]] of n sorted values
+// MedianRank returns the largest k for which [s[k], s[n−1−k]] of n sorted values
 // covers the median with at least this confidence: the number of values below
 // the median is Bin(n, ½), so the interval misses with probability
 // 2·P(Bin ≤ k). ok is false when even the full range does not suffice.
@@ -34,7 +34,7 @@ func MedianRank(n int, confidence float64) (k int, ok bool) {
 	return k - 1, k > 0
 }
 
-// chanceOfHalf is P(Bin(n, ½) = k).
+// chanceOfHalf returns P(Bin(n, ½) = k).
 func chanceOfHalf(n, k int) float64 {
 	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
 	return math.Exp(lgamma(n) - lgamma(k) - lgamma(n-k) - float64(n)*math.Ln2)

@@ -7,7 +7,7 @@ import "math"
 // quickselect.
 const wide = 32
 
-// middleOfWide is the middle of up to 32 values, and more than 16: of fewer a network of 32
+// middleOfWide returns the middle of up to 32 values, and more than 16: of fewer a network of 32
 // is no faster. Values below and above all others fill it up on both sides.
 func middleOfWide(v []int64) Middle {
 	var s [wide]int64
@@ -74,7 +74,7 @@ func bitonic8(v *[8]int64) {
 	v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7] = a, b, c, d, e, f, g, h
 }
 
-// sort8 is the network of 19 comparisons (Knuth, The Art of Computer Programming,
+// sort8 sorts eight values by the network of 19 comparisons (Knuth, The Art of Computer Programming,
 // volume 3, section 5.3.4).
 func sort8(v *[8]int64) {
 	a, b, c, d, e, f, g, h := v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]

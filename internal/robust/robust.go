@@ -35,13 +35,13 @@ const SigmaOfDifference = 1.0484
 // each of theirs.
 const EfficiencyOfMAD = 0.37
 
-// Lower is the lower median.
+// Lower returns the lower median.
 func Lower[T cmp.Ordered](x []T) T { return kth(x, (len(x)-1)/2) }
 
-// Upper is the upper median.
+// Upper returns the upper median.
 func Upper[T cmp.Ordered](x []T) T { return kth(x, len(x)/2) }
 
-// Median is the mean of the lower and the upper median.
+// Median returns the mean of the lower and the upper median.
 func Median(x []float64) float64 {
 	lower, upper := Middles(x)
 	return (lower + upper) / 2
@@ -60,7 +60,7 @@ func MedianDistance(x []float64) float64 {
 	return (math.Float64frombits(uint64(m.lo)) + math.Float64frombits(uint64(m.hi))) / 2
 }
 
-// Middles are the lower and the upper median.
+// Middles returns the lower and the upper median.
 func Middles[T cmp.Ordered](x []T) (lower, upper T) {
 	upper = Upper(x)
 	if n := len(x); n > 0 && n%2 == 0 {
@@ -69,7 +69,7 @@ func Middles[T cmp.Ordered](x []T) (lower, upper T) {
 	return upper, upper
 }
 
-// MiddlesWithout are the lower and the upper median of two or more ascending values but for one
+// MiddlesWithout returns the lower and the upper median of two or more ascending values but for one
 // of them.
 func MiddlesWithout[T cmp.Ordered](sorted []T, one T) (lower, upper T) {
 	at := func(k int) T { // the k-th smallest of the others
@@ -82,7 +82,7 @@ func MiddlesWithout[T cmp.Ordered](sorted []T, one T) (lower, upper T) {
 	return at((others - 1) / 2), at(others / 2)
 }
 
-// MAD is the upper median of the distances from a center, which it leaves in x.
+// MAD returns the upper median of the distances from a center, which it leaves in x.
 func MAD(x []float64, center float64) float64 {
 	for i, v := range x {
 		x[i] = math.Abs(v - center)
@@ -90,7 +90,7 @@ func MAD(x []float64, center float64) float64 {
 	return Upper(x)
 }
 
-// Quantile is the type-7 quantile (Hyndman and Fan 1996, Am. Stat. 50:361–365),
+// Quantile returns the type-7 quantile (Hyndman and Fan 1996, Am. Stat. 50:361–365),
 // 0 ≤ p ≤ 1: between the two nearest values by where it lies. x may hold
 // infinities; beside one of them the quantile is infinite.
 func Quantile(x []float64, p float64) float64 {

@@ -13,7 +13,7 @@ const (
 	badDivisions = 8
 )
 
-// Select is the k-th smallest of x, 0 ≤ k < len(x). It reorders x so that none
+// Select returns the k-th smallest of x, 0 ≤ k < len(x). It reorders x so that none
 // before position k is larger and none behind it smaller: quickselect (Hoare
 // 1961, CACM 4:321) about the median of three (Singleton 1969, CACM 12:185),
 // and a sort where the values are such that this divides badly, as rising ones

@@ -10,17 +10,17 @@ type Middle struct {
 	below, lo, hi, up int64 // sorted[(n-1)/2-1], sorted[(n-1)/2], sorted[n/2], sorted[n/2+1]
 }
 
-// Median of all times; for an even count the mean of the two middle ones,
+// Median returns that of all times; for an even count the mean of the two middle ones,
 // rounded down to a whole nanosecond.
 func (m Middle) Median() int64 { return mean2(m.lo, m.hi) }
 
-// Lower is the lower median of all times.
+// Lower returns the lower median of all times.
 func (m Middle) Lower() int64 { return m.lo }
 
-// Upper is the upper median of all times.
+// Upper returns the upper median of all times.
 func (m Middle) Upper() int64 { return m.hi }
 
-// Without is the median of the other times, x being one of them; of one time,
+// Without returns the median of the other times, x being one of them; of one time,
 // that time.
 func (m Middle) Without(x int64) int64 {
 	at, above, equal, below := m.Others()
@@ -33,7 +33,7 @@ func (m Middle) Without(x int64) int64 {
 	return equal
 }
 
-// Others is Without of all times at once: of those above at, of those equal to it, and of those below.
+// Others returns what Without does for all times at once: of those above at, of those equal to it, and of those below.
 func (m Middle) Others() (at, above, equal, below int64) {
 	switch {
 	case m.n == 1:
@@ -44,7 +44,7 @@ func (m Middle) Others() (at, above, equal, below int64) {
 	return m.hi, m.lo, m.lo, m.hi
 }
 
-// mean2 is the mean rounded down, without overflow.
+// mean2 returns the mean rounded down, without overflow.
 func mean2(a, b int64) int64 { return a + (b-a)>>1 }
 
 // MiddleOf finds the order statistics around the middle of v, of which there is
@@ -72,7 +72,7 @@ func MiddleOf(v, scratch []int64) Middle {
 	return m
 }
 
-// MedianTime is the median of v, which it reorders: of an even number the mean
+// MedianTime returns the median of v, which it reorders: of an even number the mean
 // of the middle two, rounded down; of none 0. Expected O(n).
 func MedianTime(v []int64) int64 {
 	if len(v) == 0 {
@@ -81,7 +81,7 @@ func MedianTime(v []int64) int64 {
 	return MedianTimeAmong(v, 0, len(v))
 }
 
-// MedianTimeAmong is MedianTime of n times, where so many are below those of v, which has the
+// MedianTimeAmong returns the MedianTime of n times, where so many are below those of v, which has the
 // middle of them, and the others above.
 func MedianTimeAmong(v []int64, below, n int) int64 {
 	k := (n-1)/2 - below
@@ -92,7 +92,7 @@ func MedianTimeAmong(v []int64, below, n int) int64 {
 	return mean2(v[k], slices.Min(v[k+1:]))
 }
 
-// UpperTime is the upper median of v, which it reorders; of none 0. Expected O(n).
+// UpperTime returns the upper median of v, which it reorders; of none 0. Expected O(n).
 func UpperTime(v []int64) int64 {
 	if len(v) == 0 {
 		return 0
@@ -104,7 +104,7 @@ func UpperTime(v []int64) int64 {
 	return v[len(v)/2]
 }
 
-// MedianTimeOf is MedianTime of a copy. scratch is overwritten; it has at least
+// MedianTimeOf returns the MedianTime of a copy. scratch is overwritten; it has at least
 // the length of v.
 func MedianTimeOf(v, scratch []int64) int64 {
 	switch n := len(v); {

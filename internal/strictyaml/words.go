@@ -53,7 +53,7 @@ func (k vocabulary) add(t reflect.Type) {
 	}
 }
 
-// keys are those of all structs.
+// keys returns the keys of all structs.
 func (k vocabulary) keys() (all []string) {
 	for _, t := range k {
 		for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// LeaveOneOut is the externally studentised residual of each of N ≥ 3 values: with mean m and
+// LeaveOneOut returns the externally studentised residual of each of N ≥ 3 values: with mean m and
 // sample deviation s of the others,
 //
 //	t_i = (y_i − m)/(s·√(1 + 1/(N−1))),

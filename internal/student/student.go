@@ -11,7 +11,7 @@ import (
 
 func student(freedom float64) distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: freedom} }
 
-// Upper is the t that Student's t with ν degrees of freedom exceeds with probability p < 1/2.
+// Upper returns the t that Student's t with ν degrees of freedom exceeds with probability p < 1/2.
 func Upper(p, freedom float64) float64 {
 	t := -student(freedom).Quantile(p)
 	for range 3 { // Newton
@@ -23,7 +23,7 @@ func Upper(p, freedom float64) float64 {
 	return t
 }
 
-// TwoSided is the chance of |T| ≥ |t|.
+// TwoSided returns the chance of |T| ≥ |t|.
 func TwoSided(t, freedom float64) float64 { return 2 * UpperTail(math.Abs(t), freedom) }
 
 // UpperTail returns the chance of T > t.

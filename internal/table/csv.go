@@ -22,7 +22,7 @@ func (t *Table) CSV(w io.Writer) error {
 	return WriteCSV(w, head, rows)
 }
 
-// record is the cell as a program reads it.
+// record returns the cell as a program reads it.
 func (s shown) record(c Cell) string {
 	switch c.holds {
 	case nothing:

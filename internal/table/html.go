@@ -87,7 +87,7 @@ func HTMLTerms(out *bytes.Buffer, class string, list []glyph.Term) {
 	out.WriteString("</dl>")
 }
 
-// class is how the cells of a column stand.
+// class returns how the cells of a column stand.
 func (s shown) class() string {
 	switch {
 	case s.Kind == Bar:

@@ -87,7 +87,7 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// code is s as a code span that holds inside a table: a fence longer than any
+// code returns s as a code span that holds inside a table: a fence longer than any
 // run of backticks in it, pipes escaped as GitHub's tables require.
 func code(s string) string {
 	s = glyph.Visible(s)

@@ -80,7 +80,7 @@ type Column struct {
 	Last  bool // left out where the page is too narrow for all names
 }
 
-// Heads are columns of one kind.
+// Heads returns columns of one kind.
 func Heads(k Kind, heads ...string) []Column {
 	out := make([]Column, len(heads))
 	for i, head := range heads {
@@ -89,7 +89,7 @@ func Heads(k Kind, heads ...string) []Column {
 	return out
 }
 
-// Words are columns of words, shown in full over as many lines as they take.
+// Words returns columns of words, shown in full over as many lines as they take.
 func Words(heads ...string) []Column { return Heads(Wrapped, heads...) }
 
 // Cell is one value; the zero cell is "nothing known". Words may stand in a column of
@@ -121,10 +121,10 @@ const (
 // Known reports whether the cell holds anything.
 func (c Cell) Known() bool { return c.holds != nothing }
 
-// Number is the value of a RealCell.
+// Number returns the value of a RealCell.
 func (c Cell) Number() float64 { return c.real }
 
-// TextCell is absent for "".
+// TextCell returns a cell of text, absent for "".
 func TextCell(s string) Cell {
 	if s == "" {
 		return Cell{}
@@ -132,10 +132,10 @@ func TextCell(s string) Cell {
 	return Cell{holds: words, text: s}
 }
 
-// None stands where there is no figure, in a column of any kind and in CSV too.
+// None returns the cell that stands where there is no figure, in a column of any kind and in CSV too.
 func None() Cell { return TextCell(Absent) }
 
-// Texts are cells of words.
+// Texts returns cells of words.
 func Texts(s ...string) []Cell {
 	out := make([]Cell, len(s))
 	for i, each := range s {
@@ -144,7 +144,7 @@ func Texts(s ...string) []Cell {
 	return out
 }
 
-// ListCell is absent without items.
+// ListCell returns a cell of a list, absent without items.
 func ListCell(items []string) Cell {
 	if len(items) == 0 {
 		return Cell{}
@@ -152,13 +152,13 @@ func ListCell(items []string) Cell {
 	return Cell{holds: list, items: items}
 }
 
-// WholeCell is a whole number.
+// WholeCell returns a cell of a whole number.
 func WholeCell[T int | int64](n T) Cell { return Cell{holds: whole, whole: int64(n)} }
 
-// PartCell is how many of how many.
+// PartCell returns a cell that says how many of how many.
 func PartCell(k, n int) Cell { return Cell{holds: part, whole: int64(k), of: int64(n)} }
 
-// RealCell is absent for NaN and infinities.
+// RealCell returns a cell of a number, absent for NaN and infinities.
 func RealCell(f float64) Cell {
 	if !Finite(f) {
 		return Cell{}
@@ -166,7 +166,7 @@ func RealCell(f float64) Cell {
 	return Cell{holds: number, real: f}
 }
 
-// OptionalCell is absent for nil.
+// OptionalCell returns a cell of what a pointer points to, absent for nil.
 func OptionalCell(f *float64) Cell {
 	if f == nil {
 		return Cell{}
@@ -180,7 +180,7 @@ func (t *Table) Add(row ...Cell) { t.Rows = append(t.Rows, row) }
 // Row appends a row of plain values, as Cells has them.
 func (t *Table) Row(values ...any) { t.Add(t.Cells(values...)...) }
 
-// Cells are plain values as cells of the columns: words, lists of them, numbers as the kind of
+// Cells returns plain values as cells of the columns: words, lists of them, numbers as the kind of
 // their column has them, what names itself, what points to one of these; nil is nothing, and a cell
 // is itself.
 func (t *Table) Cells(values ...any) []Cell {
@@ -220,7 +220,7 @@ func (t *Table) Fact(name, format string, args ...any) {
 	t.Add(TextCell(name), TextCell(fmt.Sprintf(format, args...)))
 }
 
-// square is the table with rows of equal length.
+// square returns the table with rows of equal length.
 func (t *Table) square() *Table {
 	short := func(row []Cell) bool { return len(row) < len(t.Columns) }
 	if !slices.ContainsFunc(t.Rows, short) {
@@ -240,7 +240,7 @@ func (t *Table) wordy() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Kind == Wrapped })
 }
 
-// largest is the largest absolute value of a column of reals; for bars of all
+// largest returns the largest absolute value of a column of reals; for bars of all
 // bars, so that they compare.
 func (t *Table) largest(col int) float64 {
 	m := 0.0
@@ -254,7 +254,7 @@ func (t *Table) largest(col int) float64 {
 	return m
 }
 
-// reading says how to read the columns, with the caption.
+// reading returns how to read the columns, with the caption.
 func (t *Table) reading() string {
 	var s []string
 	for _, c := range t.Columns {

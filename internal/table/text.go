@@ -85,7 +85,7 @@ func (w writer) keysAbove(cols []shown, widths []int, row []Cell) []Cell {
 	return rest
 }
 
-// legend is the caption and the notes.
+// legend writes the caption and the notes.
 func (w writer) legend(tab *Table) {
 	if c := tab.reading(); c != "" {
 		w.Paragraph("", "", c)
@@ -115,7 +115,7 @@ func (w writer) paintBar(padded string, c Cell) string {
 	return w.Paint(bar, sgr) + padded[len(bar):]
 }
 
-// cell is one cell, padded to n columns. A column in which some cell has a
+// cell returns one cell, padded to n columns. A column in which some cell has a
 // note keeps a place for the mark in all.
 func (w writer) cell(s shown, c Cell, n int) string {
 	if s.Kind == Bar {
@@ -193,7 +193,7 @@ func (t *Table) namesFit(room int) bool {
 	return total(widths) <= room
 }
 
-// natural is the width that each column asks for.
+// natural returns the width that each column asks for.
 func (t *Table) natural() ([]shown, []int) {
 	cols := make([]shown, len(t.Columns))
 	widths := make([]int, len(t.Columns))
@@ -244,7 +244,7 @@ func (t *Table) layout(room int) ([]shown, []int) {
 	return cols, widths
 }
 
-// cuts are the names of a column in n columns of the page, less the place of
+// cuts returns the names of a column in n columns of the page, less the place of
 // their note.
 func (t *Table) cuts(col int, s shown, n int) map[string]string {
 	if s.noted {

@@ -17,7 +17,7 @@ type TimeUnit struct {
 
 var timeUnits = [...]TimeUnit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 
-// UnitFor is the largest unit in which ns, rounded to three digits, is at
+// UnitFor returns the largest unit in which ns, rounded to three digits, is at
 // least 1.
 func UnitFor(ns float64) TimeUnit {
 	best := timeUnits[0]

@@ -44,7 +44,7 @@ func (t *Table) show(col int) shown {
 	return s
 }
 
-// longest is the largest length of any column.
+// longest returns the largest length of any column.
 func (t *Table) longest() float64 {
 	m := 0.0
 	for i, c := range t.Columns {
@@ -55,7 +55,7 @@ func (t *Table) longest() float64 {
 	return m
 }
 
-// value is the cell as a person reads it, without its note; bars are drawn by
+// value returns the cell as a person reads it, without its note; bars are drawn by
 // the renderers that have them.
 func (s shown) value(c Cell) string {
 	if !c.Known() {
@@ -101,7 +101,7 @@ func (s shown) value(c Cell) string {
 // right reports whether the cells stand to the right.
 func (s shown) right() bool { return !s.plain && (s.Kind.numeric() || s.Kind == Amount) }
 
-// fit is value in at most n columns.
+// fit returns value in at most n columns.
 func (s shown) fit(c Cell, n int) string {
 	v := s.value(c)
 	if glyph.Columns(v) <= n {

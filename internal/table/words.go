@@ -26,7 +26,7 @@ func (w writer) words(tab *Table) {
 	}
 }
 
-// facts are the rows of a table without columns.
+// facts returns the rows of a table without columns.
 func (t *Table) facts() []glyph.Term {
 	out := make([]glyph.Term, len(t.Rows))
 	for i, row := range t.Rows {
@@ -35,7 +35,7 @@ func (t *Table) facts() []glyph.Term {
 	return out
 }
 
-// lines are the cells of a table as people see them, its head first.
+// lines returns the cells of a table as people see them, its head first.
 func (t *Table) lines() [][]string { return t.cellLines(mark) }
 
 // cellLines returns the lines of a table, with marks of notes as mark has them.
@@ -52,10 +52,10 @@ func (t *Table) cellLines(mark func(note int) string) [][]string {
 	return out
 }
 
-// Heads are the heads of the columns, without marks of notes.
+// Heads returns the heads of the columns, without marks of notes.
 func (t *Table) Heads() []string { return t.cellLines(noMark)[0] }
 
-// Records are the rows as people see them, without marks of notes.
+// Records returns the rows as people see them, without marks of notes.
 func (t *Table) Records() [][]string { return t.cellLines(noMark)[1:] }
 
 func noMark(int) string { return "" }
@@ -71,7 +71,7 @@ func turn(lines [][]string) [][]string {
 	return out
 }
 
-// wordWidths are the widths of columns that fit the page without breaking a word
+// wordWidths returns the widths of columns that fit the page without breaking a word
 // that is not long; ok is false where there are none.
 func (w writer) wordWidths(lines [][]string) (widths []int, ok bool) {
 	widths = make([]int, len(lines[0]))

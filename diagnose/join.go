@@ -24,7 +24,7 @@ func (j *judge) join(claims []Finding, t testimony) []Finding {
 	left := slices.Clone(t.late)
 	out := make([]Finding, 0, len(claims)+len(t.late)+len(t.rest))
 	for _, f := range claims {
-		if f.Kind == KindRank && f.Rank != nil {
+		if f.Kind == KindRank && f.Rank != nil && f.Cause != CauseStartUp { // a start-up is of other steps
 			if at := sameRank(t.late, &f); at < 0 {
 				if t.denies != nil {
 					f = t.denies(f)

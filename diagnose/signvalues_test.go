@@ -118,3 +118,17 @@ func TestOperatorClaimsAreNotJoined(t *testing.T) {
 		}
 	}
 }
+
+// TestStartUpIsNotJoined: what made a rank's first steps longer is not what entries find it late by in the others. Both are told.
+func TestStartUpIsNotJoined(t *testing.T) {
+	start := claimed(1, "forward", 0.03, evidence.Supported)
+	start.Cause, start.Struck = CauseStartUp, Struck{Count: 1, Of: 50, Pattern: PatternWindow}
+	late := claimed(1, "data", 0.3, evidence.Strong)
+	got := stepsOf().join([]Finding{start}, testimony{late: []Finding{late}, agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }})
+	if len(got) != 2 || got[0].Cause != CauseLate || got[0].Stage != "data" || got[0].RunGain != 0.3 {
+		t.Fatalf("%d claims, the first %s; want the late rank, then the start-up", len(got), findingInShort(&got[0]))
+	}
+	if diff := gocmp.Diff(start.Cost, got[1].Cost); diff != "" {
+		t.Error(diff)
+	}
+}

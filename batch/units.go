@@ -61,7 +61,7 @@ func stageUnits(files []file) (out []unit) {
 	rest := -1
 	at := make(map[string]int) // units of Parquet files
 	for _, f := range files {
-		table, arrivals := strings.CutSuffix(f.Path, packet.BesideSuffix)
+		table, arrivals := strings.CutSuffix(f.Path, packet.SidecarSuffix)
 		i, known := at[table] // which stands before it
 		switch {
 		case arrivals && known:

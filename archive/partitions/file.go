@@ -108,9 +108,9 @@ func (f *file) each(fn func(*trace.Window) error) (err error) {
 		return err
 	}
 	windows := ingest.WindowReader(a)
-	beside := packet.Beside(f.path)
+	beside := packet.SidecarPath(f.path)
 	if src, missing := ingest.OpenOn(f.on, beside, ingest.Limits{}); missing == nil {
-		windows = packet.WithBeside(a, src, beside, ingest.Limits{})
+		windows = packet.JoinSidecar(a, src, beside, ingest.Limits{})
 	} else if !errors.Is(missing, fs.ErrNotExist) {
 		return errors.Join(missing, a.Close())
 	}
@@ -207,7 +207,7 @@ func (t *table) write(w *trace.Window) (err error) {
 		return nil
 	}
 	if t.beside == nil {
-		if t.beside, err = atomicfile.CreateOn(t.on, packet.Beside(t.path)); err != nil {
+		if t.beside, err = atomicfile.CreateOn(t.on, packet.SidecarPath(t.path)); err != nil {
 			return err
 		}
 		if t.packed, err = zstd.NewWriter(t.beside); err != nil {

@@ -287,7 +287,7 @@ func (s *sink) makeFolder() error {
 // is no room for it, which is remarked once.
 func (s *sink) writeBeside(f *sinkFile, w *trace.Window) (err error) {
 	as := s.target.container
-	if as == packets || as == parquet && len(w.Arrivals) == 0 || !packet.HasBeside(w) { // Parquet has a column for epochs
+	if as == packets || as == parquet && len(w.Arrivals) == 0 || !packet.NeedsSidecar(w) { // Parquet has a column for epochs
 		return nil
 	}
 	if f.name == "-" || !f.plain() {
@@ -299,7 +299,7 @@ func (s *sink) writeBeside(f *sinkFile, w *trace.Window) (err error) {
 		return nil
 	}
 	if f.beside == nil {
-		if f.beside, err = s.p.begin(packet.Beside(f.name), ".zst"); err != nil {
+		if f.beside, err = s.p.begin(packet.SidecarPath(f.name), ".zst"); err != nil {
 			return err
 		}
 		f.besides = packet.NewBesideWriter(f.beside)
@@ -324,7 +324,7 @@ func (s *sink) commit() (names []string, err error) {
 			return nil, err
 		}
 		if f.beside == nil && s.target.container != packets && f.name != "-" {
-			if err := s.p.disk.Remove(packet.Beside(f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := s.p.disk.Remove(packet.SidecarPath(f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}

@@ -231,7 +231,7 @@ func writeArchive(path string, w *trace.Window) error {
 		}
 		return out.Close()
 	})
-	if err != nil || !packet.HasBeside(w) {
+	if err != nil || !packet.NeedsSidecar(w) {
 		return err
 	}
 	var lines bytes.Buffer
@@ -242,7 +242,7 @@ func writeArchive(path string, w *trace.Window) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(packet.Beside(path), beside.stored, 0o666)
+	return os.WriteFile(packet.SidecarPath(path), beside.stored, 0o666)
 }
 
 func writeSimulatedTrace(path string, s pipeline.Spec) error {

@@ -13,7 +13,7 @@ import (
 // isBeside reports whether c lies beside a table of windows, with which it is
 // read, and then says so in its input.
 func isBeside(c candidate, in *Input) bool {
-	table, ok := strings.CutSuffix(c.path, packet.BesideSuffix)
+	table, ok := strings.CutSuffix(c.path, packet.SidecarSuffix)
 	if !ok || c.err != nil || !exists(table) {
 		return false
 	}
@@ -31,7 +31,7 @@ func exists(path string) bool {
 
 // tableOf hands on the windows of a table, with what lies beside it if anything does, and closes it.
 func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error {
-	r, path := u.r, packet.Beside(u.inputs[0].Path)
+	r, path := u.r, packet.SidecarPath(u.inputs[0].Path)
 	a, isArchive := windows.(*archive.Reader)
 	if isArchive {
 		a.Beside(r.o.Threads)
@@ -42,7 +42,7 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error 
 			windows.Close()
 			return err
 		}
-		return u.windows(ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), give)
+		return u.windows(ingest.NewOnce(packet.JoinSidecar(windows, src, path, r.o.Limits)), give)
 	}
 	if isArchive && a.HasArrivals() {
 		if err := r.noteMissingArrivals(path); err != nil {

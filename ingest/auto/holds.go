@@ -30,7 +30,7 @@ func (h *Held) Run() string { return h.begins.run }
 func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	var ours error
 	defer bug.Contain(path, &ours)
-	if strings.HasSuffix(path, packet.BesideSuffix) {
+	if strings.HasSuffix(path, packet.SidecarSuffix) {
 		return Held{} // read with its table
 	}
 	src, err := ingest.OpenOn(on, path, lim)

@@ -131,7 +131,7 @@ func (d *decoder) packet(p *trace.Part) *fault {
 		return f
 	}
 	if d.space(); d.i < len(d.b) {
-		return d.fail(d.i, input.ErrFormat, "found %s after the packet, expected the end of the line", d.here())
+		return d.fail(d.i, input.ErrFormat, "found %s after the packet, expected the end of the line", d.excerpt())
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	case fieldRole:
 		p.Rank.Role, f = d.role()
 	case fieldSide:
-		p.Side, f = d.side(p.Side)
+		p.Side, f = d.sideChannels(p.Side)
 	case fieldEpoch:
 		p.Epoch, f = d.integer("nanoseconds since 1970", 0, math.MaxInt64)
 	case fieldLines:
@@ -423,8 +423,8 @@ func (d *decoder) dataWait() (trace.DataWait, *fault) {
 	return w, nil
 }
 
-// inside names the place within the line for a input.Pos.
-func (e *keyError) inside() string {
+// placeInLine names the place within the line for a input.Pos.
+func (e *keyError) placeInLine() string {
 	col := "column " + strconv.Itoa(e.column)
 	switch {
 	case e.key == "":

@@ -103,7 +103,7 @@ func TestDecode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, e := decodeOne(tt.line)
 			if e != nil {
-				t.Fatalf("%s: %v", e.inside(), e.err)
+				t.Fatalf("%s: %v", e.placeInLine(), e.err)
 			}
 			if diff := cmp.Diff(tt.want, *got, cmp.Comparer(equalSide)); diff != "" {
 				t.Errorf("part differs (-want +got):\n%s", diff)
@@ -460,7 +460,7 @@ func FuzzDecode(f *testing.F) {
 		line, _, _ := bytes.Cut(input, []byte("\n")) // what the reader of lines hands on
 		p, e := decodeOne(string(line))
 		if e != nil {
-			if e.column < 1 || e.column > len(line)+1 || e.inside() == "" {
+			if e.column < 1 || e.column > len(line)+1 || e.placeInLine() == "" {
 				t.Errorf("column %d in a line of %d bytes", e.column, len(line))
 			}
 			return

@@ -40,7 +40,7 @@ var pow10 = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 // nanos appends the numbers of the array at the cursor to dst: whole, from 0
 // to 2⁶³−1.
 func (s *scanner) nanos(dst []int64) ([]int64, *fault) {
-	if all, ok := s.usual(dst); ok {
+	if all, ok := s.usualNanos(dst); ok {
 		return all, nil
 	}
 	f := s.list("an array of nanoseconds", func() *fault {
@@ -51,9 +51,9 @@ func (s *scanner) nanos(dst []int64) ([]int64, *fault) {
 	return dst, f
 }
 
-// usual reads what nanos reads, where an array is written as usual. It leaves one that is empty, oddly spaced, at
+// usualNanos reads what nanos reads, where an array is written as usual. It leaves one that is empty, oddly spaced, at
 // the end of the line or wrong, or that has a very long number.
-func (s *scanner) usual(dst []int64) (all []int64, ok bool) {
+func (s *scanner) usualNanos(dst []int64) (all []int64, ok bool) {
 	b, i := s.b, s.i+1
 	if s.peek() != '[' {
 		return dst, false

@@ -118,9 +118,9 @@ func (n *run) saw(s *stream) place {
 	return at
 }
 
-// byRank reports whether the run may be ordered by rank: all of the first
+// mayBeRankOrdered reports whether the run may be ordered by rank: all of the first
 // rank, then all of the next.
-func (n *run) byRank() bool {
+func (n *run) mayBeRankOrdered() bool {
 	for _, part := range n.shares {
 		if part.interleaved {
 			return false
@@ -173,8 +173,8 @@ func (w *window) reaches(rank int) bool {
 	return i > 0 && w.parts[i-1].Rank.ID == rank && w.parts[i-1].FirstStep+int64(w.parts[i-1].Steps()) == w.end
 }
 
-// has reports whether rank has reported in the window.
-func (w *window) has(rank int) bool {
+// hasRank reports whether rank has reported in the window.
+func (w *window) hasRank(rank int) bool {
 	_, ok := slices.BinarySearchFunc(w.parts, rank, func(p *trace.Part, id int) int { return cmp.Compare(p.Rank.ID, id) })
 	return ok
 }
@@ -183,34 +183,34 @@ func (w *window) has(rank int) bool {
 // the run. A rank that no longer does never does again, unless w grows.
 func (n *run) waiting(w *window) bool {
 	for ; w.waitFor < w.world; w.waitFor++ {
-		if n.holds(w, w.waitFor) {
+		if n.awaits(w, w.waitFor) {
 			return true
 		}
 	}
 	return false
 }
 
-func (n *run) holds(w *window, rank int) bool {
+func (n *run) awaits(w *window, rank int) bool {
 	if w.reaches(rank) {
 		return false
 	}
 	m := n.ranks[rank]
-	return m == nil || !m.past(w) && !m.silent(w)
+	return m == nil || !m.hasPassed(w) && !m.silent(w)
 }
 
 // Patience is how many later windows a rank must have delivered before a
 // window that it skipped is closed without it.
 const Patience = 4
 
-// past reports whether the rank has gone past w.
-func (m *member) past(w *window) bool {
+// hasPassed reports whether the rank has gone past w.
+func (m *member) hasPassed(w *window) bool {
 	if !m.live() {
 		return true
 	}
 	if m.latest.compare(w.place) <= 0 {
 		return false
 	}
-	if m.alone() {
+	if m.ownsStreams() {
 		return true
 	}
 	later := 0
@@ -218,7 +218,7 @@ func (m *member) past(w *window) bool {
 		if later == Patience || v.compare(m.latest) > 0 {
 			break
 		}
-		if v != w && v.has(m.rank) {
+		if v != w && v.hasRank(m.rank) {
 			later++
 		}
 	}
@@ -230,8 +230,8 @@ func (m *member) live() bool {
 	return slices.ContainsFunc(m.shares, func(p *share) bool { return !p.stream.closed })
 }
 
-// alone reports whether the rank shares its streams with no other of the run.
-func (m *member) alone() bool {
+// ownsStreams reports whether the rank shares its streams with no other of the run.
+func (m *member) ownsStreams() bool {
 	return !slices.ContainsFunc(m.shares, func(p *share) bool { return len(p.ranks) > 1 })
 }
 
@@ -242,7 +242,7 @@ const Silence = 64
 // silent reports whether the rank, which shares its stream with others, has
 // fallen silent while they went on.
 func (m *member) silent(w *window) bool {
-	if m.alone() {
+	if m.ownsStreams() {
 		return false
 	}
 	later, open := 0, w.run.open

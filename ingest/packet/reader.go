@@ -368,7 +368,7 @@ func (r *Reader) finish() error {
 // they may still come because the input is ordered by rank.
 func (r *Reader) relieve() error {
 	for r.used > r.limits.Pending/2 {
-		w := r.longest(func(w *window) bool { return w.heads == 0 && !w.run.byRank() })
+		w := r.longest(func(w *window) bool { return w.heads == 0 && !w.run.mayBeRankOrdered() })
 		if w == nil {
 			break
 		}

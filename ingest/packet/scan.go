@@ -41,11 +41,11 @@ func (s *scanner) errUnexpected(want string) *fault {
 	case c == '"' || c == '[' || c == '{' || c == 't' || c == 'f' || c == 'n' || c == '-' || isDigit(c):
 		kind = input.ErrType
 	}
-	return s.fail(s.i, kind, "found %s, expected %s", s.here(), want)
+	return s.fail(s.i, kind, "found %s, expected %s", s.excerpt(), want)
 }
 
-// here quotes the beginning of what stands at the cursor.
-func (s *scanner) here() string {
+// excerpt quotes the beginning of what stands at the cursor.
+func (s *scanner) excerpt() string {
 	rest := s.b[s.i:]
 	end := min(len(rest), 24)
 	for n, c := range rest[:end] {
@@ -286,7 +286,7 @@ func (s *scanner) number(want string) (text []byte, integer bool, f *fault) {
 	case n == 0:
 		return nil, false, s.errUnexpected(want)
 	case n > 1 && s.b[first] == '0':
-		return nil, false, s.fail(s.i, input.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.here())
+		return nil, false, s.fail(s.i, input.ErrFormat, "the number %s begins with a zero, which JSON does not allow", s.excerpt())
 	}
 	integer = true
 	part := func() *fault {

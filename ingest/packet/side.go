@@ -9,9 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// side reads the side channels into dst, whose memory is used again. Samples
+// sideChannels reads the side channels into dst, whose memory is used again. Samples
 // are sorted by step, a channel without samples is dropped.
-func (d *decoder) side(dst []trace.SideChannel) ([]trace.SideChannel, *fault) {
+func (d *decoder) sideChannels(dst []trace.SideChannel) ([]trace.SideChannel, *fault) {
 	f := d.object("an object of side channels", func(key []byte, at int) *fault {
 		if len(dst) == maxSide {
 			return d.fail(at, input.ErrTooLarge, "more than %d side channels", maxSide)

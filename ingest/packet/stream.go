@@ -97,7 +97,7 @@ func (s *stream) readPacket(p *trace.Part) (err error) {
 		return nil
 	}
 	pos := p.Pos
-	pos.Inside = e.inside()
+	pos.Inside = e.placeInLine()
 	bad := input.At(pos, e.err)
 	if !errors.Is(e.err, input.ErrTruncated) {
 		return bad

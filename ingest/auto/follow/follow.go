@@ -224,7 +224,7 @@ func (s *Files) units(files []File, beside []string) []*Unit {
 			u.Label = "" // they tell themselves apart
 		}
 		u.Files = append(u.Files, f)
-		u.Joined = u.Joined || folders[dir].more || strings.HasSuffix(f.Path, packet.BesideSuffix) || len(beside) > 0
+		u.Joined = u.Joined || folders[dir].more || strings.HasSuffix(f.Path, packet.SidecarSuffix) || len(beside) > 0
 		u.plain = u.plain && f.held.Plain && len(beside) == 0
 	}
 	out := make([]*Unit, 0, len(at))
@@ -246,7 +246,7 @@ func keyOf(f *File, dir, label string, more bool) string {
 	case strings.HasSuffix(strings.ToLower(f.Path), ".parquet"):
 		return "file " + f.Path
 	}
-	if table, ok := strings.CutSuffix(f.Path, packet.BesideSuffix); ok {
+	if table, ok := strings.CutSuffix(f.Path, packet.SidecarSuffix); ok {
 		return "file " + table
 	}
 	return "folder " + dir

@@ -20,15 +20,15 @@ const BesideSchema = "sfstat.arrivals/1"
 // besideRequired are the fields that every such line has.
 const besideRequired = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldFirstStep
 
-// Beside returns the file, compressed by zstd, beside the table of windows at path.
-func Beside(path string) string { return path + BesideSuffix }
+// SidecarPath returns the file, compressed by zstd, beside the table of windows at path.
+func SidecarPath(path string) string { return path + SidecarSuffix }
 
-// BesideSuffix ends the names of files beside tables of windows.
-const BesideSuffix = ".arrivals.jsonl.zst"
+// SidecarSuffix ends the names of sidecars: files beside tables of windows.
+const SidecarSuffix = ".arrivals.jsonl.zst"
 
-// HasBeside reports whether a window has epochs or arrivals. Archives have a column for
+// NeedsSidecar reports whether a window has epochs or arrivals. Archives have a column for
 // epochs.
-func HasBeside(w *trace.Window) bool {
+func NeedsSidecar(w *trace.Window) bool {
 	return len(w.Arrivals) > 0 || slices.ContainsFunc(w.Epochs, func(e int64) bool { return e != 0 })
 }
 
@@ -65,15 +65,15 @@ func (b *BesideWriter) Write(w *trace.Window) error {
 	return nil
 }
 
-// WithBeside gives the windows of a table with their epochs and arrivals, which
+// JoinSidecar returns the windows of a table with their epochs and arrivals, which
 // are read from r alongside; file names that in errors. Lines without a window in
 // the table are an error at its end. Closing closes r too, if it is an io.Closer.
-func WithBeside(windows ingest.WindowReader, r io.Reader, file string, lim ingest.Limits) ingest.WindowReader {
-	return &beside{windows: windows, r: r, lines: ingest.NewLines(r, file, lim, nil)}
+func JoinSidecar(windows ingest.WindowReader, r io.Reader, file string, lim ingest.Limits) ingest.WindowReader {
+	return &sidecar{windows: windows, r: r, lines: ingest.NewLines(r, file, lim, nil)}
 }
 
-// beside reads lines and windows in step. It holds one line.
-type beside struct {
+// sidecar reads lines and windows in step. It holds one line.
+type sidecar struct {
 	windows ingest.WindowReader
 	r       io.Reader
 	lines   *ingest.Lines
@@ -83,7 +83,7 @@ type beside struct {
 	dated   bool // the table has the epochs of the window itself
 }
 
-func (b *beside) Next() (*trace.Window, error) {
+func (b *sidecar) Next() (*trace.Window, error) {
 	w, err := b.windows.Next()
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -110,7 +110,7 @@ func (b *beside) Next() (*trace.Window, error) {
 }
 
 // hold reads the next line that is not blank, unless one waits.
-func (b *beside) hold() error {
+func (b *sidecar) hold() error {
 	for !b.held {
 		text, err := b.lines.Next()
 		if err != nil {
@@ -119,9 +119,9 @@ func (b *beside) hold() error {
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		if k := b.dec.decodeBeside(text, &b.line); k != nil {
+		if k := b.dec.decodeSidecar(text, &b.line); k != nil {
 			at := b.lines.Pos()
-			at.Inside = k.inside()
+			at.Inside = k.placeInLine()
 			return input.At(at, k.err)
 		}
 		b.held = true
@@ -130,7 +130,7 @@ func (b *beside) hold() error {
 }
 
 // place gives the line that waits to its window.
-func (b *beside) place(w *trace.Window) error {
+func (b *sidecar) place(w *trace.Window) error {
 	r := slices.IndexFunc(w.Ranks, func(have trace.Rank) bool { return have.ID == b.line.Rank.ID })
 	if r < 0 {
 		return input.Bad(input.ErrMissing, "rank %d, which window %d of run %q does not have", b.line.Rank.ID, w.Index, w.Run)
@@ -159,7 +159,7 @@ func (b *beside) place(w *trace.Window) error {
 	return err
 }
 
-func (b *beside) Close() error {
+func (b *sidecar) Close() error {
 	err := b.windows.Close()
 	if c, ok := b.r.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
@@ -167,9 +167,9 @@ func (b *beside) Close() error {
 	return err
 }
 
-// decodeBeside reads a line into p, of which it sets what stands there, and into
+// decodeSidecar reads a line into p, of which it sets what stands there, and into
 // d.arrived.
-func (d *decoder) decodeBeside(line []byte, p *trace.Part) *keyError {
+func (d *decoder) decodeSidecar(line []byte, p *trace.Part) *keyError {
 	d.reads = BesideSchema
 	d.begin(line, p)
 	f := d.packet(p)

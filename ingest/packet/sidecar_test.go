@@ -64,8 +64,8 @@ func arrived(t testing.TB) []*trace.Window {
 	return windows
 }
 
-// besideOf are the lines beside a table of the windows.
-func besideOf(t testing.TB, windows []*trace.Window) string {
+// sidecarOf are the lines beside a table of the windows.
+func sidecarOf(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
 	out := NewBesideWriter(&b)
 	for _, w := range windows {
@@ -78,15 +78,15 @@ func besideOf(t testing.TB, windows []*trace.Window) string {
 
 func TestBeside(t *testing.T) {
 	windows := arrived(t)
-	text := besideOf(t, windows)
+	text := sidecarOf(t, windows)
 	if n := strings.Count(text, "\n"); n != 3 {
 		t.Errorf("%d lines, want one for each of 3 ranks:\n%s", n, text)
 	}
 	ingesttest.Reader(t, windows, func() (ingest.WindowReader, error) {
-		return WithBeside(&table{windows}, strings.NewReader(text), "x", ingest.Limits{}), nil
+		return JoinSidecar(&table{windows}, strings.NewReader(text), "x", ingest.Limits{}), nil
 	})
 	for i, want := range []bool{true, false, true} {
-		if got := HasBeside(windows[i]); got != want {
+		if got := NeedsSidecar(windows[i]); got != want {
 			t.Errorf("window %d has something to lie beside: %t, want %t", i, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestBeside(t *testing.T) {
 
 func TestBesideRefused(t *testing.T) {
 	windows := arrived(t)
-	lines := strings.SplitAfter(besideOf(t, windows), "\n")
+	lines := strings.SplitAfter(sidecarOf(t, windows), "\n")
 	all := strings.Join(lines, "")
 	for name, c := range map[string]struct {
 		text string
@@ -114,7 +114,7 @@ func TestBesideRefused(t *testing.T) {
 		"cut off":                               {all[:len(all)-4], 3, input.ErrTruncated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ingesttest.ReadAll(WithBeside(&table{windows}, strings.NewReader(c.text), "x", ingest.Limits{}))
+			_, err := ingesttest.ReadAll(JoinSidecar(&table{windows}, strings.NewReader(c.text), "x", ingest.Limits{}))
 			var placed *input.Error
 			if !errors.As(err, &placed) || placed.Pos.Line != c.line || !errors.Is(err, c.kind) {
 				t.Errorf("%v, want line %d and %v", err, c.line, c.kind)
@@ -125,16 +125,16 @@ func TestBesideRefused(t *testing.T) {
 
 func FuzzBeside(f *testing.F) {
 	windows := arrived(f)
-	text := besideOf(f, windows)
+	text := sidecarOf(f, windows)
 	f.Add([]byte(text))
 	f.Add([]byte(strings.Replace(text, `"rank":2`, `"rank":1`, 1)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := ingesttest.ReadAll(WithBeside(&table{windows}, bytes.NewReader(b), "x", ingest.Limits{Line: 1 << 16}))
+		got, err := ingesttest.ReadAll(JoinSidecar(&table{windows}, bytes.NewReader(b), "x", ingest.Limits{Line: 1 << 16}))
 		if err != nil {
 			ingesttest.CheckPosition(t, err, "x")
 			return
 		}
-		again, err := ingesttest.ReadAll(WithBeside(&table{windows}, strings.NewReader(besideOf(t, got)), "x", ingest.Limits{}))
+		again, err := ingesttest.ReadAll(JoinSidecar(&table{windows}, strings.NewReader(sidecarOf(t, got)), "x", ingest.Limits{}))
 		if diff := gocmp.Diff(got, again); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
 		}

@@ -169,8 +169,8 @@ func LoadDialects(path string) (*Dialects, error) {
 	return ParseDialects(path, text)
 }
 
-// before returns the dialects of a user in front of those that are built in, with the words of listeners.
-func (d *Dialects) before(also ...Listener) *Dialects {
+// joinBuiltin returns the dialects of a user in front of those that are built in, with the words of listeners.
+func (d *Dialects) joinBuiltin(also ...Listener) *Dialects {
 	if d == nil && len(also) == 0 {
 		return standard()
 	}
@@ -203,7 +203,7 @@ func (x *described) compile() (*dialect, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !p.has(stepNumber) {
+		if !p.hasHole(stepNumber) {
 			return nil, input.Bad(input.ErrMissing, "%q has no {step}", text)
 		}
 		d.steps = append(d.steps, p)
@@ -238,7 +238,7 @@ func (d *dialect) readsSample() error {
 		return err
 	}
 	has := one.words.In([]byte(d.Sample))
-	if !d.knows(&has) {
+	if !d.mayMatch(&has) {
 		return input.Bad(input.ErrFormat, "its words (has, any, not) are not those of its sample")
 	}
 	x := reading{d: d, all: &one, has: has}
@@ -252,8 +252,8 @@ func (d *dialect) readsSample() error {
 	return nil
 }
 
-// knows reports whether a line with some words may be of a dialect.
-func (d *dialect) knows(has *ingest.Has) bool {
+// mayMatch reports whether a line with some words may be of a dialect.
+func (d *dialect) mayMatch(has *ingest.Has) bool {
 	return has.All(&d.has) && (len(d.Any) == 0 || has.Any(&d.any)) && !has.Any(&d.not)
 }
 
@@ -308,7 +308,7 @@ func (x *reading) read(line []byte) bool {
 			x.find(line, &x.d.times[i])
 		}
 	}
-	if x.d.Stamps && !x.timed(ofStep) {
+	if x.d.Stamps && !x.hasTime(ofStep) {
 		x.stamp, x.resolution = stampOf(line)
 	}
 	return len(x.times) > 0 || x.step >= 0 && (x.stamp >= 0 || len(x.d.times) == 0)
@@ -330,7 +330,7 @@ func (x *reading) find(line []byte, t *timed) {
 			}
 		}
 		switch {
-		case of == ofNone || x.timed(of):
+		case of == ofNone || x.hasTime(of):
 		case of == ofClock:
 			x.stamp = m.ns
 		default:
@@ -342,8 +342,8 @@ func (x *reading) find(line []byte, t *timed) {
 	}
 }
 
-// timed reports whether a time of something was read.
-func (x *reading) timed(of string) bool {
+// hasTime reports whether a time of something was read.
+func (x *reading) hasTime(of string) bool {
 	return slices.ContainsFunc(x.times, func(t measured) bool { return t.of == of })
 }
 

@@ -99,14 +99,14 @@ const (
 // newForms returns a list of none.
 func newForms() *forms { return &forms{credit: formsAtFirst * linesOfForm} }
 
-// formed reports whether lines may be told by their forms: numbers say nothing in them but ranks, steps and times where their dialects
+// usesForms reports whether lines may be told by their forms: numbers say nothing in them but ranks, steps and times where their dialects
 // have them.
-func (b *Builder) formed() bool {
-	return b.Columns == nil && b.Rank == nil && !b.dialects.numbered() && (len(b.Also) == 0 || b.dialects.listened != nil)
+func (b *Builder) usesForms() bool {
+	return b.Columns == nil && b.Rank == nil && !b.dialects.hasDigits() && (len(b.Also) == 0 || b.dialects.listened != nil)
 }
 
-// numbered reports whether a number stands in what dialects, or listeners, search for.
-func (d *Dialects) numbered() bool {
+// hasDigits reports whether a number stands in what dialects, or listeners, search for.
+func (d *Dialects) hasDigits() bool {
 	for _, x := range d.list {
 		texts := slices.Concat(x.Has, x.Any, x.Not, []string{x.Step, x.Or, x.Epoch}, slices.Collect(maps.Keys(x.Times)), slices.Collect(maps.Keys(x.Names)))
 		if slices.ContainsFunc(texts, hasNumber) {
@@ -144,7 +144,7 @@ func formOf(line []byte) (pieces []formPiece) {
 			if len(pieces) == mostNumbers {
 				return nil
 			}
-			blanks := back(line[:at], at, func(c byte) bool { return c == ' ' })
+			blanks := skipBack(line[:at], at, func(c byte) bool { return c == ' ' })
 			p := formPiece{text: bytes.Clone(line[from:at]), digits: true, length: lengthOf(line[at:end])}
 			if blanks = max(blanks, from); blanks < at {
 				p.text, p.blanks = p.text[:blanks+1-from], true
@@ -238,7 +238,7 @@ func (f *forms) read(line []byte, form *form, x *reading) (rank int, ok bool) {
 	x.times = x.times[:0]
 	for i := range form.valued {
 		v := &form.valued[i]
-		value, ok := v.in(line, &f.at)
+		value, ok := v.valueIn(line, &f.at)
 		if !ok {
 			return 0, false
 		}
@@ -253,8 +253,8 @@ func (f *forms) read(line []byte, form *form, x *reading) (rank int, ok bool) {
 	return int(values[valueRank]), true
 }
 
-// in returns the value in a line whose numbers stand at some places; false where it is none.
-func (v *valued) in(line []byte, at *[mostNumbers]span) (value int64, ok bool) {
+// valueIn returns the value in a line whose numbers stand at some places; false where it is none.
+func (v *valued) valueIn(line []byte, at *[mostNumbers]span) (value int64, ok bool) {
 	if v.first < 0 {
 		return v.value, true
 	}
@@ -267,8 +267,8 @@ func (v *valued) in(line []byte, at *[mostNumbers]span) (value int64, ok bool) {
 	return m.ns, ok
 }
 
-// says is what was read in a line.
-type says struct {
+// statement is what was read in a line.
+type statement struct {
 	read                bool
 	d                   *dialect
 	validation, assumed bool
@@ -276,16 +276,16 @@ type says struct {
 	values              []int64  // as those of forms
 }
 
-// alike reports whether two lines say the same, but for the values.
-func (s *says) alike(as *says) bool {
+// matches reports whether two lines say the same, but for the values.
+func (s *statement) matches(as *statement) bool {
 	return s.read == as.read && s.d == as.d && s.validation == as.validation && s.assumed == as.assumed && slices.Equal(s.times, as.times)
 }
 
-// saysOf returns what a line says; false where others read it.
-func (l *lineReader) saysOf(line []byte, x *reading) (s says, ok bool) {
+// statementOf returns what a line says; false where others read it.
+func (l *lineReader) statementOf(line []byte, x *reading) (s statement, ok bool) {
 	has, d := l.dialects.words.In(line), l.dialects
 	if has.All(&d.timers) || has.All(&d.table) || slices.ContainsFunc(d.listened, func(of ingest.Has) bool { return has.Any(&of) }) ||
-		slices.ContainsFunc(d.list, func(one *dialect) bool { return one.Stamps && one.knows(&has) }) {
+		slices.ContainsFunc(d.list, func(one *dialect) bool { return one.Stamps && one.mayMatch(&has) }) {
 		return s, false
 	}
 	if s.read = d.parse(line, &has, x); !s.read {
@@ -310,7 +310,7 @@ func (f *forms) learn(l *lineReader, line []byte) {
 	}
 	f.credit -= linesOfForm
 	one := &form{pieces: pieces}
-	base, ok := l.saysOf(line, &f.probe)
+	base, ok := l.statementOf(line, &f.probe)
 	if !ok || !one.fits(line, &f.at) || !f.value(one, &base, l, line) {
 		return
 	}
@@ -344,7 +344,7 @@ func (f *forms) recurs(pieces []formPiece) bool {
 var probes = [...]byte{1, 4}
 
 // value finds which numbers of a line of a form say what; false where that is not known.
-func (f *forms) value(one *form, base *says, l *lineReader, line []byte) bool {
+func (f *forms) value(one *form, base *statement, l *lineReader, line []byte) bool {
 	n, at := len(one.pieces)-1, f.at
 	changed := make([][]bool, len(base.values)) // [value][number]
 	for i := range changed {
@@ -355,15 +355,15 @@ func (f *forms) value(one *form, base *says, l *lineReader, line []byte) bool {
 		}
 	}
 	var texts [][]byte
-	var said []says
+	var said []statement
 	for k := range n {
 		for _, by := range probes {
 			text := bytes.Clone(line)
 			for i, c := range text[at[k].from:at[k].to] {
 				text[at[k].from+i] = '1' + (c-'0'+by)%9
 			}
-			s, ok := l.saysOf(text, &f.probe)
-			if !ok || !s.alike(base) {
+			s, ok := l.statementOf(text, &f.probe)
+			if !ok || !s.matches(base) {
 				return false
 			}
 			for i, v := range s.values {
@@ -374,7 +374,7 @@ func (f *forms) value(one *form, base *says, l *lineReader, line []byte) bool {
 	}
 	texts, said = append(texts, line), append(said, *base)
 	for i := range one.valued {
-		if !one.valued[i].place(changed[i]) || one.valued[i].first >= 0 && !one.valued[i].tells(i, texts, said, &at) {
+		if !one.valued[i].place(changed[i]) || one.valued[i].first >= 0 && !one.valued[i].findUnit(i, texts, said, &at) {
 			return false
 		}
 	}
@@ -394,8 +394,8 @@ func (v *valued) place(changed []bool) bool {
 	return !slices.Contains(changed[v.last+1:], true)
 }
 
-// tells finds the unit in which numbers are value i of all lines; false: there is none.
-func (v *valued) tells(i int, texts [][]byte, said []says, at *[mostNumbers]span) bool {
+// findUnit finds the unit in which numbers are value i of all lines; false: there is none.
+func (v *valued) findUnit(i int, texts [][]byte, said []statement, at *[mostNumbers]span) bool {
 	units := []hole{stepNumber}
 	if i >= valueStamp {
 		units = []hole{inSeconds, inMillis, inMicros, perSecond}
@@ -406,7 +406,7 @@ func (v *valued) tells(i int, texts [][]byte, said []says, at *[mostNumbers]span
 		}
 		differs := false
 		for k := range texts {
-			value, ok := v.in(texts[k], at)
+			value, ok := v.valueIn(texts[k], at)
 			differs = differs || !ok || value != said[k].values[i]
 		}
 		if !differs {

@@ -19,7 +19,7 @@ func readBy(t *testing.T, text string, by *forms) (b *Builder, heard []string) {
 	b.Also = []Listener{{Words: []string{"watchdog", "c10d"}, Line: func(line []byte, number int64, has bool) {
 		heard = append(heard, fmt.Sprintf("%d %v %s", number, has, line))
 	}}}
-	b.dialects = b.Dialects.before(b.Also...)
+	b.dialects = b.Dialects.joinBuiltin(b.Also...)
 	l := lineReader{b: b, file: "a.log", rank: -1, dialects: b.dialects, forms: by}
 	for lines := ingest.NewTerminalLines(strings.NewReader(text), "a.log", ingest.Limits{}); ; {
 		line, _, err := lines.NextCut()
@@ -163,8 +163,8 @@ func TestFormless(t *testing.T) {
 		want bool
 	}{"as usual": {Builder{}, true}, "columns": {Builder{Columns: columns}, false}, "a number searched for": {Builder{Dialects: numbered}, false},
 		"a word with one": {Builder{Dialects: worded}, true}, "a listener's number": {Builder{Also: []Listener{{Words: []string{"signal 9"}}}}, false}} {
-		c.b.dialects = c.b.Dialects.before(c.b.Also...)
-		if c.b.formed() != c.want {
+		c.b.dialects = c.b.Dialects.joinBuiltin(c.b.Also...)
+		if c.b.usesForms() != c.want {
 			t.Errorf("%s: forms %v, expected %v", name, !c.want, c.want)
 		}
 	}

@@ -50,7 +50,7 @@ func (j *job) layOut() (*layout, error) {
 		l.names = []string{stagename.Whole}
 	case l.whole >= 0:
 		l.names = append(l.names, stagename.Remainder)
-		if l.apart = l.outside(); l.apart {
+		if l.apart = l.wholeExcludesParts(); l.apart {
 			j.note(input.NoteRecorder, "the logged time of a step does not contain that of its parts: with them, steps are more alike on the ranks")
 		}
 	}
@@ -117,8 +117,8 @@ func (l *layout) parts(r int) (sum int64) {
 	return sum
 }
 
-// outside reports whether the time of a whole step does not contain that of its parts, by which of the two sums is more alike on the ranks.
-func (l *layout) outside() bool {
+// wholeExcludesParts reports whether the time of a whole step does not contain that of its parts, by which of the two sums is more alike on the ranks.
+func (l *layout) wholeExcludesParts() bool {
 	R := len(l.j.tracks)
 	var without, with, short int64
 	for i := range l.j.n {
@@ -172,7 +172,7 @@ type span struct{ from, to int }
 // spans cuts the steps where their numbers do, and where a window is as long as it may be. Where numbers do so nearly everywhere, steps are
 // counted, and every is 0.
 func (j *job) spans(stages int) (out []span, every int64) {
-	every = j.every()
+	every = j.logInterval()
 	cuts := 1
 	for i := 1; i < j.n; i++ {
 		if j.step(i)-j.step(i-1) != every {

@@ -39,7 +39,7 @@ func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
 	x.all, x.has = d, *has
 	var bar *dialect
 	for _, d := range d.list {
-		if !d.knows(has) || bar != nil && d.Smooth {
+		if !d.mayMatch(has) || bar != nil && d.Smooth {
 			continue
 		}
 		if x.d = d; d.Skip {
@@ -94,7 +94,7 @@ func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
 			break
 		}
 		of := x.stageOf(t.name)
-		if !of.known && !of.weak || x.timed(of.of) {
+		if !of.known && !of.weak || x.hasTime(of.of) {
 			continue
 		}
 		unit := of.unit
@@ -120,7 +120,7 @@ func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
 		return
 	}
 	for _, m := range beside[:n] {
-		if !x.timed(m.of) {
+		if !x.hasTime(m.of) {
 			x.assumed = true
 			x.times = append(x.times, m)
 		}
@@ -258,13 +258,13 @@ func decimal(number []byte) (x float64, ok bool) {
 // line takes a line.
 func (l *lineReader) line(line []byte) error {
 	if l.forms == nil || len(line) > mostFormed || l.block.open || l.profiled.open {
-		return l.anyLine(line)
+		return l.unknownLine(line)
 	}
 	if one := l.forms.find(line); one != nil {
 		rank, ok := 0, false
 		if one.says {
 			if rank, ok = l.forms.read(line, one, &l.x); !ok {
-				return l.anyLine(line)
+				return l.unknownLine(line)
 			}
 		}
 		for i := range l.b.Also {
@@ -276,11 +276,11 @@ func (l *lineReader) line(line []byte) error {
 		return l.keep(rank)
 	}
 	l.forms.learn(l, line)
-	return l.anyLine(line)
+	return l.unknownLine(line)
 }
 
-// anyLine takes a line of a form that is not known.
-func (l *lineReader) anyLine(line []byte) error {
+// unknownLine takes a line of a form that is not known.
+func (l *lineReader) unknownLine(line []byte) error {
 	whole := line
 	line = line[:min(len(line), mostOfLine)]
 	has := l.dialects.words.In(line)
@@ -317,7 +317,7 @@ func (l *lineReader) keep(rank int) error {
 	}
 	step := x.step
 	if step >= 0 {
-		step = t.unrolled(x)
+		step = t.continuedStep(x)
 		l.step = step
 	}
 	if l.b.Stepped != nil && !x.validation {

@@ -87,8 +87,8 @@ func (p *pattern) anchor() int {
 	return -1
 }
 
-// has reports whether a hole is in the pattern.
-func (p *pattern) has(h hole) bool {
+// hasHole reports whether a hole is in the pattern.
+func (p *pattern) hasHole(h hole) bool {
 	for i := range p.parts {
 		if p.parts[i].hole == h {
 			return true
@@ -132,7 +132,7 @@ func (p *pattern) find(line []byte, from int) (m match, ok bool) {
 		m = match{step: -1, steps: -1, epoch: -1}
 		switch {
 		case a > 0:
-			ok = m.before(line, at, p.parts[:a]) && m.rest(line, at+len(text), p.parts[a+1:])
+			ok = m.timeBefore(line, at, p.parts[:a]) && m.rest(line, at+len(text), p.parts[a+1:])
 		case at > 0 && isWord(text[0]) && isWord(line[at-1]):
 			ok = false
 		default:
@@ -144,12 +144,12 @@ func (p *pattern) find(line []byte, from int) (m match, ok bool) {
 	}
 }
 
-// before matches a time, and blanks behind it, that end at a place.
-func (m *match) before(line []byte, end int, parts []part) bool {
+// timeBefore matches a time, and blanks behind it, that end at a place.
+func (m *match) timeBefore(line []byte, end int, parts []part) bool {
 	if len(parts) > 1 {
-		end = back(line, end, isSpace)
+		end = skipBack(line, end, isSpace)
 	}
-	begin := back(line, end, func(c byte) bool { return isDigit(c) || c == '.' })
+	begin := skipBack(line, end, func(c byte) bool { return isDigit(c) || c == '.' })
 	if begin > 0 && isWord(line[begin-1]) {
 		return false
 	}

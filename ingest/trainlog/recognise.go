@@ -46,7 +46,7 @@ const (
 )
 
 // Recogniser returns a recogniser of these dialects, and of those that are built in.
-func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.before()} }
+func (d *Dialects) Recogniser() *Recogniser { return &Recogniser{dialects: d.joinBuiltin()} }
 
 // Recognise reports whether text, the beginning of a file, is a log with times of steps.
 func Recognise(text []byte) bool {

@@ -22,8 +22,8 @@ func skip(line []byte, at int, kind func(byte) bool) int {
 	return at
 }
 
-// back returns the place behind the last byte before end that is none of the kind.
-func back(line []byte, end int, kind func(byte) bool) int {
+// skipBack returns the place behind the last byte before end that is none of the kind.
+func skipBack(line []byte, end int, kind func(byte) bool) int {
 	for end > 0 && kind(line[end-1]) {
 		end--
 	}
@@ -261,12 +261,12 @@ func unitOf(word []byte, longest int) string {
 // where there is none. It begins at from or later.
 func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	line = line[:end]
-	end = max(from, back(line, end, isSpace))
+	end = max(from, skipBack(line, end, isSpace))
 	if end > from && isQuote(line[end-1]) {
 		end--
 	}
 	if end > from && line[end-1] == ')' {
-		open := back(line, end-1, isLetter)
+		open := skipBack(line, end-1, isLetter)
 		if open <= from || line[open-1] != '(' {
 			return nil, ""
 		}
@@ -275,7 +275,7 @@ func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 		}
 		end = open - 1
 	}
-	end = max(from, back(line, end, isSpace))
+	end = max(from, skipBack(line, end, isSpace))
 	if end > from && isQuote(line[end-1]) {
 		end--
 	}

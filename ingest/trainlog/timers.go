@@ -64,17 +64,17 @@ func (l *lineReader) timerLine(line []byte, head bool) (done bool, err error) {
 		return true, nil
 	}
 	if m := timerRank.FindStringSubmatch(text); m != nil && l.block.name != "" {
-		return true, l.timed(m[1], m[2])
+		return true, l.addRankTime(m[1], m[2])
 	}
 	if m := timerRange.FindStringSubmatch(text); m != nil {
-		l.ranged(m)
+		l.addRange(m)
 		return true, nil
 	}
 	return false, l.endTimers()
 }
 
-// timed takes the time of a rank.
-func (l *lineReader) timed(rank, ms string) error {
+// addRankTime takes the time of a rank.
+func (l *lineReader) addRankTime(rank, ms string) error {
 	id, _ := strconv.Atoi(rank)
 	ns, ok := nanoseconds([]byte(ms), "ms")
 	stage, known := timerStages[l.block.name]
@@ -88,8 +88,8 @@ func (l *lineReader) timed(rank, ms string) error {
 	return nil
 }
 
-// ranged takes the least and the most of a timer over the ranks.
-func (l *lineReader) ranged(m []string) {
+// addRange takes the least and the most of a timer over the ranks.
+func (l *lineReader) addRange(m []string) {
 	stage, known := timerStages[m[1]]
 	if !known || m[3] == "" || l.b == nil {
 		return
@@ -132,7 +132,7 @@ func (l *lineReader) endTimers() error {
 		if err != nil {
 			return err
 		}
-		if err := l.b.add(t, nil, step, inOrder(r)); err != nil {
+		if err := l.b.add(t, nil, step, timesInOrder(r)); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func separate(r map[string]int64) {
 	}
 }
 
-// inOrder returns the times of stages in the order of a step.
-func inOrder(r map[string]int64) (times []measured) {
+// timesInOrder returns the times of stages in the order of a step.
+func timesInOrder(r map[string]int64) (times []measured) {
 	for _, s := range stageNames {
 		if ns, ok := r[s.word]; ok {
 			times = append(times, measured{s.word, ns})
@@ -180,5 +180,5 @@ func (l *lineReader) slowest(most map[string]int64) error {
 	if err != nil {
 		return err
 	}
-	return l.b.add(t, nil, l.step, inOrder(most))
+	return l.b.add(t, nil, l.step, timesInOrder(most))
 }

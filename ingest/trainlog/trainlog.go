@@ -75,8 +75,8 @@ type track struct {
 	raw, offset, epoch, longest int64 // of numbers that begin again in every epoch
 }
 
-// at returns the time of a row in a column of the builder.
-func (t *track) at(i int, column int32) int64 {
+// timeAt returns the time of a row in a column of the builder.
+func (t *track) timeAt(i int, column int32) int64 {
 	if c := slices.Index(t.columns, column); c >= 0 {
 		return t.row(i)[c]
 	}
@@ -125,11 +125,11 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 		b.spreads = map[string]spread{}
 	}
 	if b.dialects == nil {
-		b.dialects = b.Dialects.before(b.Also...)
+		b.dialects = b.Dialects.joinBuiltin(b.Also...)
 	}
 	before := b.rows + len(b.spreads)
 	l := lineReader{b: b, file: name, rank: rank, host: host, dialects: b.dialects}
-	if b.formed() {
+	if b.usesForms() {
 		l.forms = newForms()
 	}
 	lines := ingest.NewTerminalLines(src, name, b.Limits)
@@ -240,9 +240,9 @@ func (b *Builder) place(t *track, c int32) int {
 	return t.width - 1
 }
 
-// unrolled returns the number of a step over epochs in which numbers begin again: where the line tells the epoch, or a counter begins again
+// continuedStep returns the number of a step over epochs in which numbers begin again: where the line tells the epoch, or a counter begins again
 // behind its end.
-func (t *track) unrolled(x *reading) int64 {
+func (t *track) continuedStep(x *reading) int64 {
 	step := x.number()
 	switch {
 	case x.epoch < 0 && x.steps > 0:

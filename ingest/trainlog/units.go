@@ -15,10 +15,10 @@ const (
 	fewestOfUnit = 8
 )
 
-// oneUnit finds ranks whose times are in another unit than those of most, where lines name none: a thousand times as long, in a part that would
+// unifyUnits finds ranks whose times are in another unit than those of most, where lines name none: a thousand times as long, in a part that would
 // then be longer than the step that contains it, or in the step itself, which ends on all ranks together. Such times are read in the unit
 // that fits. Where nothing proves it the logs are refused, for such a rank would be accused.
-func (j *job) oneUnit() error {
+func (j *job) unifyUnits() error {
 	if len(j.tracks) < 2 {
 		return nil
 	}

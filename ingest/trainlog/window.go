@@ -141,12 +141,12 @@ func (b *Builder) job() (*job, error) {
 	j.dropCopies()
 	switch {
 	case len(j.tracks) == 0:
-		return nil, b.noSteps()
+		return nil, b.errNoSteps()
 	case len(j.tracks) > 1 && j.tracks[0].rank < 0:
 		return nil, errUnranked()
 	}
 	j.whole = j.tracks[0].rank < 0
-	if err := j.oneUnit(); err != nil {
+	if err := j.unifyUnits(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(j.tracks, func(x, y *track) int { return cmp.Compare(x.rank, y.rank) })
@@ -155,9 +155,9 @@ func (b *Builder) job() (*job, error) {
 	}
 	again := 0
 	for _, t := range j.tracks {
-		if k := t.interleaved(); k > 1 {
+		if k := t.linesPerStep(); k > 1 {
 			text := fmt.Sprintf("%s has %d lines of each step, as of %d ranks that nothing tells apart: the longest counts; print the rank in each line", t.file, k, k)
-			if of, more := b.mostApart(t, k); of != "" {
+			if of, more := b.mostUnevenPart(t, k); of != "" {
 				text += fmt.Sprintf(" (in most steps one of them has %.3g ms more of %s than the others)", float64(more)/1e6, of)
 			}
 			j.note(input.NoteRanksNumbered, "%s", text)
@@ -212,19 +212,19 @@ func (j *job) dropCopies() {
 func (b *Builder) copies(of, t *track) bool {
 	lengths := make(map[int64]int64, of.n)
 	for i := range of.n {
-		lengths[of.step(i)] = b.whole(of, of.row(i))
+		lengths[of.step(i)] = b.stepTime(of, of.row(i))
 	}
 	same := 0
 	for i := range t.n {
-		if x, y := float64(lengths[t.step(i)]), float64(b.whole(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
+		if x, y := float64(lengths[t.step(i)]), float64(b.stepTime(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
 			same++
 		}
 	}
 	return float64(same) >= mostly*float64(max(t.n, severalSteps))
 }
 
-// noSteps returns the error of logs without a step.
-func (b *Builder) noSteps() error {
+// errNoSteps returns the error of logs without a step.
+func (b *Builder) errNoSteps() error {
 	if name, least, most := b.widest(); name != "" {
 		return input.Bad(input.ErrMissing, "Megatron's timers without ranks: their largest spread is that of %s, %.1f to %.1f ms on average, and who is slow is not in the log: log with --timing-log-level 2 --timing-log-option all", name, least, most)
 	}
@@ -429,7 +429,7 @@ func (t *track) grows(column int32, twice bool) bool {
 	var by []int64
 	var last int64
 	for i := range t.n {
-		v := t.at(i, column)
+		v := t.timeAt(i, column)
 		switch {
 		case i > 0 && v <= last:
 			return false
@@ -438,7 +438,7 @@ func (t *track) grows(column int32, twice bool) bool {
 		}
 		last = v
 	}
-	if t.n < fewestOfClock || twice && last < clockGrows*t.at(0, column) {
+	if t.n < fewestOfClock || twice && last < clockGrows*t.timeAt(0, column) {
 		return false
 	}
 	usual, alike := robust.UpperTime(by), 0
@@ -450,8 +450,8 @@ func (t *track) grows(column int32, twice bool) bool {
 	return 2*alike > len(by)
 }
 
-// interleaved returns how many lines each step has, where nearly all have as many, next to each other.
-func (t *track) interleaved() int {
+// linesPerStep returns how many lines each step has, where nearly all have as many, next to each other.
+func (t *track) linesPerStep() int {
 	repeats := false
 	for i := 1; i < t.n && !repeats; i++ {
 		repeats = t.step(i) == t.step(i-1)
@@ -500,14 +500,14 @@ func (t *track) fold(b *Builder) {
 // matters is from which share of a step on a difference between its lines does.
 const matters = 0.05
 
-// mostApart returns the part of which one line of a step has most more than the middle one, in most steps, and how
+// mostUnevenPart returns the part of which one line of a step has most more than the middle one, in most steps, and how
 // much, ns; "" where they are alike. In whole steps, and where the others wait, all are as long.
-func (b *Builder) mostApart(t *track, lines int) (of string, more int64) {
+func (b *Builder) mostUnevenPart(t *track, lines int) (of string, more int64) {
 	var steps, lengths []int64
 	for from := 0; from+lines <= t.n; from += lines {
 		longest := int64(0)
 		for i := range lines {
-			longest = max(longest, b.whole(t, t.row(from+i)))
+			longest = max(longest, b.stepTime(t, t.row(from+i)))
 		}
 		lengths = append(lengths, longest)
 	}
@@ -544,11 +544,11 @@ func (b *Builder) length(t *track, row []int64) int64 {
 			return row[i]
 		}
 	}
-	return b.whole(t, row)
+	return b.stepTime(t, row)
 }
 
-// whole returns how long a row's step is: as logged, else the sum of its parts.
-func (b *Builder) whole(t *track, row []int64) (sum int64) {
+// stepTime returns how long a row's step is: as logged, else the sum of its parts.
+func (b *Builder) stepTime(t *track, row []int64) (sum int64) {
 	for i, c := range t.columns {
 		switch {
 		case c < 0 || row[i] < 0:
@@ -627,8 +627,8 @@ func (h *heads) Pop() any {
 	return last
 }
 
-// every returns by how much the numbers of most neighbouring steps differ.
-func (j *job) every() int64 {
+// logInterval returns by how much the numbers of most neighbouring steps differ.
+func (j *job) logInterval() int64 {
 	count := map[int64]int{}
 	before, by, times := j.step(0), int64(0), 0 // of the differences that follow each other
 	for i := 1; i < j.n; i++ {

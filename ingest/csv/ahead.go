@@ -72,8 +72,8 @@ func readBatch(in rows) batch {
 	return b
 }
 
-// more reports whether there is a row that was not given.
-func (a *ahead) more() bool {
+// hasNext reports whether there is a row that was not given.
+func (a *ahead) hasNext() bool {
 	for a.given == len(a.now.cells) && a.now.err == nil {
 		if a.batches == nil {
 			a.begin()
@@ -88,7 +88,7 @@ func (a *ahead) more() bool {
 }
 
 func (a *ahead) Next() ([]string, error) {
-	if !a.more() {
+	if !a.hasNext() {
 		a.pos = a.now.after
 		return nil, a.now.err
 	}
@@ -105,7 +105,7 @@ func (a *ahead) Pos() input.Pos {
 	return a.pos
 }
 
-func (a *ahead) AtEnd() bool { return !a.more() && a.now.atEnd }
+func (a *ahead) AtEnd() bool { return !a.hasNext() && a.now.atEnd }
 
 // end waits until nothing is read any more.
 func (a *ahead) end() {

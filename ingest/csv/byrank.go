@@ -53,7 +53,7 @@ type byRank struct {
 // for each of at least two ranks.
 func ranksInNames(names []string) (b byRank, header []string, ok bool) {
 	known := meanings(names)
-	if !has(known, step) || has(known, rank) {
+	if !hasKind(known, step) || hasKind(known, rank) {
 		return b, nil, false
 	}
 	if b, header, ok = groupByRank(names, known, RankIn); ok {
@@ -89,7 +89,7 @@ func groupByRank(names []string, known []column, in func(name string) (rank int,
 			continue
 		}
 		rank, stage, found := in(strings.TrimSpace(name))
-		if bounds.MatchString(name) || !found || stage == "" || noTime(stage) {
+		if bounds.MatchString(name) || !found || stage == "" || isNotTime(stage) {
 			continue
 		}
 		s := slices.Index(stages, stage)
@@ -124,8 +124,8 @@ func groupByRank(names []string, known []column, in func(name string) (rank int,
 	return b, append(header, stages...), len(b.ranks) > 1
 }
 
-// has reports whether one of the columns is of a kind.
-func has(columns []column, k kind) bool {
+// hasKind reports whether one of the columns is of a kind.
+func hasKind(columns []column, k kind) bool {
 	return slices.ContainsFunc(columns, func(c column) bool { return c.kind == k })
 }
 

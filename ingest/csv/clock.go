@@ -81,7 +81,7 @@ func (c *clocks) decide(windows []*trace.Window) {
 	case c.all:
 		c.note = "every column is a running total: what it grows by from step to step is the time of the step; the first step is left out"
 	default:
-		c.note = fmt.Sprintf("columns that are a running total, and no time of a step, are left out: %s", strings.Join(quoted(names), ", "))
+		c.note = fmt.Sprintf("columns that are a running total, and no time of a step, are left out: %s", strings.Join(quoteNames(names), ", "))
 	}
 }
 

@@ -95,7 +95,7 @@ func isNumeric(cell string) bool {
 
 // isIdentity reports whether a column numbers processes, by its name and by the first rows.
 func isIdentity(name string, cells []string) bool {
-	return slices.Contains(weakNames(rank), plain(leaf(name))) && !slices.ContainsFunc(cells, func(c string) bool {
+	return slices.Contains(weakNames(rank), normalName(leaf(name))) && !slices.ContainsFunc(cells, func(c string) bool {
 		v, err := strconv.Atoi(numberOf(c))
 		return err != nil || v >= 1<<16
 	})
@@ -183,8 +183,8 @@ func beginningOf(stages []string) string {
 	return beginning
 }
 
-// inOrder puts stages into the order in which a step runs them, where their names say it of all.
-func inOrder(stages []string) {
+// sortStages puts stages into the order in which a step runs them, where their names say it of all.
+func sortStages(stages []string) {
 	if !slices.ContainsFunc(stages, func(s string) bool {
 		k := stagename.KindOf(s)
 		return k < stagename.Data || k > stagename.Callbacks
@@ -213,7 +213,7 @@ func (l *layout) understand(sample [][]string, said Unit) error {
 		with.comma = true
 		without.marks += ","
 		l.numbers = without
-		if a, b := l.stepOf(sample, with), l.stepOf(sample, without); likely(a) && !likely(b) || likely(a) == likely(b) && !l.wholeUnits() {
+		if a, b := l.stepOf(sample, with), l.stepOf(sample, without); isPlausibleStep(a) && !isPlausibleStep(b) || isPlausibleStep(a) == isPlausibleStep(b) && !l.hasWholeUnits() {
 			l.numbers = with
 		}
 	}
@@ -223,13 +223,13 @@ func (l *layout) understand(sample [][]string, said Unit) error {
 	return l.guess(sample)
 }
 
-// wholeUnits reports whether all columns are in nanoseconds or microseconds, which mostly have no fraction.
-func (l *layout) wholeUnits() bool {
+// hasWholeUnits reports whether all columns are in nanoseconds or microseconds, which mostly have no fraction.
+func (l *layout) hasWholeUnits() bool {
 	return !slices.ContainsFunc(l.columns, func(c column) bool { return (c.kind == stage || c.kind == wall) && c.unit > Microseconds })
 }
 
-// likely reports whether a step may take so many nanoseconds.
-func likely(step float64) bool { return step >= float64(shortStep) && step <= float64(likelyStep) }
+// isPlausibleStep reports whether a step may take so many nanoseconds.
+func isPlausibleStep(step float64) bool { return step >= float64(shortStep) && step <= float64(likelyStep) }
 
 // hasFractions reports whether a time in a column without a unit is none of whole nanoseconds.
 func (l *layout) hasFractions(sample [][]string) bool {
@@ -280,7 +280,7 @@ func (l *layout) guess(sample [][]string) error {
 	step := l.stepOf(sample, l.numbers)
 	if len(l.stages) == len(l.unsaid) {
 		for unit := Microseconds; unit <= Seconds; unit++ {
-			if long := step * math.Pow10(unit.exponent()); likely(long) {
+			if long := step * math.Pow10(unit.exponent()); isPlausibleStep(long) {
 				units = append(units, unit)
 				asked = append(asked, fmt.Sprintf("%s (--unit %s, a step of %s)", unitWords[unit], unit, length(long)))
 			}

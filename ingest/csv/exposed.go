@@ -107,7 +107,7 @@ func (p *program) joinInstances() {
 // match numbers the operators of steps that lack some of those of their rank anew, as they stand in a usual
 // step: the second of a name is the second there too if the first has no row. It updates how often names are run.
 func (p *program) match(most []int32) {
-	byRank, ranks := p.ofRanks()
+	byRank, ranks := p.stepsByRank()
 	for _, rank := range ranks {
 		cells := byRank[rank]
 		usual := usualStep(cells)
@@ -126,8 +126,8 @@ func (p *program) match(most []int32) {
 	}
 }
 
-// ofRanks returns the steps of every rank, ascending, and the ranks in the order of their first rows.
-func (p *program) ofRanks() (of map[string][]*cell, ranks []string) {
+// stepsByRank returns the steps of every rank, ascending, and the ranks in the order of their first rows.
+func (p *program) stepsByRank() (of map[string][]*cell, ranks []string) {
 	of = make(map[string][]*cell)
 	for _, c := range p.cells {
 		if of[c.rank] == nil {
@@ -352,7 +352,7 @@ func (p *program) account() {
 	for i, in := range p.instances {
 		at[in] = i
 	}
-	byRank, ranks := p.ofRanks()
+	byRank, ranks := p.stepsByRank()
 	for _, c := range p.cells {
 		c.times, c.has = make([]int64, len(p.instances)), make([]bool, len(p.instances))
 		for i := range c.ops {
@@ -362,7 +362,7 @@ func (p *program) account() {
 		}
 		p.expose(c)
 	}
-	expected := p.expected(byRank)
+	expected := p.expectedInstances(byRank)
 	usual := make([]*usual, len(ranks))
 	for i, rank := range ranks {
 		usual[i] = usualOf(byRank[rank], expected)
@@ -477,7 +477,7 @@ func (p *program) closeGaps() {
 	}
 	for _, c := range p.cells {
 		if rest {
-			c.times = append(c.times, max(0, c.wall-c.covered()))
+			c.times = append(c.times, max(0, c.wall-c.coveredTime()))
 		}
 	}
 	if rest {
@@ -559,8 +559,8 @@ const sided = 1.96
 
 const fewestSlopes = 5 // steps
 
-// expected reports, by instance, whether the ranks that run it do so in nearly every step.
-func (p *program) expected(byRank map[string][]*cell) []bool {
+// expectedInstances reports, by instance, whether the ranks that run it do so in nearly every step.
+func (p *program) expectedInstances(byRank map[string][]*cell) []bool {
 	runs, of := make([]int, len(p.instances)), make([]int, len(p.instances))
 	for _, cells := range byRank {
 		for i := range p.instances {

@@ -66,10 +66,10 @@ func newGroup(l *layout, file string) *group {
 	return &group{layout: l, file: file, side: make([][]sample, len(l.channels))}
 }
 
-func (g *group) empty() bool { return len(g.rows) == 0 && !g.more() }
+func (g *group) empty() bool { return len(g.rows) == 0 && !g.hasShelved() }
 
-// more reports whether rows are on the shelf.
-func (g *group) more() bool { return g.shelf != nil && g.shelf.rows > 0 }
+// hasShelved reports whether rows are on the shelf.
+func (g *group) hasShelved() bool { return g.shelf != nil && g.shelf.rows > 0 }
 
 // count returns how many rows there are.
 func (g *group) count() int {
@@ -101,7 +101,7 @@ func (g *group) add(r *row, lim ingest.Limits) *cellError {
 		g.first, g.lastStep, g.firstLine = r.step, r.step, r.line
 	}
 	if int64(g.count()+1)*g.cost()+g.cells > lim.Table {
-		return g.tooLarge(lim.Table)
+		return g.errTooLarge(lim.Table)
 	}
 	most := lim.Pending
 	if g.shelf != nil {
@@ -135,7 +135,7 @@ const runPart, stretchPart = 4, 8
 // lay compresses the rows that are held, of which all may take limit bytes.
 func (g *group) lay(limit int64) *cellError {
 	if g.cells > limit/2 {
-		return g.tooLarge(limit)
+		return g.errTooLarge(limit)
 	}
 	if g.shelf == nil {
 		var err error
@@ -146,12 +146,12 @@ func (g *group) lay(limit int64) *cellError {
 	g.shelf.put(g)
 	g.rows, g.times = nil, nil // of which few are there at a time from now on
 	if g.shelf.held > limit {
-		return g.tooLarge(limit)
+		return g.errTooLarge(limit)
 	}
 	return nil
 }
 
-func (g *group) tooLarge(limit int64) *cellError {
+func (g *group) errTooLarge(limit int64) *cellError {
 	return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
 }
 
@@ -183,7 +183,7 @@ func (g *group) position(rank int) int {
 // meta returns the number of what the row's attributes say. Mostly they say what
 // the rank's row before did.
 func (g *group) meta(r *row, at int) (int32, *cellError) {
-	if m := g.last[at]; m >= 0 && g.metas[m].says(r) {
+	if m := g.last[at]; m >= 0 && g.metas[m].matches(r) {
 		return m, nil
 	}
 	m, err := g.parse(r)
@@ -199,7 +199,7 @@ func (g *group) meta(r *row, at int) (int32, *cellError) {
 	return g.last[at], nil
 }
 
-func (m *meta) says(r *row) bool {
+func (m *meta) matches(r *row) bool {
 	return slices.Equal(m.raw[attrRun+1:], r.attrs[attrRun+1:])
 }
 
@@ -233,19 +233,19 @@ func (m *meta) set(attr int, text string) (err error) {
 	case attrDataWait:
 		m.wait, err = trace.ParseDataWait(text)
 	case attrWorld:
-		m.world, err = bounded(text, 1, trace.MaxRanks)
+		m.world, err = parseBounded(text, 1, trace.MaxRanks)
 	case attrLocal:
 		if text != "-1" {
-			m.rank.LocalRank, err = bounded(text, 0, trace.MaxRanks)
+			m.rank.LocalRank, err = parseBounded(text, 0, trace.MaxRanks)
 		}
 	case attrAccumulation:
-		m.accum, err = bounded(text, 0, trace.MaxStages)
+		m.accum, err = parseBounded(text, 0, trace.MaxStages)
 	}
 	return err
 }
 
-// bounded parses a whole number between two bounds.
-func bounded(text string, least, most int64) (int, error) {
+// parseBounded parses a whole number between two bounds.
+func parseBounded(text string, least, most int64) (int, error) {
 	v, err := parseWhole(text)
 	if err == nil && (v < least || v > most) {
 		err = input.Bad(input.ErrTooLarge, "%s, expected %s to %s", text, strconv.FormatInt(least, 10), strconv.FormatInt(most, 10))

@@ -63,7 +63,7 @@ func newLayout(names []string, unit Unit, sample [][]string) (*layout, error) {
 		l.columns[i] = c
 	}
 	if found[wall] && len(l.stages) == 0 {
-		l.wholeSteps()
+		l.useWallTime()
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
 		return nil, lacks(found, names)
@@ -74,8 +74,8 @@ func newLayout(names []string, unit Unit, sample [][]string) (*layout, error) {
 	return l, l.understand(sample, unit)
 }
 
-// wholeSteps makes the wall time the only stage of a table that has no other.
-func (l *layout) wholeSteps() {
+// useWallTime makes the wall time the only stage of a table that has no other.
+func (l *layout) useWallTime() {
 	for i := range l.columns {
 		if c := &l.columns[i]; c.kind == wall {
 			unit := c.unit
@@ -89,7 +89,7 @@ func (l *layout) wholeSteps() {
 
 // lacks returns the error of a header that is without a column which every table has, with what to do.
 func lacks(found map[kind]bool, names []string) error {
-	among := strings.Join(quoted(names[:min(len(names), 12)]), ", ")
+	among := strings.Join(quoteNames(names[:min(len(names), 12)]), ", ")
 	switch {
 	case !found[step]:
 		return input.Bad(input.ErrMissing, "no column of the step among %s: which one counts the steps? Call it step", among)
@@ -99,8 +99,8 @@ func lacks(found map[kind]bool, names []string) error {
 	return input.Bad(input.ErrMissing, "no stage among %s: a table has the columns step, rank and the time of each stage", among)
 }
 
-// quoted returns names for an error's one line.
-func quoted(names []string) []string {
+// quoteNames returns names for an error's one line.
+func quoteNames(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = strconv.Quote(n[:min(len(n), 40)])

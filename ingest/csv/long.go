@@ -32,7 +32,7 @@ func longColumns(names []string) (at longPlaces, ok bool) {
 	at = longPlaces{name: -1, value: -1, unit: -1, run: -1}
 	known := meanings(names)
 	for i, c := range known {
-		stem, u := splitUnit(plain(names[i]))
+		stem, u := splitUnit(normalName(names[i]))
 		if unit, only := isUnit(names[i]); only {
 			stem, u = longValues[0], unit
 		}
@@ -43,9 +43,9 @@ func longColumns(names []string) (at longPlaces, ok bool) {
 			if c.kind == attr && c.index == attrRun {
 				at.run = i
 			}
-		case at.name < 0 && slices.Contains(longNames, plain(names[i])):
+		case at.name < 0 && slices.Contains(longNames, normalName(names[i])):
 			at.name = i
-		case at.unit < 0 && slices.Contains(longUnits, plain(names[i])):
+		case at.unit < 0 && slices.Contains(longUnits, normalName(names[i])):
 			at.unit = i
 		case at.value < 0 && slices.Contains(longValues, stem):
 			at.value, at.said = i, u
@@ -53,8 +53,8 @@ func longColumns(names []string) (at longPlaces, ok bool) {
 			return at, false
 		}
 	}
-	at.ranks = !has(known, rank)
-	return at, at.name >= 0 && at.value >= 0 && has(known, step)
+	at.ranks = !hasKind(known, rank)
+	return at, at.name >= 0 && at.value >= 0 && hasKind(known, step)
 }
 
 // rankOfRow returns the rank that the name of a stage has, or that of its run, and the name without it.
@@ -123,7 +123,7 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 			return nil, nil, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), len(names))
 		}
 		name, value, rank := strings.TrimSpace(cells[at.name]), strings.Clone(strings.TrimSpace(cells[at.value])), ""
-		if noTime(name) { // a loss among the times
+		if isNotTime(name) { // a loss among the times
 			continue
 		}
 		if at.ranks {
@@ -183,7 +183,7 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 		row.times = times
 	}
 	if together {
-		inOrder(l.stages)
+		sortStages(l.stages)
 	}
 	for _, stage := range l.stages {
 		header = append(header, prefixStage+stage)

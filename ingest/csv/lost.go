@@ -152,7 +152,7 @@ func (p *program) fill(c *cell, u *usual) {
 		if holder >= 0 {
 			free = min(free, c.times[holder])
 		} else {
-			free = min(free, c.wall-c.covered())
+			free = min(free, c.wall-c.coveredTime())
 		}
 		switch {
 		case holder >= 0 || i < len(u.times):
@@ -172,8 +172,8 @@ func (p *program) fill(c *cell, u *usual) {
 	}
 }
 
-// covered returns the time of a step that is some instance's.
-func (c *cell) covered() (sum int64) {
+// coveredTime returns the time of a step that is some instance's.
+func (c *cell) coveredTime() (sum int64) {
 	for _, d := range c.times {
 		sum += d
 	}

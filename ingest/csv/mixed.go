@@ -93,7 +93,7 @@ func mixedIn(w *trace.Window) error {
 		of = "ranks " + strings.Join(ranks[:min(len(ranks), 8)], ", ")
 	}
 	return input.Bad(input.ErrType, "the times of %s in %s are %s times %s than those of the others: are they in another unit? Write it with each time (15.0ms, 0.015s), or one unit in all rows",
-		of, strings.Join(quoted(stages[:min(len(stages), 6)]), ", "), thousands(int(math.Pow(unitStep, math.Abs(power)))), than)
+		of, strings.Join(quoteNames(stages[:min(len(stages), 6)]), ", "), thousands(int(math.Pow(unitStep, math.Abs(power)))), than)
 }
 
 // suspectIn finds the ranks of which a time is a power of a thousand times that of most, within a factor; out gets the powers.

@@ -40,16 +40,16 @@ var (
 		"kb", "mb", "gb", "kib", "mib", "gib", "flops", "tflops", "mfu", "util", "utilization", "temperature", "temp", "temp_c", "celsius", "watts", "power_w", "accuracy", "acc", "perplexity", "ppl", "loss", "lr", "percent", "pct", "%"}
 )
 
-// noTime reports whether a column, by its name, holds something else than the
+// isNotTime reports whether a column, by its name, holds something else than the
 // time of a stage.
-func noTime(name string) bool {
-	p := plain(leaf(name))
+func isNotTime(name string) bool {
+	p := normalName(leaf(name))
 	return slices.Contains(notStages, p) || strings.Contains(p, "_per_s") || perSecond.MatchString(name) ||
 		slices.ContainsFunc(notTimes, func(word string) bool { return p == word || strings.HasSuffix(p, "_"+word) })
 }
 
-// plain returns a name as it is compared.
-func plain(name string) string {
+// normalName returns a name as it is compared.
+func normalName(name string) string {
 	return underscored.Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
@@ -67,7 +67,7 @@ func leaf(name string) string {
 // nameless reports whether a column has no name, or one that pandas gives to
 // its index.
 func nameless(name string) bool {
-	p := plain(name)
+	p := normalName(name)
 	return p == "" || strings.HasPrefix(p, "unnamed:_") || strings.HasPrefix(p, "__index_level_")
 }
 
@@ -78,7 +78,7 @@ func nameless(name string) bool {
 func meanings(names []string) []column {
 	out := make([]column, len(names))
 	for i, name := range names {
-		if nameless(name) || noTime(name) {
+		if nameless(name) || isNotTime(name) {
 			out[i].kind = ignored
 		}
 	}
@@ -95,7 +95,7 @@ func mean(out []column, names []string, of column, known []string) bool {
 	best := len(known)
 	places := make([]int, len(names)) // in the names that are known, −1 for none
 	for i, name := range names {
-		p, unit := plain(leaf(name)), Unsaid
+		p, unit := normalName(leaf(name)), Unsaid
 		if of.kind == wall {
 			p, unit = splitUnit(p)
 		}
@@ -125,7 +125,7 @@ func Nearly(columns []string) bool {
 // of a rank. Of the step and the rank one has a name that is of nothing else.
 func Recognizes(columns []string) bool {
 	known := meanings(columns)
-	return has(known, step) && (has(known, rank) || hasLocal(known)) && (isSure(columns, step) || isSure(columns, rank))
+	return hasKind(known, step) && (hasKind(known, rank) || hasLocal(known)) && (isSure(columns, step) || isSure(columns, rank))
 }
 
 func hasLocal(columns []column) bool {
@@ -135,7 +135,7 @@ func hasLocal(columns []column) bool {
 // isSure reports whether a column has a name of a kind that is of no other.
 func isSure(columns []string, k kind) bool {
 	for _, s := range synonyms {
-		if s.column.kind == k && slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(s.names, plain(leaf(name))) }) {
+		if s.column.kind == k && slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(s.names, normalName(leaf(name))) }) {
 			return true
 		}
 	}
@@ -152,9 +152,9 @@ func weakNames(k kind) []string {
 	return nil
 }
 
-// Holds reports whether a table with these columns has times of steps: of ranks that it names, in a column or in those of the times, or
+// HasStepTimes reports whether a table with these columns has times of steps: of ranks that it names, in a column or in those of the times, or
 // of one.
-func Holds(columns []string) bool {
+func HasStepTimes(columns []string) bool {
 	if Recognizes(columns) || isTwoRows(columns) {
 		return true
 	}
@@ -175,15 +175,15 @@ func Holds(columns []string) bool {
 
 // IsSeries reports whether a table has the values of one quantity by the step, and no name of it, as TensorBoard exports them.
 func IsSeries(columns []string) bool {
-	return len(columns) == 3 && slices.ContainsFunc(columns, func(n string) bool { return plain(n) == "value" }) &&
-		slices.ContainsFunc(columns, func(n string) bool { return plain(n) == "step" })
+	return len(columns) == 3 && slices.ContainsFunc(columns, func(n string) bool { return normalName(n) == "value" }) &&
+		slices.ContainsFunc(columns, func(n string) bool { return normalName(n) == "step" })
 }
 
 // IsHeader reports whether the cells of a line of text are the header of such a table.
-func IsHeader(cells []string) bool { return Holds(unquoted(cells)) }
+func IsHeader(cells []string) bool { return HasStepTimes(trimQuotes(cells)) }
 
-// unquoted returns cells without single quotes around them.
-func unquoted(cells []string) []string {
+// trimQuotes returns cells without single quotes around them.
+func trimQuotes(cells []string) []string {
 	out := slices.Clone(cells)
 	for i, c := range out {
 		if c = strings.TrimSpace(c); len(c) > 1 && c[0] == '\'' && c[len(c)-1] == '\'' {

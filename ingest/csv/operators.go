@@ -39,15 +39,15 @@ func operatorColumns(names []string) (at operatorPlaces, ok bool) {
 	at = operatorPlaces{name: -1, start: -1, value: -1}
 	for _, known := range slices.Concat(operatorNames, longNames) {
 		if at.name < 0 {
-			at.name = slices.IndexFunc(names, func(n string) bool { return plain(n) == known })
+			at.name = slices.IndexFunc(names, func(n string) bool { return normalName(n) == known })
 		}
 	}
 	timed := func(known []string) (int, Unit) {
 		for i, n := range names {
-			if p := plain(n); slices.Contains(known, p) {
+			if p := normalName(n); slices.Contains(known, p) {
 				return i, Unsaid
 			}
-			if stem, unit := splitUnit(plain(n)); slices.Contains(known, stem) {
+			if stem, unit := splitUnit(normalName(n)); slices.Contains(known, stem) {
 				return i, unit
 			}
 		}
@@ -130,7 +130,7 @@ func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit)
 	}
 	o.walled = !p.unbounded
 	if at.ignored != nil {
-		c.notes = append(c.notes, input.Note{Kind: input.NoteColumnsIgnored, Text: "columns that say no more of when operators ran are left out: " + strings.Join(quoted(at.ignored), ", ")})
+		c.notes = append(c.notes, input.Note{Kind: input.NoteColumnsIgnored, Text: "columns that say no more of when operators ran are left out: " + strings.Join(quoteNames(at.ignored), ", ")})
 	}
 	if p.lost > 0 {
 		c.notes = append(c.notes, input.Note{Kind: input.NoteRowsEmpty, Text: fmt.Sprintf(

@@ -111,7 +111,7 @@ func (c *Reader) shape(names []string, o Options) (err error) {
 	c.unit = o.Unit
 	in := newSampled(c.rows)
 	c.rows = in
-	names = even(secondHeader(unquoted(names), in), in)
+	names = trimExtraCells(secondHeader(trimQuotes(names), in), in)
 	operators, isTimed := operatorColumns(names)
 	ranked, header, hasRanks := ranksInNames(names)
 	long, isLong := longColumns(names)
@@ -188,7 +188,7 @@ func (c *Reader) Next() (*trace.Window, error) {
 
 // fill makes the next windows: of the rows of one window, or a stretch of them, or the several windows that they are.
 func (c *Reader) fill() error {
-	if !c.group.more() {
+	if !c.group.hasShelved() {
 		end, err := c.collect()
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (c *Reader) fill() error {
 		c.after = end
 		if c.group.empty() {
 			if c.emptied.rows > 0 && end == io.EOF && !c.made {
-				return c.nothingLeft()
+				return c.errNoCompleteRow()
 			}
 			return end
 		}
@@ -209,7 +209,7 @@ func (c *Reader) fill() error {
 	if err != nil {
 		return err
 	}
-	if c.after != nil && !c.group.more() {
+	if c.after != nil && !c.group.hasShelved() {
 		c.end = io.EOF
 		if c.after != io.EOF {
 			last := windows[len(windows)-1]
@@ -300,8 +300,8 @@ func thousands(n int) string {
 	return s
 }
 
-// nothingLeft returns the error of a table in which every row lacks a value.
-func (c *Reader) nothingLeft() error {
+// errNoCompleteRow returns the error of a table in which every row lacks a value.
+func (c *Reader) errNoCompleteRow() error {
 	pos := c.rows.Pos()
 	pos.Line, pos.Inside = c.emptied.first.line, "column "+parquet.Printable(c.layout.names[c.emptied.first.empty])
 	return input.At(pos, input.Bad(input.ErrMissing, "no row has a value in every stage, this one has none here: a number is expected, in a column of its own"))

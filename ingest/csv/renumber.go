@@ -71,15 +71,15 @@ func identityOf(names []string) identity {
 			at.local = i
 		case c.kind == step && at.step < 0:
 			at.step = i
-		case plain(leaf(names[i])) == "epoch":
+		case normalName(leaf(names[i])) == "epoch":
 			at.epoch = i
 		}
 	}
 	return at
 }
 
-// ofEpoch reports whether a column numbers the steps of an epoch, by its name.
-func ofEpoch(name string) bool { return strings.Contains(plain(leaf(name)), "batch") }
+// isEpochStep reports whether a column numbers the steps of an epoch, by its name.
+func isEpochStep(name string) bool { return strings.Contains(normalName(leaf(name)), "batch") }
 
 // renumber gives a table whose ranks are told by host and local rank ranks that count through the hosts, and one whose steps begin
 // anew with every epoch steps that count on. It reads such a table whole; said is what it did, "" where that was nothing.
@@ -101,7 +101,7 @@ func renumber(in *sampled, names []string, limit int64) (out rows, header []stri
 			}
 		}
 	}
-	epochs := at.step >= 0 && at.epoch >= 0 && ofEpoch(names[at.step])
+	epochs := at.step >= 0 && at.epoch >= 0 && isEpochStep(names[at.step])
 	if !hosts && !epochs {
 		return in, names, "", nil
 	}
@@ -259,7 +259,7 @@ func (r *renumbered) numberRanks(at identity, names []string, cell func([]string
 	if len(hosts) < 2 {
 		return header, ""
 	}
-	return header, fmt.Sprintf("ranks are numbered through the hosts, in the order of their names: %s, from 0 to %d", strings.Join(quoted(hosts[:min(len(hosts), 8)]), ", "), len(places)-1)
+	return header, fmt.Sprintf("ranks are numbered through the hosts, in the order of their names: %s, from 0 to %d", strings.Join(quoteNames(hosts[:min(len(hosts), 8)]), ", "), len(places)-1)
 }
 
 func (r *renumbered) Header() ([]string, error) { return nil, r.end }

@@ -62,9 +62,9 @@ func (s *sampled) unitOf(column int) Unit {
 	return Unsaid
 }
 
-// even makes rows as long as the header that have one cell more: the last, which is empty, or the first, in which data frames are
+// trimExtraCells makes rows as long as the header that have one cell more: the last, which is empty, or the first, in which data frames are
 // numbered.
-func even(names []string, s *sampled) []string {
+func trimExtraCells(names []string, s *sampled) []string {
 	sample := s.sample()
 	if len(sample) == 0 {
 		return names

@@ -37,12 +37,12 @@ func SoleOf(r io.Reader, file string, lim ingest.Limits) (s Sole, ok bool) {
 	if err != nil {
 		return s, false
 	}
-	names = unquoted(names)
+	names = trimQuotes(names)
 	if _, _, ranks := ranksInNames(names); ranks || isTwoRows(names) {
 		return s, false
 	}
 	known := meanings(names)
-	if !has(known, step) {
+	if !hasKind(known, step) {
 		return s, false
 	}
 	s.Series = IsSeries(names)
@@ -248,8 +248,8 @@ func (b *behind) open() error {
 	if err != nil {
 		return err
 	}
-	for i, n := range unquoted(names) {
-		switch plain(n) {
+	for i, n := range trimQuotes(names) {
+		switch normalName(n) {
 		case "step":
 			b.at[0] = i
 		case "value":

@@ -100,18 +100,18 @@ func (l *layout) notes() []input.Note {
 	var notes []input.Note
 	for unit := Microseconds; unit <= Seconds; unit++ {
 		if columns := l.units[unit]; columns != nil {
-			notes = append(notes, input.Note{Kind: input.NoteUnits, Text: fmt.Sprintf("times are in %s, by the names of the columns: %s", unit, strings.Join(quoted(columns), ", "))})
+			notes = append(notes, input.Note{Kind: input.NoteUnits, Text: fmt.Sprintf("times are in %s, by the names of the columns: %s", unit, strings.Join(quoteNames(columns), ", "))})
 		}
 	}
 	if l.texts != nil {
-		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns without times are left out: %s", strings.Join(quoted(l.texts), ", "))})
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns without times are left out: %s", strings.Join(quoteNames(l.texts), ", "))})
 	}
 	if l.clocks != nil {
-		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that say when, and not how long, are left out: %s", strings.Join(quoted(l.clocks), ", "))})
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that say when, and not how long, are left out: %s", strings.Join(quoteNames(l.clocks), ", "))})
 	}
 	if l.ignored != nil {
 		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("columns that are no stages, by their names, are left out: %s; "+
-			"call one stage:NAME where it is a stage", strings.Join(quoted(l.ignored), ", "))})
+			"call one stage:NAME where it is a stage", strings.Join(quoteNames(l.ignored), ", "))})
 	}
 	return notes
 }
@@ -145,7 +145,7 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 	if said == Unsaid && len(l.units) > 0 && len(l.unsaid) > 0 {
 		if part := medianStep(w, func(s int) bool { return slices.Contains(l.unsaid, w.Schema.Stages[s]) }); float64(part) < unsaidShare*float64(step) {
 			ask("no unit is in the name of %s, read as nanoseconds: %s of a step of %s. --unit says another",
-				strings.Join(quoted(l.unsaid), ", "), length(float64(part)), length(float64(step)))
+				strings.Join(quoteNames(l.unsaid), ", "), length(float64(part)), length(float64(step)))
 		}
 	}
 	if said == Unsaid {
@@ -153,9 +153,9 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 			if !slices.Contains(l.unsaid, name) {
 				continue
 			}
-			if v, ok := constant(w, s); ok && !rounded(w) {
+			if v, ok := constant(w, s); ok && !hasCoarseTimes(w) {
 				ask("%q is %d in every row: is it a duration? Leave the column out where it is none", name, v)
-			} else if unit, d := otherUnit(w, s, step); asked == nil && unit != Unsaid {
+			} else if unit, d := likelierUnit(w, s, step); asked == nil && unit != Unsaid {
 				ask("%q takes %s of a step of %s, read as nanoseconds: are these %s? Then name it %s_%s", name, length(float64(d)), length(float64(step)), unitWords[unit], name, unit)
 			}
 		}
@@ -170,9 +170,9 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 // somebody would record.
 const leastShare = 0.01
 
-// otherUnit returns in which unit a stage of less than a microsecond would be a part of
+// likelierUnit returns in which unit a stage of less than a microsecond would be a part of
 // steps of that length, and how long it takes as it is; none for all others.
-func otherUnit(w *trace.Window, s int, step int64) (Unit, int64) {
+func likelierUnit(w *trace.Window, s int, step int64) (Unit, int64) {
 	d := medianStep(w, func(other int) bool { return other == s })
 	if d <= 0 || d >= int64(time.Microsecond) || step < shortStep {
 		return Unsaid, d
@@ -219,8 +219,8 @@ func constant(w *trace.Window, s int) (v int64, ok bool) {
 // coarse is a resolution at which a duration repeats itself, ns: constantCells is for times to the nanosecond.
 const coarse = int64(100 * time.Microsecond)
 
-// rounded reports whether all times are multiples of a coarse resolution.
-func rounded(w *trace.Window) bool {
+// hasCoarseTimes reports whether all times are multiples of a coarse resolution.
+func hasCoarseTimes(w *trace.Window) bool {
 	return !slices.ContainsFunc(w.Durations, func(d int64) bool { return d%coarse != 0 })
 }
 

@@ -36,14 +36,14 @@ func (g *group) windows(limit int64) ([]*trace.Window, error) {
 		return nil, err
 	}
 	if int64(len(g.rows))*g.cost() > limit {
-		return nil, input.At(g.pos(0), g.tooLarge(limit).err)
+		return nil, input.At(g.pos(0), g.errTooLarge(limit).err)
 	}
 	out, err := g.join()
 	if !slices.ContainsFunc(g.layout.columns, func(c column) bool { return c.kind == window }) {
 		g.window++
 	}
 	g.clear()
-	if !g.more() {
+	if !g.hasShelved() {
 		g.reset()
 	}
 	return out, err

@@ -75,7 +75,7 @@ func (d *decoder) comm(root value, broken bool, pattern *regexp.Regexp) (*comms.
 	d.check = check{keys: d.check.keys, broken: broken}
 	d.entries()
 	d.status()
-	if err := d.exhausted(); err != nil {
+	if err := d.errExhausted(); err != nil {
 		return nil, err
 	}
 	d.tellExtent(root)

@@ -141,9 +141,9 @@ func (d *document) pairs(v value) iter.Seq2[value, value] {
 	}
 }
 
-// exhausted returns the error of a document that refers to its parts so often that
+// errExhausted returns the error of a document that refers to its parts so often that
 // it is far larger than its input.
-func (d *document) exhausted() error {
+func (d *document) errExhausted() error {
 	if d.work >= 0 {
 		return nil
 	}
@@ -166,8 +166,8 @@ func (d *document) textAt(at, n int) value {
 	return value{kind: text, key: fieldOf(d.data[at : at+n]), n: uint32(n), x: int64(at)}
 }
 
-// written makes a text that does not stand in data.
-func (d *document) written(s string) value {
+// newText makes a text that does not stand in data.
+func (d *document) newText(s string) value {
 	v := value{kind: text, key: fieldOf([]byte(s)), n: uint32(len(s)), x: int64(len(d.data) + len(d.extra))}
 	d.extra = append(d.extra, s...)
 	return v

@@ -52,15 +52,15 @@ func (d *decoder) checkEntry(v value, e *record) {
 		c.seq[group] = max(seq, c.seq[group])
 	}
 	for key := range d.pairs(v) {
-		wrong = wrong || d.changed(key)
+		wrong = wrong || d.isDamagedField(key)
 	}
 	if c.id, c.time = max(c.id, id), at; wrong {
 		c.faults++
 	}
 }
 
-// changed reports whether a key is a field with one byte changed.
-func (d *decoder) changed(key value) bool {
+// isDamagedField reports whether a key is a field with one byte changed.
+func (d *decoder) isDamagedField(key value) bool {
 	if key.key != noField || key.kind != text {
 		return key.kind != text
 	}
@@ -68,7 +68,7 @@ func (d *decoder) changed(key value) bool {
 	is, known := d.check.keys[string(name)]
 	if !known {
 		for _, f := range fieldNames {
-			is = is || oneByteOff(string(name), f)
+			is = is || differInOneByte(string(name), f)
 		}
 		if d.check.keys == nil || len(d.check.keys) > mostKeys {
 			d.check.keys = map[string]bool{}
@@ -80,7 +80,7 @@ func (d *decoder) changed(key value) bool {
 
 // checkKey counts a key that is a field with one byte changed.
 func (d *decoder) checkKey(key value) {
-	if d.changed(key) {
+	if d.isDamagedField(key) {
 		d.check.faults++
 	}
 }
@@ -95,8 +95,8 @@ func (d *decoder) checkKeys(v value) {
 // mostKeys is how many names of keys are remembered.
 const mostKeys = 1 << 10
 
-// oneByteOff reports whether two texts differ in one byte.
-func oneByteOff(a, b string) bool {
+// differInOneByte reports whether two texts differ in one byte.
+func differInOneByte(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -152,7 +152,7 @@ func (d *decoder) tellExtent(root value) {
 	for _, o := range d.called {
 		_, name, _ := strings.Cut(o.name, ":")
 		name, _, _ = strings.Cut(name, " ")
-		if slices.ContainsFunc(operations[:], func(known string) bool { return oneByteOff(name, known) }) {
+		if slices.ContainsFunc(operations[:], func(known string) bool { return differInOneByte(name, known) }) {
 			c.faults++
 		}
 	}

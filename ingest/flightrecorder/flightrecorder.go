@@ -96,7 +96,7 @@ func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
 	d.reset(name, data)
 	root, broken, err := r.parse()
 	if err == nil {
-		err = d.exhausted()
+		err = d.errExhausted()
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (r *Reader) parse() (root value, truncated bool, err error) {
 	d := &r.decoder.document
 	if bytes.TrimLeft(d.data, " \t\r\n")[0] == '{' {
 		r.scanner.document = d
-		return r.scanner.scanned()
+		return r.scanner.scan()
 	}
 	r.machine.document = d
 	return r.machine.readPickle()

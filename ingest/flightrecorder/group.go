@@ -49,7 +49,7 @@ func (d *decoder) status() {
 	for number, item := range d.pairs(d.head[fStatus]) {
 		d.read(item, &s)
 		d.checkKeys(item)
-		g := d.withNumber(d.intern(number), names)
+		g := d.groupOfNumber(d.intern(number), names)
 		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
 		g.Completed = d.numberOrText(s[fCompleted], -1)
 	}
@@ -98,8 +98,8 @@ func (d *decoder) namesByNumber() map[int64]string {
 	return out
 }
 
-// withNumber returns the group with a number of the process's own, whose name those of a dump tell.
-func (d *decoder) withNumber(number string, names map[int64]string) *comms.Group {
+// groupOfNumber returns the group with a number of the process's own, whose name those of a dump tell.
+func (d *decoder) groupOfNumber(number string, names map[int64]string) *comms.Group {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		id = -1

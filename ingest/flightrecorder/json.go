@@ -18,9 +18,9 @@ type scanner struct {
 // deepest is how far lists and objects of a dump may be within one another.
 const deepest = 32
 
-// scanned reads one JSON value. What ends too early is kept as far as it goes,
+// scan reads one JSON value. What ends too early is kept as far as it goes,
 // and truncated is true.
-func (s *scanner) scanned() (root value, truncated bool, err error) {
+func (s *scanner) scan() (root value, truncated bool, err error) {
 	s.at, s.stack = 0, s.stack[:0]
 	root, err = s.value(0)
 	if err == errShort {
@@ -84,13 +84,13 @@ func (s *scanner) fill(k kind, closing byte, depth int) error {
 		}
 		if !first {
 			if c != ',' {
-				return s.unexpected("a comma or the end")
+				return s.errUnexpected("a comma or the end")
 			}
 			s.at++
 		}
 		if k == dict {
 			if s.space() != '"' && s.at < len(s.data) {
-				return s.unexpected("a key in quotes")
+				return s.errUnexpected("a key in quotes")
 			}
 			key, err := s.value(depth + 1)
 			if err != nil {
@@ -100,7 +100,7 @@ func (s *scanner) fill(k kind, closing byte, depth int) error {
 				if s.at >= len(s.data) {
 					return errShort
 				}
-				return s.unexpected("a colon")
+				return s.errUnexpected("a colon")
 			}
 			s.at++
 		}
@@ -114,7 +114,7 @@ func (s *scanner) fill(k kind, closing byte, depth int) error {
 	}
 }
 
-func (s *scanner) unexpected(want string) error {
+func (s *scanner) errUnexpected(want string) error {
 	return s.bad(input.ErrFormat, s.at, "found %q, expected %s", s.data[s.at], want)
 }
 
@@ -135,7 +135,7 @@ func (s *scanner) text() (value, error) {
 			if err := json.Unmarshal(s.data[from-1:s.at], &out); err != nil {
 				return value{}, s.bad(input.ErrFormat, from, "a text that is no JSON (%v)", err)
 			}
-			return s.written(out), nil
+			return s.newText(out), nil
 		}
 	}
 	return value{}, errShort

@@ -28,7 +28,7 @@ var writer = regexp.MustCompile(`(?i)^(?:nccl|comm|lib|fr|gloo|xccl|rccl|flight|
 func RankOf(name string, pattern *regexp.Regexp) (rank int, host string) {
 	name = filepath.Base(name)
 	if pattern != nil {
-		return matched(name, pattern)
+		return rankFromGroups(name, pattern)
 	}
 	ip := ""
 	if at := address.FindStringSubmatchIndex(name); at != nil { // neither a rank nor half a host
@@ -77,8 +77,8 @@ func hostIn(before string) string {
 	return host
 }
 
-// matched takes rank and host from the groups of a pattern.
-func matched(name string, pattern *regexp.Regexp) (rank int, host string) {
+// rankFromGroups takes rank and host from the groups of a pattern.
+func rankFromGroups(name string, pattern *regexp.Regexp) (rank int, host string) {
 	m := pattern.FindStringSubmatch(name)
 	if len(m) < 2 {
 		return -1, ""

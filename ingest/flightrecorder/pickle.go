@@ -141,7 +141,7 @@ func (m *machine) run(op byte) error {
 	case 'J':
 		m.push(value{kind: integer, x: int64(int32(n))})
 	case 0x8a, 0x8b:
-		return m.long(n)
+		return m.readLong(n)
 	case 'G': // a time that nothing of a dump is counted by
 		m.push(value{kind: float})
 	case 'N':
@@ -203,8 +203,8 @@ func (m *machine) text(n uint64) error {
 	return nil
 }
 
-// long reads a number of n bytes, the lowest first, in two's complement.
-func (m *machine) long(n uint64) error {
+// readLong reads a number of n bytes, the lowest first, in two's complement.
+func (m *machine) readLong(n uint64) error {
 	if n > uint64(len(m.data)-m.next) {
 		return errShort
 	}

@@ -211,12 +211,12 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 	b.calls.nest()
 	host := b.hostSteps(r)
 	ops := b.newOperators(r)
-	if b.works.any() {
+	if b.works.hasWork() {
 		if err := b.deviceSteps(r, host, ops); err != nil {
 			return nil, err
 		}
 	}
-	if b.works.any() {
+	if b.works.hasWork() {
 		r.Comm = host.assignStages(r, b.deviceCalls())
 	} else {
 		r.Comm, r.Entered = host.assignStages(r, b.hostCalls()), host.assignStages(r, b.enteredCollectives())
@@ -234,7 +234,7 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 func (b *Builder) Discard() { b.works.store.close() }
 
 func (b *Builder) tellLost() {
-	if b.lostFunctions > 0 && !b.works.any() {
+	if b.lostFunctions > 0 && !b.works.hasWork() {
 		b.Note(input.NoteRecorder, "calls of functions beyond the first %d: %d; none is compared", maxFunctions, b.lostFunctions)
 	}
 	if b.lost > 0 {

@@ -55,7 +55,7 @@ func newWorks() works {
 	return works{waiting: make(map[int64]int32), lanes: make(map[int64]uint16), store: spill{memory: maxRunBytes}}
 }
 
-func (l *works) any() bool { return l.n > 0 }
+func (l *works) hasWork() bool { return l.n > 0 }
 
 // maxLanes bounds the queues that are told apart.
 const maxLanes = 1 << 12

@@ -60,7 +60,7 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		pieces := main.piecesIn(s)
-		if has(pieces, backward) < 0 {
+		if firstPiece(pieces, backward) < 0 {
 			pieces = append(pieces, hulls(pieces, behind.piecesIn(s))...)
 			slices.SortStableFunc(pieces, piece.compare)
 		}
@@ -78,7 +78,7 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 // backendCollectives returns the collectives that a backend works on, by start; none where devices
 // do, whose host waits in calls of its own.
 func (b *Builder) backendCollectives() []Call {
-	if b.works.any() {
+	if b.works.hasWork() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(b.calls), func(c Call) bool { return !isCall(c.Name) })
@@ -142,8 +142,8 @@ func (t timeline) piecesIn(s *profile.Step) []piece {
 	return out
 }
 
-// has returns the first piece of a stage, −1: none.
-func has(pieces []piece, stage int) int {
+// firstPiece returns the first piece of a stage, −1: none.
+func firstPiece(pieces []piece, stage int) int {
 	return slices.IndexFunc(pieces, func(p piece) bool { return p.stage == int32(stage) })
 }
 

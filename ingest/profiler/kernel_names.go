@@ -27,9 +27,9 @@ var communicatingInside = []string{"cross_device_reduce", "two_shot_all_reduce",
 // experts tell transfers within a node from those between nodes.
 var collectiveWords = []string{"allreduce", "allgather", "reducescatter", "alltoall", "all2all", "internode", "intranode"}
 
-// saysCollective reports whether the name of a function, with its namespaces and without the types it is made for, has
+// namesCollective reports whether the name of a function, with its namespaces and without the types it is made for, has
 // such a word.
-func saysCollective(function string) bool {
+func namesCollective(function string) bool {
 	function, _, _ = strings.Cut(function, "<")
 	function = strings.ToLower(strings.ReplaceAll(function, "_", ""))
 	for _, w := range collectiveWords {
@@ -54,7 +54,7 @@ func kindOfKernel(name string) Kind {
 			return Communication
 		}
 	}
-	if saysCollective(head) {
+	if namesCollective(head) {
 		return Communication
 	}
 	return Compute

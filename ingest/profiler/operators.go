@@ -88,7 +88,7 @@ func (o *operators) tallyAt(p place) *profile.Tally {
 
 // finish puts the operators in order, those of a host's collectives too.
 func (o *operators) finish(h host) {
-	if o.listed && !o.b.works.any() {
+	if o.listed && !o.b.works.hasWork() {
 		for i := range o.r.Comm.Calls {
 			c := &o.r.Comm.Calls[i]
 			if step := h.stepAt(c.Enter); step >= 0 {

@@ -32,7 +32,7 @@ var derived = []string{"Steps", "XLA Modules", "XLA TraceMe", "TensorFlow Name S
 func (r *reader) events(w *wire) error {
 	r.jitted = make(map[string][]span)
 	at := -1
-	err := w.each(whole, func(f field) error {
+	err := w.eachField(whole, func(f field) error {
 		if f.number != 1 || f.kind != protowire.BytesType {
 			return nil
 		}
@@ -40,7 +40,7 @@ func (r *reader) events(w *wire) error {
 			return nil
 		}
 		p := &r.planes[at]
-		return w.each(w.at+int64(f.value), func(f field) error {
+		return w.eachField(w.at+int64(f.value), func(f field) error {
 			if f.number == 3 && f.kind == protowire.BytesType {
 				return r.line(w, at, p, w.at+int64(f.value))
 			}
@@ -55,7 +55,7 @@ func (r *reader) events(w *wire) error {
 
 func (r *reader) line(w *wire, at int, p *plane, end int64) error {
 	l := line{}
-	return w.each(end, func(f field) error {
+	return w.eachField(end, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.VarintType:
 			l.id = int64(f.value)
@@ -83,7 +83,7 @@ func (r *reader) event(w *wire, at int, p *plane, l *line, end int64) error {
 	var step, corr stat
 	var op string
 	called := false // a tf.function
-	err := w.each(end, func(f field) error {
+	err := w.eachField(end, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.VarintType:
 			m, known = p.events[int64(f.value)]
@@ -133,13 +133,13 @@ func (r *reader) event(w *wire, at int, p *plane, l *line, end int64) error {
 	case corr.number > 0:
 		r.b.Launch(s.thread, corr.number, s.start, profiler.LaunchesOne)
 	default:
-		r.ranged(m, s)
+		r.addRange(m, s)
 	}
 	return nil
 }
 
-// ranged takes a range of the host.
-func (r *reader) ranged(m metadata, s span) {
+// addRange takes a range of the host.
+func (r *reader) addRange(m metadata, s span) {
 	switch m.class {
 	case jit:
 		if r.handOver(s.start) {

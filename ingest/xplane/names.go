@@ -76,7 +76,7 @@ const (
 // names returns the first reading.
 func (r *reader) names(w *wire) error {
 	r.cut = -1
-	err := w.each(whole, func(f field) error {
+	err := w.eachField(whole, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.BytesType:
 			if len(r.planes) >= maxPlanes {
@@ -97,7 +97,7 @@ func (r *reader) names(w *wire) error {
 
 // plane reads the names of a plane. Its stats are read last, when their names are known.
 func (r *reader) plane(w *wire, p *plane, end int64) error {
-	return w.each(end, func(f field) error {
+	return w.eachField(end, func(f field) error {
 		if f.kind != protowire.BytesType {
 			return nil
 		}
@@ -131,7 +131,7 @@ func (r *reader) entry(w *wire, end int64, value func(end int64) error) error {
 	if r.metadata++; r.metadata > maxMetadata {
 		return input.Bad(input.ErrTooLarge, "more than %d names", maxMetadata)
 	}
-	return w.each(end, func(f field) error {
+	return w.eachField(end, func(f field) error {
 		if f.number == 2 && f.kind == protowire.BytesType {
 			return value(w.at + int64(f.value))
 		}
@@ -141,7 +141,7 @@ func (r *reader) entry(w *wire, end int64, value func(end int64) error) error {
 
 func (r *reader) eventMetadata(w *wire, p *plane, end int64) error {
 	id, m := int64(0), metadata{}
-	err := w.each(end, func(f field) error {
+	err := w.eachField(end, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.VarintType:
 			id = int64(f.value)
@@ -162,7 +162,7 @@ func (r *reader) eventMetadata(w *wire, p *plane, end int64) error {
 
 func (r *reader) statMetadata(w *wire, p *plane, end int64) error {
 	id, name := int64(0), ""
-	err := w.each(end, func(f field) error {
+	err := w.eachField(end, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.VarintType:
 			id = int64(f.value)
@@ -188,7 +188,7 @@ type stat struct {
 
 // stat reads one. Values come behind the number of their kind.
 func (r *reader) stat(w *wire, p *plane, end int64) (s stat, err error) {
-	err = w.each(end, func(f field) error {
+	err = w.eachField(end, func(f field) error {
 		switch {
 		case f.number == 1 && f.kind == protowire.VarintType:
 			s.kind = p.stats[int64(f.value)]

@@ -52,8 +52,8 @@ func (w *wire) uvarint() (uint64, error) {
 	return x, err
 }
 
-// each calls do with every field of a message that ends at a byte; what do leaves of a field is passed over.
-func (w *wire) each(end int64, do func(f field) error) error {
+// eachField calls do with every field of a message that ends at a byte; what do leaves of a field is passed over.
+func (w *wire) eachField(end int64, do func(f field) error) error {
 	for w.at < end {
 		start := w.at
 		key, err := w.uvarint()

@@ -72,7 +72,7 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 		return Archive, err
 	}
 	switch names := f.Names(); {
-	case isOperators(names) && optrace.Launched(names):
+	case isOperators(names) && optrace.HasLaunches(names):
 		return LaunchedOperators, nil
 	case isOperators(names):
 		return OperatorTrace, nil

@@ -19,7 +19,7 @@ func (u *unit) members(give func(part) bool) error {
 			return err
 		}
 	}
-	c := nccllog.Standing(b.Comm())
+	c := nccllog.LoggedCounts(b.Comm())
 	if c == nil {
 		return input.At(input.Pos{File: u.inputs[0].Path}, input.Bad(input.ErrMissing, "an NCCL debug log that tells of no communicator: NCCL prints them with NCCL_DEBUG=INFO when they are made. %s", instead))
 	}

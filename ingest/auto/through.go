@@ -53,10 +53,10 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 			return TrainLog, nil
 		}
 	}
-	if stopped.Found() {
+	if stopped.HasFindings() {
 		return HangText, nil
 	}
-	if ended := stopped.Ended(); named && len(ended) > 0 && steps.Nearest.Lacks < trainlog.LacksStep {
+	if ended := stopped.Exits(); named && len(ended) > 0 && steps.Nearest.Lacks < trainlog.LacksStep {
 		return Unknown, &AsideError{ended}
 	}
 	header := headerOf(src)

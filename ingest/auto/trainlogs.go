@@ -259,7 +259,7 @@ func (u *unit) newLogs(said map[*Input]*detectors.Log) *logs {
 	b := &logs{Builder: trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Columns: u.r.o.Columns, Rank: u.r.o.Rank}, said: said}
 	b.Stepped = b.stopped.Step
 	b.Also = []trainlog.Listener{
-		{Words: hangtext.Words(), Line: b.stopped.Searched},
+		{Words: hangtext.Words(), Line: b.stopped.MarkedLine},
 		{Words: detectors.Words(), Line: func(line []byte, _ int64, has bool) { b.detector.Line(line, has) }},
 	}
 	return b

@@ -95,7 +95,7 @@ func concludes(j *recorded.Job) (all []string) {
 	if j.Readings == nil {
 		return nil
 	}
-	all = detectors.Monitored(j.Readings)
+	all = detectors.ConcludeReadings(j.Readings)
 	for _, e := range j.Readings.Events {
 		switch e.Kind {
 		case health.ToolReport:

@@ -229,7 +229,9 @@ func (l *layout) hasWholeUnits() bool {
 }
 
 // isPlausibleStep reports whether a step may take so many nanoseconds.
-func isPlausibleStep(step float64) bool { return step >= float64(shortStep) && step <= float64(likelyStep) }
+func isPlausibleStep(step float64) bool {
+	return step >= float64(shortStep) && step <= float64(likelyStep)
+}
 
 // hasFractions reports whether a time in a column without a unit is none of whole nanoseconds.
 func (l *layout) hasFractions(sample [][]string) bool {

@@ -46,8 +46,8 @@ var readers = []reader{
 	{[]string{"| NVIDIA-SMI ", "MiB /"}, screen},
 }
 
-// own returns the reader of a form of its own, nil for others.
-func own(text []byte) *reader {
+// ownReader returns the reader of a form of its own, nil for others.
+func ownReader(text []byte) *reader {
 	for i := range readers {
 		if !slices.ContainsFunc(readers[i].signs, func(sign string) bool { return !bytes.Contains(text, []byte(sign)) }) {
 			return &readers[i]
@@ -57,7 +57,7 @@ func own(text []byte) *reader {
 }
 
 // Summarises reports whether text, the beginning of a file, is a summary over the ranks of a job, in a form of its own.
-func Summarises(text []byte) bool { return own(text) != nil }
+func Summarises(text []byte) bool { return ownReader(text) != nil }
 
 // headOf is how much of a file tells its form.
 const headOf = 16 << 10
@@ -87,7 +87,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 	}
 	src = io.MultiReader(bytes.NewReader(head[:n]), src)
 	t := &health.Record{Path: name}
-	if r := own(head[:n]); r != nil {
+	if r := ownReader(head[:n]); r != nil {
 		t.Events, err = r.read(src, name, lim)
 		return t, err
 	}

@@ -123,7 +123,7 @@ func TestMonitored(t *testing.T) {
 			}
 			r.Series = append(r.Series, busy, clock)
 		}
-		if got := strings.Join(Monitored(r), "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := strings.Join(ConcludeReadings(r), "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -68,7 +68,7 @@ func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, erro
 	if len(all)+len(lost) == 0 {
 		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "a screen of nvidia-smi without a GPU up to here"))
 	}
-	return []health.Event{conclusion("at the moment of nvidia-smi's screen "+atMoment(all, lost), "")}, nil
+	return []health.Event{conclusion("at the moment of nvidia-smi's screen "+differences(all, lost), "")}, nil
 }
 
 const (
@@ -79,8 +79,8 @@ const (
 	slowClock = 0.9
 )
 
-// Monitored reports in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
-func Monitored(t *health.Record) (texts []string) {
+// ConcludeReadings reports in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
+func ConcludeReadings(t *health.Record) (texts []string) {
 	hosts := map[string]map[int]*used{}
 	for i := range t.Series {
 		s := &t.Series[i]
@@ -121,7 +121,7 @@ func Monitored(t *health.Record) (texts []string) {
 		if len(all) == 0 {
 			continue
 		}
-		text := "in the middle of the readings " + atMoment(all, nil)
+		text := "in the middle of the readings " + differences(all, nil)
 		if host != "" {
 			text = host + ": " + text
 		}
@@ -130,8 +130,8 @@ func Monitored(t *health.Record) (texts []string) {
 	return texts
 }
 
-// atMoment reports in what GPUs of a host differ.
-func atMoment(all []used, lost []string) string {
+// differences reports in what GPUs of a host differ.
+func differences(all []used, lost []string) string {
 	var text []string
 	if len(lost) > 0 {
 		text = append(text, fmt.Sprintf("GPU %s does not answer", strings.Join(lost, ", ")))
@@ -162,9 +162,9 @@ func atMoment(all []used, lost []string) string {
 		text = append(text, fmt.Sprintf("GPU %s computes %d %% of the time%s, %d others %d %% or more: they may wait in a collective for its process%s", gpus(idles), idles[0].percent, at, len(works), working, or))
 	case len(text) > 0:
 	case hottest.celsius > 0:
-		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time; GPU %d is the hottest, at %d °C)", len(all), least(all), largest(all), hottest.gpu, hottest.celsius))
+		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time; GPU %d is the hottest, at %d °C)", len(all), smallest(all), largest(all), hottest.gpu, hottest.celsius))
 	default:
-		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time)", len(all), least(all), largest(all)))
+		text = append(text, fmt.Sprintf("%d GPUs do much the same (%d to %d %% of the time)", len(all), smallest(all), largest(all)))
 	}
 	return strings.Join(text, "; ")
 }
@@ -194,7 +194,7 @@ func gpus(list []used) string {
 	return strings.Join(names, ", ")
 }
 
-func least(all []used) int {
+func smallest(all []used) int {
 	return slices.MinFunc(all, func(x, y used) int { return x.percent - y.percent }).percent
 }
 

@@ -137,13 +137,13 @@ func (s *Scanner) Step(number int64) {
 }
 
 // Line takes the line of a number.
-func (s *Scanner) Line(line []byte, at int64) { s.Searched(line, at, s.marked(line)) }
+func (s *Scanner) Line(line []byte, at int64) { s.MarkedLine(line, at, s.hasMark(line)) }
 
 // Words returns the words of which one is in every line that counts by itself.
 func Words() []string { return marks }
 
-// Searched takes the line of a number, of which it is known whether it has one of the [Words].
-func (s *Scanner) Searched(line []byte, at int64, marked bool) {
+// MarkedLine takes the line of a number, of which it is known whether it has one of the [Words].
+func (s *Scanner) MarkedLine(line []byte, at int64, marked bool) {
 	listed := s.list != group{} && at <= s.until
 	open := s.unwound.open > 0
 	if !listed && !open && !marked {
@@ -169,8 +169,8 @@ func (s *Scanner) Searched(line []byte, at int64, marked bool) {
 	}
 }
 
-// marked reports whether a line has one of the marks.
-func (s *Scanner) marked(line []byte) bool {
+// hasMark reports whether a line has one of the marks.
+func (s *Scanner) hasMark(line []byte) bool {
 	if s.any == (ingest.Has{}) {
 		s.any, _ = s.words.Set(marks...)
 	}
@@ -201,14 +201,14 @@ func (s *Scanner) rankOf(text string, inGroup int, g group) int {
 	if all := prefixRank.FindAllStringSubmatch(text, 2); all != nil { // that of torchrun, which is of the node, stands first
 		return atoi(all[len(all)-1][1])
 	}
-	if inGroup >= 0 && g.ofAll() {
+	if inGroup >= 0 && g.hasAllRanks() {
 		return inGroup
 	}
 	return s.Rank
 }
 
-// ofAll reports whether a group is that of all ranks, or none is named.
-func (g group) ofAll() bool {
+// hasAllRanks reports whether a group is that of all ranks, or none is named.
+func (g group) hasAllRanks() bool {
 	return g.name == "" || g.name == "0" || strings.HasPrefix(g.desc, "default")
 }
 
@@ -225,7 +225,7 @@ func (s *Scanner) pytorch(text string, at int64) {
 	g, inGroup := group{"0", "default_pg"}, -1
 	if m := groupRank.FindStringSubmatch(text); m != nil {
 		inGroup = atoi(m[3])
-		if m[1] != "" && !(group{m[1], m[2]}).ofAll() {
+		if m[1] != "" && !(group{m[1], m[2]}).hasAllRanks() {
 			g = group{m[1], m[2]}
 		}
 	}
@@ -372,8 +372,8 @@ func (s *Scanner) waits(text string, g group, op string, waited, at int64) {
 	}
 }
 
-// Found reports whether anything was said of ranks that stand still.
-func (s *Scanner) Found() bool { return len(s.members)+s.unknown+s.unwound.looked > 0 }
+// HasFindings reports whether anything was said of ranks that stand still.
+func (s *Scanner) HasFindings() bool { return len(s.members)+s.unknown+s.unwound.looked > 0 }
 
 // dumped is when all reports are taken to be written, for want of dates.
 const dumped = int64(1e18)
@@ -466,10 +466,10 @@ func (s *Scanner) membersOf(g group) []int {
 	}
 	slices.Sort(ranks)
 	most := ranks[len(ranks)-1]
-	if g.ofAll() && g.name == "0" {
-		most = max(most, s.most())
+	if g.hasAllRanks() && g.name == "0" {
+		most = max(most, s.largestRank())
 	}
-	if !g.ofAll() || most+1-len(ranks) >= len(ranks) {
+	if !g.hasAllRanks() || most+1-len(ranks) >= len(ranks) {
 		return ranks
 	}
 	for ranks = ranks[:0]; len(ranks) <= most; {
@@ -478,8 +478,8 @@ func (s *Scanner) membersOf(g group) []int {
 	return ranks
 }
 
-// most returns the largest rank of which PyTorch says that it waits in a group, or Python where it is.
-func (s *Scanner) most() (most int) {
+// largestRank returns the largest rank of which PyTorch says that it waits in a group, or Python where it is.
+func (s *Scanner) largestRank() (most int) {
 	for k := range s.members {
 		if _, err := strconv.Atoi(k.of.name); err == nil {
 			most = max(most, k.rank)

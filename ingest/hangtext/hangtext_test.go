@@ -157,7 +157,7 @@ func TestEnded(t *testing.T) {
 	}
 	want := []string{"rank 3 ended: RuntimeError: Connection closed by peer, in fetch (data.py:25); torchrun saw it fail first",
 		"rank 1 ended: OSError: [Errno 28] No space left on device, in fetch (data.py:25)"}
-	if got := s.Ended(); !slices.Equal(got, want) || s.Found() {
+	if got := s.Exits(); !slices.Equal(got, want) || s.HasFindings() {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -242,8 +242,8 @@ func (s *Scanner) untold() input.Note {
 	return input.Note{Kind: input.NoteRecorder, Text: text}
 }
 
-// Ended reports how ranks ended, those first that torchrun saw fail first; nothing of ranks that it or a watchdog ended.
-func (s *Scanner) Ended() (texts []string) {
+// Exits reports how ranks ended, those first that torchrun saw fail first; nothing of ranks that it or a watchdog ended.
+func (s *Scanner) Exits() (texts []string) {
 	ranks := slices.SortedFunc(maps.Keys(s.unwound.of), func(a, b int) int {
 		return cmp.Or(cmp.Compare(s.order(a), s.order(b)), cmp.Compare(a, b))
 	})

@@ -96,6 +96,6 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, er
 		}
 		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no record of NCCL's Inspector in %d lines%s", lines.Pos().Line, why))
 	}
-	p.lost()
+	p.countLost()
 	return p.c, nil
 }

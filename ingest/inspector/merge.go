@@ -42,12 +42,12 @@ func Merge(dumps []*comms.Record) *comms.Record {
 		x.Process, x.Kernel = of[x.Process], x.Kernel+offset[x.Process]
 	}
 	c.Processes = kept
-	byTime(c)
+	sortByTime(c)
 	return c
 }
 
-// byTime orders the kernels of each process, and calls as these.
-func byTime(c *comms.Record) {
+// sortByTime orders the kernels of each process, and calls as these.
+func sortByTime(c *comms.Record) {
 	moved := make([][]int, len(c.Processes)) // where each kernel went
 	for p := range c.Processes {
 		kernels := c.Processes[p].Kernels

@@ -134,8 +134,8 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 		p.missing += max(0, o.Ended.Dropped) + max(0, o.Ended.Leaked)
 		return ""
 	}
-	p.fromName(&o)
-	if why := p.inDump(&o); why != "" || o.Proxy != nil {
+	p.fillFromName(&o)
+	if why := p.fillFromDump(&o); why != "" || o.Proxy != nil {
 		return why
 	}
 	if o.Header == nil || o.Header.Rank == nil || o.Header.Ranks == nil {
@@ -163,7 +163,7 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 		return "an operation that is not NCCL's"
 	case x.Seq == nil || x.Bytes == nil || x.Took == nil:
 		return "no number, size or duration"
-	case !inRange(*x.Seq, mostMicros) || !inRange(*x.Bytes, mostBytes) || !(*x.Took >= 0 && *x.Took <= mostMicros/1000):
+	case !isWithin(*x.Seq, mostMicros) || !isWithin(*x.Bytes, mostBytes) || !(*x.Took >= 0 && *x.Took <= mostMicros/1000):
 		return "a number, size or duration that cannot be"
 	}
 	process, group, why := p.place(&o)
@@ -182,8 +182,8 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	return ""
 }
 
-// inDump gives a record without header that of the dump which it is in, and counts it.
-func (p *parser) inDump(o *object) (why string) {
+// fillFromDump gives a record without header that of the dump which it is in, and counts it.
+func (p *parser) fillFromDump(o *object) (why string) {
 	switch {
 	case o.Stats != nil || o.Header != nil && o.Metadata != nil && p.left == 0:
 		return ""
@@ -204,7 +204,7 @@ func (p *parser) inDump(o *object) (why string) {
 func (p *parser) begin(o *object) (why string) {
 	s := o.Stats
 	for _, n := range [...]int64{s.Colls, s.CollsDropped, s.P2Ps, s.P2PsDropped, s.Proxies} {
-		if !inRange(n, mostMicros/8) {
+		if !isWithin(n, mostMicros/8) {
 			return "a number of records that cannot be"
 		}
 	}
@@ -217,8 +217,8 @@ func (p *parser) begin(o *object) (why string) {
 	return ""
 }
 
-// lost adds up what communicators dropped and what dumps lack, of each process.
-func (p *parser) lost() {
+// countLost adds up what communicators dropped and what dumps lack, of each process.
+func (p *parser) countLost() {
 	for g, n := range p.dropped {
 		p.c.Processes[p.c.Groups[g].Process].Lost += n
 	}
@@ -227,7 +227,7 @@ func (p *parser) lost() {
 	}
 }
 
-func inRange(v, most int64) bool { return v >= 0 && v <= most }
+func isWithin(v, most int64) bool { return v >= 0 && v <= most }
 
 // add keeps a call and the kernel that ran it.
 func (p *parser) add(c comms.Call, x *coll, o *object) {
@@ -259,8 +259,8 @@ func (p *parser) add(c comms.Call, x *coll, o *object) {
 // named is the name of a file of RCCL's profiler, which has what its header lacks.
 var named = regexp.MustCompile(`_rank\d+_(.+)_pid(\d+)_(0x[0-9a-fA-F]+)\.jsonl`)
 
-// fromName takes the communicator, host and process of a record of RCCL's profiler from the file's name.
-func (p *parser) fromName(o *object) {
+// fillFromName takes the communicator, host and process of a record of RCCL's profiler from the file's name.
+func (p *parser) fillFromName(o *object) {
 	if o.Header == nil || o.Header.ID != "" {
 		return
 	}
@@ -283,7 +283,7 @@ func (p *parser) takeParts(k *comms.Kernel, x *coll) {
 		return
 	}
 	for _, e := range x.Trace.Kernels {
-		if ticks := e.Stop - e.Start; ticks > 0 && e.Took > 0 && inRange(e.Stop, mostMicros) {
+		if ticks := e.Stop - e.Start; ticks > 0 && e.Took > 0 && isWithin(e.Stop, mostMicros) {
 			if at := float64(e.Stop) * e.Took * 1000 / float64(ticks); at < 1<<62 {
 				k.Reported, p.end = int64(at), int64(at)
 			}
@@ -314,12 +314,12 @@ func (p *parser) place(o *object) (at, group int, why string) {
 		return 0, 0, "no communicator's hash in the header nor, as of RCCL's profiler, in the name of the file (..._rank0_HOST_pid7_0xHASH.jsonl)"
 	}
 	rank, ranks := *o.Header.Rank, *o.Header.Ranks
-	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !inRange(o.Header.Nodes, mostRanks) {
+	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !isWithin(o.Header.Nodes, mostRanks) {
 		return 0, 0, "a rank or number of ranks that cannot be"
 	}
 	var who process
 	if m := o.Metadata; m != nil {
-		if !inRange(m.Dumped, mostMicros) || !inRange(m.PID, 1<<32) {
+		if !isWithin(m.Dumped, mostMicros) || !isWithin(m.PID, 1<<32) {
 			return 0, 0, "a time or process that cannot be"
 		}
 		who = process{p.keep(m.Host), m.PID}

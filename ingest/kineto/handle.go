@@ -35,7 +35,7 @@ func (d *reader) handle() {
 		}
 		d.complete(e)
 	case 'B', 'E':
-		d.half(e)
+		d.halfRange(e)
 	}
 }
 
@@ -186,8 +186,8 @@ func matchingBegin(stack []begin, name []byte) int {
 	return len(stack) - 1
 }
 
-// half takes the beginning or the end of a range on the host.
-func (d *reader) half(e *event) {
+// halfRange takes the beginning or the end of a range on the host.
+func (d *reader) halfRange(e *event) {
 	if !e.hasTime {
 		d.untimed.add(d.s.pos())
 		return

@@ -143,7 +143,7 @@ func (f *info) apply(r *profile.Rank) {
 	if f.hasRank {
 		r.Role = profiler.RoleOf(r.ID, groups)
 	}
-	only, alike := f.onlyGroup()
+	only, alike := f.defaultGroup()
 	for i := range r.Entered.Groups {
 		if g := &r.Entered.Groups[i]; g.Name == "" && alike {
 			g.Name = only
@@ -155,9 +155,9 @@ func (f *info) apply(r *profile.Rank) {
 	r.Shift(f.base)
 }
 
-// onlyGroup returns the name of the group, where there is one, or of the first of several that have the same
+// defaultGroup returns the name of the group, where there is one, or of the first of several that have the same
 // ranks: calls that do not name theirs are entered by all of them, whichever it is.
-func (f *info) onlyGroup() (name string, ok bool) {
+func (f *info) defaultGroup() (name string, ok bool) {
 	names := slices.Sorted(maps.Keys(f.groups))
 	if len(names) == 0 {
 		return "", false

@@ -34,13 +34,13 @@ func Read(r io.Reader, name string, o Options) (*profile.Rank, error) {
 	rank.Source = name
 	d.info.apply(rank)
 	if len(rank.Steps) == 0 {
-		return nil, input.At(input.Pos{File: name}, d.nothing())
+		return nil, input.At(input.Pos{File: name}, d.errNoSteps())
 	}
 	return rank, nil
 }
 
-// nothing returns the error that names why a trace has no steps.
-func (d *reader) nothing() error {
+// errNoSteps returns the error that names why a trace has no steps.
+func (d *reader) errNoSteps() error {
 	const without = "a profiler trace without timed events"
 	switch {
 	case d.timed > 0:
@@ -308,7 +308,7 @@ func (d *reader) resume() (done bool, err error) {
 			return false, nil
 		}
 		d.s.i = max(d.s.i, len(d.s.buf)-2) // the comma and space before a brace
-		if !d.s.more() {
+		if !d.s.fill() {
 			return true, d.noteEarlyEnd()
 		}
 		from = d.s.i

@@ -38,9 +38,9 @@ func (s *scanner) fail(kind error, format string, args ...any) error {
 	return input.At(s.pos(), input.Bad(kind, format, args...))
 }
 
-// more reads on; what is unread stays. It reports whether there is more, and
+// fill reads on; what is unread stays. It reports whether there is more, and
 // grows the buffer when the unread part fills it, up to maxEvent.
-func (s *scanner) more() bool {
+func (s *scanner) fill() bool {
 	if s.err != nil {
 		return false
 	}
@@ -73,7 +73,7 @@ func (s *scanner) more() bool {
 func (s *scanner) double() bool {
 	want := 2 * (len(s.buf) - s.i)
 	grew := false
-	for len(s.buf)-s.i < want && s.more() {
+	for len(s.buf)-s.i < want && s.fill() {
 		grew = true
 	}
 	return grew
@@ -98,7 +98,7 @@ func (s *scanner) peek() byte {
 			}
 			s.i++
 		}
-		if !s.more() {
+		if !s.fill() {
 			return 0
 		}
 	}
@@ -149,7 +149,7 @@ func (s *scanner) skip() (complete bool, err error) {
 			}
 			s.i++
 		}
-		if !s.more() {
+		if !s.fill() {
 			return false, nil
 		}
 	}

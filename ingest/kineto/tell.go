@@ -68,7 +68,7 @@ func (d *reader) checkTrailingBytes() {
 	}
 	if d.s.peek() != 0 {
 		from := d.s.pos().Offset
-		for d.s.i = len(d.s.buf); d.s.more(); d.s.i = len(d.s.buf) {
+		for d.s.i = len(d.s.buf); d.s.fill(); d.s.i = len(d.s.buf) {
 		}
 		d.note(input.NoteRecorder, "what follows the end of the trace is not read: %d bytes, from byte %d", d.s.pos().Offset-from, from)
 	}

@@ -318,7 +318,7 @@ func (b *Builder) listProcesses(damaged map[int]int) []int {
 	process, hosts := make([]int, len(b.processes)), map[string]int{} // each host with its clock
 	for i := range b.processes {
 		x := &b.processes[i]
-		if has(damaged, i) {
+		if isDamaged(damaged, i) {
 			continue
 		}
 		if _, known := hosts[x.host]; !known {
@@ -339,7 +339,7 @@ func (b *Builder) listGroups(damaged map[int]int, process []int) []int {
 	group := slices.Repeat([]int{comms.None}, len(b.groups))
 	for i := range b.groups {
 		g := &b.groups[i]
-		if has(damaged, g.process) {
+		if isDamaged(damaged, g.process) {
 			continue
 		}
 		if g.process = process[g.process]; g.parent != comms.None {

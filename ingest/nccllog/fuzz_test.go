@@ -28,7 +28,7 @@ func FuzzLog(f *testing.F) {
 			return
 		}
 		c := b.Comm()
-		if standing := Standing(c); standing != nil {
+		if standing := LoggedCounts(c); standing != nil {
 			for _, g := range standing.Groups {
 				if g.Process < 0 || g.Process >= len(standing.Processes) {
 					t.Errorf("%+v", g)

@@ -22,12 +22,12 @@ func (b *Builder) adoptOrphans() (damaged map[int]int) {
 	}
 	owners := map[uint64][]int{} // communicators by pointer, over all processes
 	for i := range b.groups {
-		if g := &b.groups[i]; !has(damaged, g.process) {
+		if g := &b.groups[i]; !isDamaged(damaged, g.process) {
 			owners[g.Pointer] = append(owners[g.Pointer], i)
 		}
 	}
 	for i := range b.comm.Calls {
-		if c := &b.comm.Calls[i]; has(damaged, c.Process) {
+		if c := &b.comm.Calls[i]; isDamaged(damaged, c.Process) {
 			g := &b.groups[c.Group]
 			b.orphans = append(b.orphans, orphan{i, logline.Call{Comm: g.Pointer, Ranks: g.Ranks}})
 		}
@@ -98,7 +98,7 @@ func (b *Builder) ownerOf(p int, groups []int, owners map[uint64][]int) int {
 	return owner
 }
 
-func has(damaged map[int]int, process int) bool {
+func isDamaged(damaged map[int]int, process int) bool {
 	_, ok := damaged[process]
 	return ok
 }

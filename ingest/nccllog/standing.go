@@ -10,10 +10,10 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Standing returns how many calls of each operation the ranks of communicators have logged, as a report of NCCL's RAS has it, and which ranks have no
+// LoggedCounts returns how many calls of each operation the ranks of communicators have logged, as a report of NCCL's RAS has it, and which ranks have no
 // line: of a log of one host those of the others. Ranks are those in the largest communicator; nil where no log tells of one. Without a commId,
 // which NCCL prints from 2.19 on, communicators of one size are one where their ranks are different ones.
-func Standing(c *comms.Record) *comms.Record {
+func LoggedCounts(c *comms.Record) *comms.Record {
 	type name struct {
 		id   uint64
 		size int

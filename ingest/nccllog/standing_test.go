@@ -55,7 +55,7 @@ func TestStanding(t *testing.T) {
 		"nothing of a communicator": {"a:1:1 [0] NCCL INFO NET/IB : Using [0]mlx5_0\n", nil, nil},
 	} {
 		b := build(t, c.text)
-		out := Standing(&b.comm)
+		out := LoggedCounts(&b.comm)
 		if strings.HasPrefix(name, "nothing") {
 			if out != nil {
 				t.Errorf("%s: %+v", name, out)

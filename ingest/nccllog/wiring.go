@@ -108,10 +108,10 @@ func (b *Builder) Concludes() (all []string) {
 	case len(nets) == 1:
 		all = append(all, fmt.Sprintf("between nodes all channels go over %s: %s", nets[0], countOf(w.channels[nets[0]])))
 	default:
-		all = append(all, "ranks do not reach other nodes alike: "+w.each(nets))
+		all = append(all, "ranks do not reach other nodes alike: "+w.ranksByTransport(nets))
 	}
 	if len(local) > 1 {
-		all = append(all, "ranks do not reach their neighbours alike: "+w.each(local))
+		all = append(all, "ranks do not reach their neighbours alike: "+w.ranksByTransport(local))
 	}
 	if len(w.versions) > 1 {
 		var each []string
@@ -123,8 +123,8 @@ func (b *Builder) Concludes() (all []string) {
 	return all
 }
 
-// each names which ranks send over which transport.
-func (w *wiring) each(over []string) string {
+// ranksByTransport names which ranks send over which transport.
+func (w *wiring) ranksByTransport(over []string) string {
 	slices.SortStableFunc(over, func(x, y string) int { return cmp.Compare(len(w.channels[x]), len(w.channels[y])) })
 	var list []string
 	for _, o := range over {

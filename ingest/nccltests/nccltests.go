@@ -53,8 +53,8 @@ func operation(text string) (op nccl.Op, named bool) {
 	return nccl.UnknownOp, true
 }
 
-// inFileName returns the operation that a file is named after, as all-reduce-8gpu.txt.
-func inFileName(path string) nccl.Op {
+// operationFromName returns the operation that a file is named after, as all-reduce-8gpu.txt.
+func operationFromName(path string) nccl.Op {
 	name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(filepath.Base(path)))
 	for _, p := range programs {
 		if strings.Contains(name, strings.ReplaceAll(p.name, "_", "")) {
@@ -70,7 +70,7 @@ func Read(src *ingest.Source, lim ingest.Limits) ([]nccl.Benchmark, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	r := &reader{name: src.Name(), op: inFileName(src.Name())}
+	r := &reader{name: src.Name(), op: operationFromName(src.Name())}
 	if bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) {
 		err = r.json(src, lim)
 	} else {

@@ -305,7 +305,7 @@ func (c *communication) finish() (*comms.Record, error) {
 		slices.SortStableFunc(p.Kernels, func(a, b comms.Kernel) int { return cmp.Compare(a.Start, b.Start) })
 		p.tie(c.api[id])
 		p.Phases = p.phasesOf()
-		p.Device = mostUsed(p.devices)
+		p.Device = busiestDevice(p.devices)
 		if gpu, ok := c.r.gpus[device{p.PID, p.Device}]; ok {
 			p.Bus = buses[gpu]
 		}
@@ -315,8 +315,8 @@ func (c *communication) finish() (*comms.Record, error) {
 	return record, nil
 }
 
-// mostUsed returns the device with most kernels, of equals the lowest.
-func mostUsed(devices map[int64]int) (best int64) {
+// busiestDevice returns the device with most kernels, of equals the lowest.
+func busiestDevice(devices map[int64]int) (best int64) {
 	most := 0
 	for d, n := range devices {
 		if n > most || n == most && d < best {

@@ -90,8 +90,8 @@ func (c *communication) readDecodedPayloads() error {
 		return err
 	}
 	for _, ranges := range c.api {
-		if !slices.IsSortedFunc(ranges, byEvent) {
-			slices.SortStableFunc(ranges, byEvent)
+		if !slices.IsSortedFunc(ranges, compareEvents) {
+			slices.SortStableFunc(ranges, compareEvents)
 		}
 	}
 	for _, t := range tables {
@@ -126,7 +126,7 @@ func (c *communication) links() error {
 	})
 }
 
-func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
+func compareEvents(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
 
 // decodedTable reads one table: of NCCL's domain, or of one without a name.
 func (c *communication) decodedTable(t decodedTable, names map[string]string) error {
@@ -148,7 +148,7 @@ func (c *communication) decodedTable(t decodedTable, names map[string]string) er
 		if a.told || !a.step.carries() {
 			return nil
 		}
-		p := noPayload()
+		p := unknownPayload()
 		for name, v := range fields {
 			p.setDecoded(name, v)
 		}
@@ -175,7 +175,7 @@ func (c *communication) rangeOf(process processID, event int64) *apiRange {
 
 // nameBySchema names a range whose name the file lacks by the layout of its payload.
 func (a *apiRange) nameBySchema(schema int64) {
-	if a.step == unsaid && !a.is(functionOf(schema)) {
+	if a.step == unsaid && !a.setStep(functionOf(schema)) {
 		a.step = unsaid
 	}
 }

@@ -46,10 +46,10 @@ func (c *communication) addAPIRange(e *event, name string) {
 	if name == "" {
 		name = functionOf(binarySchema(e.binary))
 	}
-	if !a.is(name) {
+	if !a.setStep(name) {
 		return
 	}
-	x := noPayload()
+	x := unknownPayload()
 	if a.step.carries() {
 		x = c.payloadOf(e)
 	}
@@ -58,8 +58,8 @@ func (c *communication) addAPIRange(e *event, name string) {
 	c.api[e.thread.process()] = append(c.api[e.thread.process()], a)
 }
 
-// is takes the name of the function that the range is of, without "nccl"; false for one that does not matter.
-func (a *apiRange) is(name string) bool {
+// setStep takes the name of the function that the range is of, without "nccl"; false for one that does not matter.
+func (a *apiRange) setStep(name string) bool {
 	switch {
 	case name == "":
 		a.step = unsaid

@@ -23,7 +23,7 @@ type payload struct {
 	found     bool
 }
 
-func noPayload() payload {
+func unknownPayload() payload {
 	return payload{bytes: unknown, root: unknown, reduction: unknown, rank: unknown, ranks: unknown}
 }
 
@@ -120,7 +120,7 @@ const header = 32
 
 // binary reads a payload as it lay in memory.
 func (s *schemas) binary(b []byte) payload {
-	p := noPayload()
+	p := unknownPayload()
 	if len(b) < header {
 		return p
 	}
@@ -182,7 +182,7 @@ func littleEndian(b []byte) (v uint64) {
 
 // jsonPayload reads a payload that the export has as an object with the fields' names.
 func jsonPayload(text string) payload {
-	p := noPayload()
+	p := unknownPayload()
 	var fields map[string]json.RawMessage
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") || json.Unmarshal([]byte(text), &fields) != nil {
 		return p

@@ -38,11 +38,11 @@ func TestPayloadBinary(t *testing.T) {
 	}{
 		"with the offset":          {blob(2, 1<<24+8, 24, 32, body...), want},
 		"with the size of all":     {blob(2, 1<<24+8, 24, 56, body...), want},
-		"of another domain":        {blob(1, 1<<24+8, 24, 32, body...), noPayload()},
-		"of another layout":        {blob(2, 1<<24+9, 24, 32, body...), noPayload()},
-		"cut short":                {blob(2, 1<<24+8, 24, 32, body[:20]...), noPayload()},
-		"of a size that cannot be": {blob(2, 1<<24+8, 1<<63, 32, body...), noPayload()},
-		"without a header":         {body[:8], noPayload()},
+		"of another domain":        {blob(1, 1<<24+8, 24, 32, body...), unknownPayload()},
+		"of another layout":        {blob(2, 1<<24+9, 24, 32, body...), unknownPayload()},
+		"cut short":                {blob(2, 1<<24+8, 24, 32, body[:20]...), unknownPayload()},
+		"of a size that cannot be": {blob(2, 1<<24+8, 1<<63, 32, body...), unknownPayload()},
+		"without a header":         {body[:8], unknownPayload()},
 	} {
 		if got := s.binary(tt.b); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)

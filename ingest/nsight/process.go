@@ -87,7 +87,7 @@ func (r *recording) hostName() string {
 
 // gpuOf returns the GPU of the host on which the process had most work.
 func (r *recording) gpuOf(p *process) int64 {
-	best := mostUsed(p.devices)
+	best := busiestDevice(p.devices)
 	if gpu, ok := r.gpus[device{p.id.pid(), best}]; ok {
 		return gpu
 	}

@@ -155,7 +155,7 @@ func numberAround(paths []string, files [][]*process, refused []string) []*profi
 
 // needsHostOrder reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
 func needsHostOrder(files [][]*process) bool {
-	all, single := allRanks(files)
+	all, single := joinRanks(files)
 	if len(all) == 0 {
 		return false
 	}
@@ -163,8 +163,8 @@ func needsHostOrder(files [][]*process) bool {
 	return how == orderOfHosts
 }
 
-// allRanks returns the ranks of all files, and whether no file holds two.
-func allRanks(files [][]*process) (all []*process, single bool) {
+// joinRanks returns the ranks of all files, and whether no file holds two.
+func joinRanks(files [][]*process) (all []*process, single bool) {
 	single = true
 	for _, f := range files {
 		all = append(all, f...)
@@ -181,7 +181,7 @@ var readFile = read
 
 // number gives the ranks of files their numbers.
 func number(files [][]*process) []*profile.Rank {
-	all, single := allRanks(files)
+	all, single := joinRanks(files)
 	if len(all) == 0 {
 		return nil
 	}

@@ -57,9 +57,9 @@ const (
 
 var wordNames = [words]string{"optype", "launched_by", "kernel", "collective"}
 
-// Launched reports whether a table with these columns says what launched its
+// HasLaunches reports whether a table with these columns says what launched its
 // operators, as the traces of profilers do.
-func Launched(columns []string) bool {
+func HasLaunches(columns []string) bool {
 	for _, name := range slices.Concat(wordNames[wordLaunchedBy:], fieldNames[fieldLane:]) {
 		if !slices.Contains(columns, name) {
 			return false
@@ -90,7 +90,7 @@ func newLayout(names []string) (l layout, err error) {
 		}
 		return at
 	}
-	launched := Launched(names)
+	launched := HasLaunches(names)
 	for w, name := range wordNames {
 		if l.words[w] = -1; word(w) == wordName || launched {
 			l.words[w] = find(name, false)

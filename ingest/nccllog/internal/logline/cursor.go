@@ -9,8 +9,8 @@ import (
 // What fields are made of.
 func isDecimal(b byte) bool     { return b-'0' < 10 }
 func isHexadecimal(b byte) bool { return isDecimal(b) || b|0x20-'a' < 6 }
-func inNumber(b byte) bool      { return isDecimal(b) || b == '.' }
-func inName(b byte) bool        { return isDecimal(b) || b|0x20-'a' < 26 || b == '_' }
+func isNumberByte(b byte) bool  { return isDecimal(b) || b == '.' }
+func isNameByte(b byte) bool    { return isDecimal(b) || b|0x20-'a' < 26 || b == '_' }
 
 // cursor reads fields off the front of a message. The first that does not
 // fit sets bad, after which nothing is read any more.
@@ -82,14 +82,14 @@ func (c *cursor) pointer() uint64 {
 
 // name reads letters and digits.
 func (c *cursor) name() []byte {
-	n := c.run(inName)
+	n := c.run(isNameByte)
 	c.bad = c.bad || len(n) == 0
 	return n
 }
 
 // number reads digits with at most one point.
 func (c *cursor) number() float64 {
-	v, err := strconv.ParseFloat(string(c.run(inNumber)), 64)
+	v, err := strconv.ParseFloat(string(c.run(isNumberByte)), 64)
 	c.bad = c.bad || err != nil
 	return v
 }

@@ -163,7 +163,7 @@ func digitsBefore(b []byte, end int) (v int64, at int) {
 // hostBefore finds where the host that ends at end begins: behind what no host
 // has, such as what prefixes end with and bytes that no text has.
 func hostBefore(b []byte, end int) int {
-	at := bytes.LastIndexFunc(b[:end], outsideHost)
+	at := bytes.LastIndexFunc(b[:end], endsHost)
 	if at < 0 {
 		return 0
 	}
@@ -171,7 +171,7 @@ func hostBefore(b []byte, end int) int {
 	return at + size
 }
 
-// outsideHost reports whether no host's name has r. Names that were made unrecognisable have any letters.
-func outsideHost(r rune) bool {
-	return r == utf8.RuneError || r < utf8.RuneSelf && !inName(byte(r)) && r != '-' && r != '.'
+// endsHost reports whether no host's name has r. Names that were made unrecognisable have any letters.
+func endsHost(r rune) bool {
+	return r == utf8.RuneError || r < utf8.RuneSelf && !isNameByte(byte(r)) && r != '-' && r != '.'
 }

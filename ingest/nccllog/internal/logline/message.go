@@ -24,14 +24,14 @@ func (r *Record) classify(text []byte) {
 		r.call(text, i)
 		return
 	}
-	if !r.tuned(text) && !r.comm(text) && topologyLine.Match(text) {
+	if !r.tuningLine(text) && !r.comm(text) && topologyLine.Match(text) {
 		r.topology(text, bytes.TrimLeft(text, " "))
 	}
 }
 
-// tuned reads tuning lines, which may name their operation: "256 Bytes -> Algo 0 …", "AllReduce: 8 Bytes -> …",
+// tuningLine reads tuning lines, which may name their operation: "256 Bytes -> Algo 0 …", "AllReduce: 8 Bytes -> …",
 // "AllGather [Symmetric]: …".
-func (r *Record) tuned(text []byte) bool {
+func (r *Record) tuningLine(text []byte) bool {
 	c, op := cursor{b: text}, nccl.UnknownOp
 	if !isDecimal(text[0]) {
 		if op = nccl.ParseOp(c.name()); op == nccl.UnknownOp {

@@ -76,7 +76,7 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 		return LaunchedOperators, nil
 	case isOperators(names):
 		return OperatorTrace, nil
-	case csv.Recognizes(names):
+	case csv.HasStepTimes(names):
 		return WideParquet, nil
 	}
 	return Archive, err
@@ -86,6 +86,9 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 // read to its end to know.
 func (u *unit) table(give func(part) bool) error {
 	in, r := u.inputs[0], u.r
+	if u.shares != nil {
+		return u.sharedTable(give)
+	}
 	if k := r.kept; k != nil && k.path == in.Path {
 		r.kept = nil
 		return u.tableOf(k.Reader, give)
@@ -111,7 +114,7 @@ func (u *unit) table(give func(part) bool) error {
 		}
 		return err
 	case WideParquet:
-		windows, err = csv.NewParquetReader(c.Input, r.tables())
+		windows, err = r.parquetTable(c.Input)
 	default:
 		windows, err = archive.NewReader(c.R, c.Size, c.Name, r.o.Limits)
 	}
@@ -119,6 +122,15 @@ func (u *unit) table(give func(part) bool) error {
 		return err
 	}
 	return u.tableOf(windows, give)
+}
+
+// parquetTable reads the header of a table of windows.
+func (r *Reader) parquetTable(in parquet.Input) (ingest.WindowReader, error) {
+	src, err := csv.NewParquet(in, nil, r.o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return csv.Open(src, r.tables())
 }
 
 // spool copies a Parquet stream to a temporary file, since it is read from its end.

@@ -11,16 +11,17 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/natural"
 )
 
-// Many loops write a table for each rank, and some programs one for each stage of it. Files of one folder, or of a folder
-// for each rank or host, that have one rank each are one table.
+// Many loops write a table for each rank or host, and some programs one for each stage of it. Files of one folder, or of a folder
+// for each rank or host, are one table where no rank is in two of them.
 
 // shareOf is a file that may be a part of a table, and what its path tells.
 type shareOf struct {
 	unit   *unit
-	sole   csv.Sole
+	extent csv.Extent
 	folder string // of the run
 	stem   string // of its name, without what tells it from those of other ranks
 	host   string
@@ -30,6 +31,7 @@ type shareOf struct {
 }
 
 var (
+	hostInside = regexp.MustCompile(`(?i)^(|.*?[^a-z])((?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+)$`)
 	hostFolder = regexp.MustCompile(`(?i)^(?:.*[^a-z])?(?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+$`)
 	endNumber  = regexp.MustCompile(`^(.*?)[._-]?(\d+)$`)
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
@@ -37,30 +39,21 @@ var (
 
 // shareTables joins tables that are parts of one, and gives those of one rank that rank.
 func (r *Reader) shareTables() {
-	groups := make(map[string][]*shareOf)
-	var order []string
-	for _, u := range r.units {
-		if u.format != WideCSV || r.piped[u.inputs[0]] != nil {
-			continue
+	for _, g := range groupBy(r.tableShares(), func(s *shareOf) string {
+		switch {
+		case s.extent.Series:
+			return s.folder + "\x01"
+		case s.extent.Named:
+			return s.folder + "\x02"
 		}
-		if s := r.shareOf(u); s != nil {
-			key := s.folder + "\x00" + s.stem
-			if s.sole.Series {
-				key = s.folder + "\x01"
-			} else if s.sole.Named {
-				key = s.folder + "\x02"
-			}
-			if groups[key] == nil {
-				order = append(order, key)
-			}
-			groups[key] = append(groups[key], s)
-		}
-	}
-	for _, key := range order {
-		switch g := groups[key]; {
+		return s.folder + "\x00" + s.stem
+	}) {
+		switch {
+		case g[0].extent.Named:
+			r.joinNamed(g)
 		case isOne(g):
 			r.merge(g)
-		case !g[0].sole.Named:
+		default:
 			for _, s := range g {
 				r.alone(s)
 			}
@@ -68,30 +61,128 @@ func (r *Reader) shareTables() {
 	}
 }
 
-// shareOf returns what a table is a part of; nil where it has the times of several ranks.
+// joinNamed joins tables of a folder whose columns say the rank, where they are parts of one; else those with the same columns that are, and
+// else those with the same name but for what tells hosts apart, which is then that of their run.
+func (r *Reader) joinNamed(g []*shareOf) {
+	if isOne(g) {
+		r.merge(g)
+		return
+	}
+	for _, alike := range groupBy(g, func(s *shareOf) string { return strings.Join(s.extent.Header, "\x00") }) {
+		if isOne(alike) {
+			r.merge(alike)
+			continue
+		}
+		for _, run := range groupBy(alike, func(s *shareOf) string { return s.stem }) {
+			if isOne(run) {
+				r.merge(run)
+				run[0].unit.run = cmp.Or(strings.TrimRight(run[0].stem, "-_. "), run[0].unit.run)
+			}
+		}
+	}
+}
+
+// isTable reports whether files of a format are tables of the times of steps by whatever program.
+func (f *row) isTable() bool {
+	return f.format == WideCSV || f.format == WideParquet || f.format == JSONTable
+}
+
+// openTable opens a table of text, JSON objects or Parquet; open opens one that is read from its beginning.
+func (r *Reader) openTable(in *Input, open func(*Input) (io.ReadCloser, error)) (*csv.Source, error) {
+	if in.Format == WideParquet {
+		c, err := openColumnar(r.o.Disk, in.Path)
+		if err != nil {
+			return nil, err
+		}
+		src, err := csv.NewParquet(c.Input, c.file, r.o.Limits)
+		if err != nil {
+			c.file.Close()
+		}
+		return src, err
+	}
+	src, err := open(in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Format == JSONTable {
+		return csv.NewJSON(src, in.Path, r.o.Limits), nil
+	}
+	return csv.NewText(src, in.Path, r.o.Limits), nil
+}
+
+// opened returns an input whose bytes count as read.
+func (r *Reader) opened(in *Input) (io.ReadCloser, error) { return r.open(in) }
+
+// looked returns an input of which only the beginning is looked at.
+func (r *Reader) looked(in *Input) (io.ReadCloser, error) { return r.source(in.Path) }
+
+// rows hands on the windows of a table of text or JSON objects.
+func (u *unit) rows(give func(part) bool) error {
+	if u.shares != nil {
+		return u.sharedTable(give)
+	}
+	in, err := u.r.openTable(u.inputs[0], u.r.opened)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c, err := csv.Open(in, u.r.tables())
+	if err != nil {
+		return err
+	}
+	return u.tableOf(c, give)
+}
+
+// tableShares returns the tables that may be parts of one.
+func (r *Reader) tableShares() (out []*shareOf) {
+	for _, u := range r.units {
+		if in := u.inputs[0]; !u.row.isTable() || r.piped[in] != nil || exists(packet.SidecarPath(in.Path)) {
+			continue
+		}
+		if s := r.shareOf(u); s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// groupBy returns shares by a key, groups and members in the order in which they come.
+func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf) {
+	at := make(map[string]int)
+	for _, s := range shares {
+		k := key(s)
+		if _, known := at[k]; !known {
+			at[k] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], s)
+	}
+	return groups
+}
+
+// shareOf returns what a table is a part of; nil where it has the times of several ranks, and no column that says the rank.
 func (r *Reader) shareOf(u *unit) *shareOf {
 	path := u.inputs[0].Path
-	src, err := r.source(path)
+	src, err := r.openTable(u.inputs[0], r.looked)
 	if err != nil {
 		return nil
 	}
 	defer src.Close()
-	sole, ok := csv.SoleOf(src, path, r.o.Limits)
+	extent, ok := csv.ExtentOf(src)
 	if !ok {
 		return nil
 	}
-	s := &shareOf{unit: u, sole: sole, folder: dirOf(path), rank: -1}
-	if sole.Named {
-		s.rank = sole.Rank
-		return s
-	}
-	name := stem(filepath.Base(path))
+	s := &shareOf{unit: u, extent: extent, folder: dirOf(path), rank: -1}
+	name := strings.TrimSuffix(stem(path), ".jsonl")
 	s.stem = name
 	if rank, rest, ok := csv.RankIn(name); ok {
 		s.rank, s.word, s.stem = rank, true, rest
 		if hostFolder.MatchString(rest) {
 			s.host, s.stem = rest, ""
 		}
+	}
+	if m := hostInside.FindStringSubmatch(name); m != nil && s.extent.Named && s.rank < 0 {
+		s.stem, s.host = m[1], m[2]
 	}
 	root := r.rootOf(path)
 	for s.folder != root && strings.HasPrefix(s.folder, root) {
@@ -108,11 +199,11 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 		}
 		s.folder = filepath.Dir(s.folder)
 	}
-	if m := endNumber.FindStringSubmatch(name); m != nil && s.rank < 0 && !sole.Series {
+	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series {
 		s.rank, _, _ = csv.RankIn("rank" + m[2])
 		s.stem = m[1]
 	}
-	if sole.Series {
+	if extent.Series {
 		s.stage, s.stem = boardName.ReplaceAllString(s.stem, ""), ""
 	}
 	return s
@@ -136,6 +227,9 @@ func isOne(g []*shareOf) bool {
 	}
 	seen := make(map[place]bool)
 	most := 0
+	if g[0].extent.Named {
+		return areApart(g)
+	}
 	for _, s := range g {
 		p := place{s.host, s.stage, s.rank}
 		if s.rank < 0 || seen[p] {
@@ -144,8 +238,25 @@ func isOne(g []*shareOf) bool {
 		seen[p] = true
 		most = max(most, s.rank)
 	}
-	words := !slices.ContainsFunc(g, func(s *shareOf) bool { return !s.word && !s.sole.Named })
+	words := !slices.ContainsFunc(g, func(s *shareOf) bool { return !s.word })
 	return len(g) > 1 && (words || most < len(g))
+}
+
+// areApart reports whether tables whose columns say the rank are parts of one: no rank is in two of them, and their columns are the same
+// where any has several ranks.
+func areApart(g []*shareOf) bool {
+	seen, several, alike := make(map[int]bool), false, true
+	for _, s := range g {
+		several = several || len(s.extent.Ranks) > 1
+		alike = alike && slices.Equal(s.extent.Header, g[0].extent.Header)
+		for _, rank := range s.extent.Ranks {
+			if seen[rank] {
+				return false
+			}
+			seen[rank] = true
+		}
+	}
+	return len(g) > 1 && (alike || !several)
 }
 
 // merge makes one unit of the parts of a table.
@@ -161,7 +272,7 @@ func (r *Reader) merge(g []*shareOf) {
 			rank++
 		}
 		share := r.share(s)
-		if perHost && !s.sole.Named {
+		if perHost && !s.extent.Named {
 			share.Rank, share.Local = rank, s.rank
 		}
 		u.shares = append(u.shares, share)
@@ -179,10 +290,10 @@ func (r *Reader) merge(g []*shareOf) {
 func (r *Reader) share(s *shareOf) csv.Share {
 	in := s.unit.inputs[0]
 	rank := s.rank
-	if s.sole.Named {
+	if s.extent.Named {
 		rank = -1
 	}
-	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (io.ReadCloser, error) { return r.open(in) }}
+	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (*csv.Source, error) { return r.openTable(in, r.opened) }}
 }
 
 // alone reads a table that does not say of which rank it is as that of the rank in its name, or of rank 0. One that was found in a folder

@@ -340,33 +340,3 @@ func (u *unit) packets(give func(part) bool) error {
 		}
 	}
 }
-
-func (u *unit) csv(give func(part) bool) error {
-	if u.shares != nil {
-		return u.sharedTable(give)
-	}
-	src, err := u.r.open(u.inputs[0])
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	c, err := csv.NewReader(src, src.Name(), u.r.tables())
-	if err != nil {
-		return err
-	}
-	return u.tableOf(c, give)
-}
-
-// jsonTable does what csv does, for a table of JSON objects.
-func (u *unit) jsonTable(give func(part) bool) error {
-	src, err := u.r.open(u.inputs[0])
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	c, err := csv.NewJSONReader(src, src.Name(), u.r.tables())
-	if err != nil {
-		return err
-	}
-	return u.tableOf(c, give)
-}

@@ -45,7 +45,11 @@
 // closes it.
 package csv
 
-import "github.com/sfstat/sfstat/trace"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace"
+)
 
 // kind is what a column holds.
 type kind uint8
@@ -109,6 +113,11 @@ type layout struct {
 	clocks    []string          // columns that are left out because they tell the time of day
 	numbers   numbers
 	own       bool // a Writer wrote the table
+}
+
+// numbersWindows reports whether a column numbers the windows.
+func (l *layout) numbersWindows() bool {
+	return slices.ContainsFunc(l.columns, func(c column) bool { return c.kind == window })
 }
 
 // maxColumns bounds a table: the stages that a window may have, as many side

@@ -12,18 +12,11 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// NewJSONReader returns what NewReader does, for a table of one JSON object per line, whose keys are the columns: those of the
-// first line. It has a row for each stage or operator of a step (IsLong).
-func NewJSONReader(r io.Reader, file string, o Options) (*Reader, error) {
-	o.Limits = o.Limits.Scale(ingest.StoredSize(r))
-	c, err := newReader(&jsonRows{in: ingest.NewLines(r, file, o.Limits, nil), file: file}, file, o)
-	if err != nil {
-		return nil, err
-	}
-	if closer, ok := r.(io.Closer); ok {
-		c.close = closer.Close
-	}
-	return c, nil
+// NewJSON returns the rows of a table of one JSON object per line, whose keys are the columns: those of the first line. Closing them
+// closes r where it is an io.Closer.
+func NewJSON(r io.Reader, file string, lim ingest.Limits) *Source {
+	lim = lim.Scale(ingest.StoredSize(r))
+	return &Source{&jsonRows{in: ingest.NewLines(r, file, lim, nil), file: file}, file, lim, closerOf(r)}
 }
 
 // ColumnsOfJSON returns the keys of the first line of text, nil where it is no JSON object.

@@ -3,6 +3,7 @@ package csv_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
 	own "github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
@@ -301,13 +303,13 @@ func TestJSONLines(t *testing.T) {
 {"rank":0,"step":1,"op":"a","start_us":140,"dur_us":10}
 {"rank":0,"step":1,"op":"b","start_us":155,"dur_us":20}
 {"rank":0,"step":2,"op":"a","sta`
-	r, err := csv.NewJSONReader(strings.NewReader(text), "t", csv.Options{})
+	r, err := openJSON(strings.NewReader(text))
 	w := only(t, r, err)
 	if !slices.Equal(w.Durations, []int64{10500, 20000, 10000, 20000}) || !slices.Contains(kinds(w), "truncated") {
 		t.Errorf("%v, %v", w.Durations, kinds(w))
 	}
 	for _, bad := range []string{"[1]\n", `{"rank":0,"step":0,"op":"a","start":1.5,"duration":3}`, `{"rank":0,"step":0,"op":"a","start":-1,"duration":3}`, `{"rank":0,"step":0,"op":"","start":1,"duration":3}`} {
-		if _, err := csv.NewJSONReader(strings.NewReader(bad+"\n"+bad+"\n"), "t", csv.Options{}); err == nil {
+		if _, err := openJSON(strings.NewReader(bad + "\n" + bad + "\n")); err == nil {
 			t.Errorf("%s is read", bad)
 		}
 	}
@@ -326,7 +328,7 @@ func TestParquetOperators(t *testing.T) {
 	if err := parquet.Write(&file, []row{{0, 0, "a", 100, 0.01}, {0, 0, "b", 115, 0.02}, {0, 1, "a", 140, 0.0105}, {0, 1, "b", 155, 0.02}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "t"}, csv.Options{})
+	r, err := openParquet(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "t"}, csv.Options{})
 	if w := only(t, r, err); !slices.Equal(w.Durations, []int64{10000, 20000, 10500, 20000}) || !slices.Equal(w.Wall, []int64{40000, 35000}) {
 		t.Errorf("%v of %v", w.Durations, w.Wall)
 	}
@@ -395,4 +397,9 @@ func FuzzOperators(f *testing.F) {
 			}
 		}
 	})
+}
+
+// openJSON opens a table of JSON objects.
+func openJSON(r io.Reader) (*csv.Reader, error) {
+	return csv.Open(csv.NewJSON(r, "t", ingest.Limits{}), csv.Options{})
 }

@@ -4,16 +4,15 @@ import (
 	"io"
 	"math"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// NewParquetReader does what NewReader does for a table in a Parquet file, as pandas'
-// to_parquet and DuckDB's COPY write it; its name stands in errors and names the
-// run where the table does not.
-func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
-	lim := o.Limits.Scale(in.Size)
-	o.Limits = lim
+// NewParquet returns the rows of a table in a Parquet file, as pandas' to_parquet and DuckDB's COPY write it. Closing them closes
+// file.
+func NewParquet(in parquet.Input, file io.Closer, lim ingest.Limits) (*Source, error) {
+	lim = lim.Scale(in.Size)
 	f, err := parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window, Held: lim.Pending})
 	if err != nil {
 		return nil, err
@@ -23,7 +22,7 @@ func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
 	if err := f.Check(most); err != nil {
 		return nil, err
 	}
-	return newReader(&parquetRows{file: f, name: in.Name}, in.Name, o)
+	return &Source{&parquetRows{file: f, name: in.Name}, in.Name, lim, file}, nil
 }
 
 const freeOfRatio = 64 << 20

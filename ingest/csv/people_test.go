@@ -244,7 +244,7 @@ func TestParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "dir/table.csv"}
-	r, err := csv.NewParquetReader(in, csv.Options{Unit: csv.Nanoseconds})
+	r, err := openParquet(in, csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestParquetPlace(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "x"}, csv.Options{Unit: csv.Nanoseconds})
+	r, err := openParquet(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "x"}, csv.Options{Unit: csv.Nanoseconds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func FuzzParquet(f *testing.F) {
 	}
 	f.Add(file.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
+		r, err := openParquet(own.Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
 		if err != nil {
 			ingesttest.CheckPosition(t, err, "x")
 			return
@@ -357,4 +357,13 @@ func TestOneColumnInAnotherUnit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openParquet opens a table in a Parquet file.
+func openParquet(in own.Input, o csv.Options) (*csv.Reader, error) {
+	src, err := csv.NewParquet(in, nil, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return csv.Open(src, o)
 }

@@ -58,28 +58,56 @@ type Options struct {
 	Ahead  bool // text is split into rows on a thread of its own
 }
 
-// NewReader reads the header of a table; file stands in errors and names the
-// run where the table does not. Closing the reader closes r when it is an
-// io.Closer.
+// A Source is the rows of a table that is open, however they are stored.
+type Source struct {
+	rows rows
+	file string
+	lim  ingest.Limits
+	in   io.Closer
+}
+
+// NewText returns the rows of a table of text; file stands in errors. Closing them closes r where it is an io.Closer.
+func NewText(r io.Reader, file string, lim ingest.Limits) *Source {
+	lim = lim.Scale(ingest.StoredSize(r))
+	return &Source{ingest.NewTableBehind(r, file, lim, IsHeader), file, lim, closerOf(r)}
+}
+
+// closerOf returns what closes a reader; nil: nothing.
+func closerOf(r io.Reader) io.Closer {
+	c, _ := r.(io.Closer)
+	return c
+}
+
+// Close closes what the rows are read from.
+func (s *Source) Close() error {
+	if s.in == nil {
+		return nil
+	}
+	return s.in.Close()
+}
+
+// NewReader is Open of a table of text.
 func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
-	o.Limits = o.Limits.Scale(ingest.StoredSize(r))
-	var table rows = ingest.NewTableBehind(r, file, o.Limits, IsHeader)
-	end := func() {}
-	if o.Ahead {
+	return Open(NewText(r, file, o.Limits), o)
+}
+
+// Open reads the header of a table; its file names the
+// run where the table does not. Closing the reader closes the source.
+func Open(in *Source, o Options) (*Reader, error) {
+	o.Limits = in.lim
+	table, end := in.rows, func() {}
+	if _, text := table.(*ingest.Table); text && o.Ahead {
 		a := newAhead(table)
 		table, end = a, a.end
 	}
-	c, err := newReader(table, file, o)
+	c, err := newReader(table, in.file, o)
 	if err != nil {
 		end()
 		return nil, err
 	}
 	c.close = func() error {
 		end()
-		if closer, ok := r.(io.Closer); ok {
-			return closer.Close()
-		}
-		return nil
+		return in.Close()
 	}
 	return c, nil
 }

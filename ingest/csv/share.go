@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -16,28 +17,31 @@ import (
 // A Share is the part of a table that lies in a file of its own: that of a rank, or one stage of it.
 type Share struct {
 	Name  string
-	Open  func() (io.ReadCloser, error)
+	Open  func() (*Source, error)
 	Rank  int    // −1: a column says it
 	Host  string // "": not known
 	Local int    // −1: not known
 	Stage string // that the values of the file are of; "": columns say it
 }
 
-// Sole is what the beginning of a file of a table says about whose times it has.
-type Sole struct {
-	Named  bool // a column says the rank
-	Rank   int  // that it says
-	Series bool // it has one stage, which no column names
+// Extent is what the beginning of a file of a table says about whose times it has.
+type Extent struct {
+	Named  bool     // a column says the rank
+	Ranks  []int    // that it says, in ascending order
+	Series bool     // it has one stage, which no column names
+	Header []string // names of its columns
 }
 
-// SoleOf reads the beginning of a table, and reports whether it may have the times of one rank alone.
-func SoleOf(r io.Reader, file string, lim ingest.Limits) (s Sole, ok bool) {
-	t := ingest.NewTableBehind(r, file, lim, IsHeader)
+// ExtentOf reads the beginning of a table, and reports whether the table may be a part of one: with the times of one rank alone, or
+// with a column that says the rank.
+func ExtentOf(in *Source) (s Extent, ok bool) {
+	t := in.rows
 	names, err := t.Header()
 	if err != nil {
 		return s, false
 	}
 	names = trimQuotes(names)
+	s.Header = slices.Clone(names)
 	if _, _, ranks := ranksInNames(names); ranks || isTwoRows(names) {
 		return s, false
 	}
@@ -51,24 +55,25 @@ func SoleOf(r io.Reader, file string, lim ingest.Limits) (s Sole, ok bool) {
 		_, long := longColumns(names)
 		return s, !hasLocal(known) && !long && ascends(t, slices.IndexFunc(known, func(c column) bool { return c.kind == step }))
 	}
-	rank := ""
+	s.Named = true
 	for range inBatch {
 		cells, err := t.Next()
 		if err != nil || at >= len(cells) {
 			break
 		}
-		if rank != "" && cells[at] != rank {
+		rank, err := strconv.Atoi(numberOf(cells[at]))
+		if err != nil {
 			return s, false
 		}
-		rank = cells[at]
+		if i, known := slices.BinarySearch(s.Ranks, rank); !known {
+			s.Ranks = slices.Insert(s.Ranks, i, rank)
+		}
 	}
-	s.Named = true
-	s.Rank, err = strconv.Atoi(numberOf(rank))
-	return s, err == nil
+	return s, len(s.Ranks) > 0
 }
 
 // ascends reports whether the first rows have one row for each step: then they are of one rank.
-func ascends(t *ingest.Table, at int) bool {
+func ascends(t rows, at int) bool {
 	seen := make(map[string]bool)
 	for range inBatch {
 		cells, err := t.Next()
@@ -83,7 +88,8 @@ func ascends(t *ingest.Table, at int) bool {
 	return len(seen) > 0
 }
 
-// NewShares reads the files of a table, one or more for each rank, as one. Its windows are those of the run of that name.
+// NewShares reads the files of a table, one or more for each rank or set of ranks, as one. Its windows are those of the run of that name,
+// where no column names another.
 func NewShares(shares []Share, run string, o Options) (*Shares, error) {
 	s := &Shares{run: run, sums: sums.Rule{Whole: sums.WallTime}}
 	if err := s.read(shares, o); err != nil {
@@ -106,28 +112,37 @@ var _ ingest.WindowReader = (*Shares)(nil)
 func (s *Shares) read(shares []Share, o Options) error {
 	shares = slices.Clone(shares)
 	slices.SortStableFunc(shares, func(a, b Share) int { return cmp.Compare(a.Rank, b.Rank) })
-	var parts []*trace.Part
+	byWindow, world := make(map[windowKey][]*trace.Part), make(map[string]int)
 	var notes []input.Note
-	world := 0
+	own := true
 	for len(shares) > 0 {
 		n := 1
 		for n < len(shares) && shares[0].Stage != "" && shares[n].Rank == shares[0].Rank {
 			n++
 		}
-		windows, err := readShares(shares[:n], o)
+		windows, l, err := readShares(shares[:n], o)
 		if err != nil {
 			return err
 		}
+		own = own && l.own
 		for _, w := range windows {
+			key := windowKey{run: s.run}
+			if l.has[attrRun] {
+				key.run = w.Run
+			}
+			if l.numbersWindows() {
+				key.window = w.Index
+			}
 			for r := range w.Ranks {
 				p := w.Part(r)
+				p.Run = key.run
 				p.Pos = input.Pos{File: shares[0].Name}
 				p.Rank.Host = cmp.Or(p.Rank.Host, shares[0].Host)
 				if p.Rank.LocalRank < 0 {
 					p.Rank.LocalRank = shares[0].Local
 				}
-				world = max(world, p.WorldSize, p.Rank.ID+1)
-				parts = append(parts, p)
+				world[p.Run] = max(world[p.Run], p.WorldSize, p.Rank.ID+1)
+				byWindow[key] = append(byWindow[key], p)
 			}
 			for _, note := range w.Notes {
 				if note.Kind != input.NoteMissingRanks && note.Kind != input.NoteStepGap && !slices.Contains(notes, note) {
@@ -137,53 +152,62 @@ func (s *Shares) read(shares []Share, o Options) error {
 		}
 		shares = shares[n:]
 	}
-	for _, p := range parts {
-		p.Run, p.WorldSize = s.run, world
-	}
-	windows, err := joinParts(parts)
-	if err != nil || len(windows) == 0 {
-		return err
-	}
-	if windows = s.clocks.apply(windows); len(windows) == 0 {
-		return nil
-	}
-	s.sums.Apply(windows)
-	if o.Unit == Unsaid {
-		if err := mixedUnits(windows); err != nil {
-			return input.At(parts[0].Pos, err)
+	keys := slices.SortedFunc(maps.Keys(byWindow), windowKey.compare)
+	var windows []*trace.Window
+	for _, key := range keys {
+		parts := byWindow[key]
+		for _, p := range parts {
+			p.WorldSize = world[p.Run]
 		}
+		made, err := joinParts(parts) // of one window at least
+		if err != nil {
+			return err
+		}
+		if !own {
+			made = s.clocks.apply(made)
+		}
+		s.sums.Apply(made)
+		if !own && o.Unit == Unsaid {
+			if err := mixedUnits(made); err != nil {
+				return input.At(parts[0].Pos, err)
+			}
+		}
+		windows = append(windows, made...)
+	}
+	if len(windows) == 0 {
+		return nil
 	}
 	windows[0].Notes = slices.Concat(windows[0].Notes, notes)
 	s.windows = windows
 	return nil
 }
 
-// readShares reads the files of one rank.
-func readShares(shares []Share, o Options) (windows []*trace.Window, err error) {
-	var in rows = &behind{shares: shares, lim: o.Limits}
+// readShares reads the files of one rank, or of a set of ranks, and returns their windows and layout.
+func readShares(shares []Share, o Options) (windows []*trace.Window, l *layout, err error) {
+	var in rows = &behind{shares: shares}
 	if shares[0].Stage == "" {
 		src, err := shares[0].Open()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer src.Close()
-		in = ingest.NewTableBehind(src, shares[0].Name, o.Limits, IsHeader)
+		in, o.Limits = src.rows, src.lim
 		if shares[0].Rank >= 0 {
 			in = &ranked{rows: in, rank: strconv.Itoa(shares[0].Rank)}
 		}
 	}
 	c, err := newReader(in, shares[0].Name, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.apart = true
 	for {
 		w, err := c.Next()
 		if errors.Is(err, io.EOF) {
-			return windows, nil
+			return windows, c.layout, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		windows = append(windows, w)
 	}
@@ -226,8 +250,7 @@ func (r *ranked) Next() ([]string, error) {
 // behind are the rows of files that have a stage each, as a long table.
 type behind struct {
 	shares []Share
-	lim    ingest.Limits
-	table  *ingest.Table
+	table  rows
 	close  func() error
 	at     [2]int // columns of the step and the value
 	cells  []string
@@ -243,7 +266,7 @@ func (b *behind) open() error {
 	if err != nil {
 		return err
 	}
-	b.close, b.table = src.Close, ingest.NewTableBehind(src, b.shares[0].Name, b.lim, IsHeader)
+	b.close, b.table = src.Close, src.rows
 	names, err := b.table.Header()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
@@ -39,7 +40,7 @@ func (g *group) windows(limit int64) ([]*trace.Window, error) {
 		return nil, input.At(g.pos(0), g.errTooLarge(limit).err)
 	}
 	out, err := g.join()
-	if !slices.ContainsFunc(g.layout.columns, func(c column) bool { return c.kind == window }) {
+	if !g.layout.numbersWindows() {
 		g.window++
 	}
 	g.clear()
@@ -67,6 +68,11 @@ func (g *group) schema() trace.Schema {
 type windowKey struct {
 	run    string
 	window int64
+}
+
+// compare orders windows by run, then by number.
+func (k windowKey) compare(o windowKey) int {
+	return cmp.Or(cmp.Compare(k.run, o.run), cmp.Compare(k.window, o.window))
 }
 
 // stretch is the steps of a window that was made, and the line it ended at.

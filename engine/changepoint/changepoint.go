@@ -144,7 +144,7 @@ func Find(values []float64, o Options) ([]Change, error) {
 	for i := range s.found {
 		s.levels(i)
 		if !o.Points {
-			s.bound(i)
+			s.setInterval(i)
 		}
 	}
 	return s.found, nil
@@ -353,7 +353,7 @@ func (s *search) chance(from, to int, what statistic) float64 {
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(from)<<32|uint64(to-from)))
 	tests := float64(len(s.values)) / float64(len(ranks)) * float64(s.o.Tests) / what.part
 	if s.o.Null == Exchangeable {
-		if permutations*permuted(what.of(ranks), len(ranks)) < never {
+		if permutations*permutationBound(what.of(ranks), len(ranks)) < never {
 			return tests / (permutations + 1)
 		}
 		ranks = blockSums(ranks)
@@ -376,10 +376,10 @@ func (s *search) chance(from, to int, what statistic) float64 {
 // never is how often draws may reach a statistic, on average, for none to be drawn.
 const never = 1e-9
 
-// permuted bounds the chance that a statistic of n ranks is reached when they are permuted, by the sum over all places: of fewer or more ranks
+// permutationBound bounds the chance that a statistic of n ranks is reached when they are permuted, by the sum over all places: of fewer or more ranks
 // Bernstein's inequality bounds that of a sum, which holds without replacement too (Hoeffding 1963, J. Amer. Statist. Assoc. 58:13–30), and no
 // sum exceeds that of the highest ranks. The pairs of a grid have fewer than grid places for each number of ranks.
-func permuted(top float64, n int) (p float64) {
+func permutationBound(top float64, n int) (p float64) {
 	size, variance, most := float64(n), (float64(n)*float64(n)-1)/12, float64(n-1)/2
 	for m := 1.0; m <= size/2; m++ {
 		s := math.Sqrt(top * m * (size - m))
@@ -477,8 +477,8 @@ func (s *search) levels(i int) {
 	c.Before, c.After = robust.Median(slices.Clone(s.values[from:c.At])), robust.Median(slices.Clone(s.values[c.At:to]))
 }
 
-// bound fills the interval of the place of a change, from the values between its neighbours.
-func (s *search) bound(i int) {
+// setInterval fills the interval of the place of a change, from the values between its neighbours.
+func (s *search) setInterval(i int) {
 	c := &s.found[i]
 	from, to := s.neighbours(i)
 	before, after := s.values[from:c.At], s.values[c.At:to]

@@ -175,16 +175,16 @@ func TestPermuted(t *testing.T) {
 	}
 	slices.Sort(tops)
 	for i, top := range tops {
-		if reached := float64(len(tops)-i) / float64(len(tops)); reached > permuted(top, n) {
-			t.Fatalf("%v is reached by %v of the permutations, bounded by %v", top, reached, permuted(top, n))
+		if reached := float64(len(tops)-i) / float64(len(tops)); reached > permutationBound(top, n) {
+			t.Fatalf("%v is reached by %v of the permutations, bounded by %v", top, reached, permutationBound(top, n))
 		}
 	}
 	// A shift that all values show is beyond all draws, one that few show is not.
 	clear, faint := meanRanks(steps(n, 0, 1)), meanRanks(append(steps(n, 0), series(rng, 0, 0, 9, 9, 9)...))
-	if p := permuted(oneChange.of(clear), 2*n); p*permutations >= never {
+	if p := permutationBound(oneChange.of(clear), 2*n); p*permutations >= never {
 		t.Errorf("a clear change may be reached with chance %v", p)
 	}
-	if p := permuted(oneChange.of(faint), n+5); p*permutations < never {
+	if p := permutationBound(oneChange.of(faint), n+5); p*permutations < never {
 		t.Errorf("a faint change may be reached with chance %v", p)
 	}
 }

@@ -115,7 +115,7 @@ func (s *sample) newMatrix(group []int, r *Result) *matrix {
 	for i, w := range m.workers {
 		m.n = append(m.n, int64(s.ops(w))/m.divisor)
 		row := m.row(i)
-		for _, k := range s.done(w) {
+		for _, k := range s.completions(w) {
 			row[k]++
 		}
 		sum := int32(0)

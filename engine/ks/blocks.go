@@ -99,7 +99,7 @@ func (s *sample) widen(p *permuter, cuts []int32) [][]uint8 {
 	u := s.offsets(p.group, p.steps, mean)
 	edges := make([]int64, len(cuts)) // the windows of cuts, by number
 	for _, w := range p.group {
-		for i, at := range s.done(w) {
+		for i, at := range s.completions(w) {
 			if c, is := slices.BinarySearch(cuts, at); is {
 				edges[c] = s.folded[s.first[w]+i] / s.window
 			}

@@ -220,7 +220,7 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 		s.score(group, r)
 	}
 	for _, group := range peers {
-		s.later(group, r)
+		s.fillLater(group, r)
 	}
 	s.testAll(peers, r, o)
 	r.rank()

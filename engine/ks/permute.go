@@ -127,7 +127,7 @@ func (s *sample) newPermuter(group []int, cut blocks.Blocks) *permuter {
 	p := &permuter{group: group, cut: cut, steps: s.steps(group)}
 	var pooled []int32
 	for _, w := range group {
-		pooled = append(pooled, s.done(w)...)
+		pooled = append(pooled, s.completions(w)...)
 	}
 	slices.Sort(pooled)
 	var cuts []int32

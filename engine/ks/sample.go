@@ -31,8 +31,8 @@ type sample struct {
 	folded  []int64   // completion times as at has them, ns; of Options.Correlated, else nil
 }
 
-func (s *sample) ops(w int) int      { return s.first[w+1] - s.first[w] }
-func (s *sample) done(w int) []int32 { return s.at[s.first[w]:s.first[w+1]] }
+func (s *sample) ops(w int) int             { return s.first[w+1] - s.first[w] }
+func (s *sample) completions(w int) []int32 { return s.at[s.first[w]:s.first[w+1]] }
 
 // record returns what worker w completed in step t.
 func (s *sample) record(w, t int) []int32 {
@@ -163,9 +163,9 @@ func (s *sample) groups(workers []Worker) [][]int {
 	return groups.All
 }
 
-// later fills Score.Later: a worker's mean completion against the median of
+// fillLater fills Score.Later: a worker's mean completion against the median of
 // the means of its peers.
-func (s *sample) later(group []int, r *Result) {
+func (s *sample) fillLater(group []int, r *Result) {
 	if len(group) < 2 {
 		return
 	}

@@ -27,7 +27,7 @@ func (m *Model) Analyze() *Result {
 	for s, t := range out[0].span {
 		r.Misfit = max(r.Misfit, math.Abs(float64(t-m.base[s]))/math.Max(1, float64(m.base[s])))
 	}
-	for d, slow := range m.perReplica(out[1]) {
+	for d, slow := range m.replicaSlowdowns(out[1]) {
 		r.ByDP = append(r.ByDP, Part{Index: d, Ratio: slow})
 	}
 	for k, name := range families {
@@ -36,7 +36,7 @@ func (m *Model) Analyze() *Result {
 	for s := range m.stages {
 		stage := ratio(out[2+len(families)+2*s].done, m.allIdeal.done)
 		r.ByStage = append(r.ByStage, Part{Index: s, Ratio: stage})
-		for d, alone := range m.perReplica(out[2+len(families)+2*s+1]) {
+		for d, alone := range m.replicaSlowdowns(out[2+len(families)+2*s+1]) {
 			r.Workers = append(r.Workers, Worker{Rank: m.ranks[s*m.replicas+d], DP: d, Stage: s,
 				Score: min(r.ByDP[d].Overall, stage.Overall), Ratio: alone})
 		}
@@ -55,8 +55,8 @@ func (m *Model) Analyze() *Result {
 	return r
 }
 
-// perReplica returns the slowdowns of a sweep.
-func (m *Model) perReplica(t times) []Ratio {
+// replicaSlowdowns returns the slowdowns of a sweep.
+func (m *Model) replicaSlowdowns(t times) []Ratio {
 	out := make([]Ratio, m.replicas)
 	steps := make([]int64, len(m.steps))
 	for d := range out {

@@ -37,8 +37,8 @@ type Suspect struct {
 	Effect
 }
 
-// where selects what the suspect is made of.
-func (s Suspect) where() Where {
+// selection returns the selection of what the suspect is made of.
+func (s Suspect) selection() Where {
 	switch s.Kind {
 	case SuspectWorker:
 		return Where{Ranks: []int{s.Index}}
@@ -69,7 +69,7 @@ func (m *Model) Suspects(r *Result, n int) []Suspect {
 	add(SuspectOp, r.ByOp)
 	choices := make([]chosen, len(list))
 	for i, s := range list {
-		choices[i], _ = m.choose(Selection{s.where()}) // names come from the model itself
+		choices[i], _ = m.choose(Selection{s.selection()}) // names come from the model itself
 	}
 	for i, e := range m.effects(choices) {
 		list[i].Effect = e

@@ -110,7 +110,7 @@ func readKernelLog(f *file) error {
 					address, bus = string(m[1]), nccl.ParseBus(string(m[1]))
 				}
 				e.Code, e.Bus, e.Text = 79, bus, strings.TrimSpace("NVRM: GPU "+address)+" has "+e.Text
-				if said(f.t.Events, &e) {
+				if isLossReported(f.t.Events, &e) {
 					break
 				}
 			} else if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
@@ -126,8 +126,8 @@ func readKernelLog(f *file) error {
 // lostAt is where a GPU's address stands in the line of its loss.
 var lostAt = regexp.MustCompile(`NVRM: GPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?):`)
 
-// said reports whether the loss of a GPU was reported just before, with its Xid.
-func said(before []health.Event, e *health.Event) bool {
+// isLossReported reports whether the loss of a GPU was reported just before, with its Xid.
+func isLossReported(before []health.Event, e *health.Event) bool {
 	return slices.ContainsFunc(before, func(b health.Event) bool {
 		return b.Kind == e.Kind && b.Code == e.Code && b.Host == e.Host && b.Bus == e.Bus && max(b.At-e.At, e.At-b.At) < int64(time.Minute)
 	})

@@ -94,13 +94,13 @@ func readLines(f *file) error {
 		if t.commas {
 			line = bytes.ReplaceAll(line, []byte(","), []byte(" "))
 		}
-		return len(t.columns) == 0 || t.line(f, line) || passed(words)
+		return len(t.columns) == 0 || t.line(f, line) || isSkipped(words)
 	})
 }
 
-// passed reports whether a line is one that holds no readings of GPUs: the second of a
+// isSkipped reports whether a line is one that holds no readings of GPUs: the second of a
 // header, or of another entity.
-func passed(words []string) bool {
+func isSkipped(words []string) bool {
 	last := words[len(words)-1]
 	return strings.EqualFold(last, "id") || slices.ContainsFunc(words, func(w string) bool {
 		return w[0] == '#' || slices.Contains([]string{"GPU-I", "GPU-CI", "Switch", "NvSwitch", "NvLink", "Link", "CPU", "CPU-Core", "ConnectX"}, w)

@@ -25,7 +25,7 @@ import (
 // splitPaths parts paths into names of objects and others.
 func splitPaths(paths []string) (objects, local []string) {
 	for _, p := range paths {
-		if objectstore.Is(p) {
+		if objectstore.IsURL(p) {
 			objects = append(objects, p)
 		} else {
 			local = append(local, p)
@@ -39,7 +39,7 @@ const schemeEnd = "://"
 
 // folderOf is the folder of a file or an object.
 func folderOf(name string) string {
-	if !objectstore.Is(name) {
+	if !objectstore.IsURL(name) {
 		return filepath.Dir(name)
 	}
 	scheme, rest, _ := strings.Cut(name, schemeEnd)
@@ -48,7 +48,7 @@ func folderOf(name string) string {
 
 // joinName returns the name of a file in a folder.
 func joinName(folder, file string) string {
-	if !objectstore.Is(folder) {
+	if !objectstore.IsURL(folder) {
 		return filepath.Join(folder, file)
 	}
 	return strings.TrimSuffix(folder+"/"+file, "/")
@@ -118,7 +118,7 @@ const headBytes = 512 << 10
 // holds says what a file holds, and of an object what it begins with.
 func holds(ctx context.Context, from *objectstore.Client) holder {
 	return func(f file) (auto.Held, error) {
-		if !objectstore.Is(f.Path) {
+		if !objectstore.IsURL(f.Path) {
 			return auto.Holds(disk.OS{}, f.Path, ingest.Limits{}), nil
 		}
 		dir, err := os.MkdirTemp("", "sfstat-batch-*")
@@ -153,7 +153,7 @@ func (b *work) fetch(ctx context.Context, units []unit) (*copies, error) {
 	var wanted []file
 	for _, u := range units {
 		for _, f := range append(u.files[:len(u.files):len(u.files)], u.beside...) {
-			if objectstore.Is(f.Path) {
+			if objectstore.IsURL(f.Path) {
 				wanted = append(wanted, f)
 			}
 		}
@@ -210,7 +210,7 @@ func (c *copies) remove() {
 
 // path is where the copy of an object lies; a file is where it is.
 func (c *copies) path(name string) string {
-	if !objectstore.Is(name) {
+	if !objectstore.IsURL(name) {
 		return name
 	}
 	scheme, rest, _ := strings.Cut(name, schemeEnd)

@@ -47,7 +47,7 @@ type file struct {
 // whyChanged reports why a file is not what was planned with; "" where it is. An object
 // that is not was not fetched.
 func (f *file) whyChanged() string {
-	if objectstore.Is(f.Path) {
+	if objectstore.IsURL(f.Path) {
 		return ""
 	}
 	now := stat(f.Path)

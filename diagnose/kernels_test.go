@@ -18,7 +18,7 @@ func kernels(t *testing.T, name string) *comms.Record {
 		t.Fatal(err)
 	}
 	s.Steps = 4
-	return commtest.Invented(t, s, nil)
+	return commtest.ScenarioRecord(t, s, nil)
 }
 
 // TestWindowsAndKernels: stage times say who is late and where, calls and kernels of NCCL who enters last and which link is slow.

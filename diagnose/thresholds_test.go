@@ -271,7 +271,7 @@ func TestPeersOfACommunicator(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Steps = 4
-		f := judged(t, Options{}, commtest.Invented(t, s, nil)).Findings[0]
+		f := judged(t, Options{}, commtest.ScenarioRecord(t, s, nil)).Findings[0]
 		lack, few := evidence.Find[evidence.Lack](f.Evidence)
 		if f.Kind != KindGroup || f.Confidence != want || few != (nodes == 3) || few && (lack.Reason != evidence.FewPeers || lack.N != 2) {
 			t.Errorf("%d communicators: %s", nodes, findingInShort(&f))

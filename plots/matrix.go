@@ -63,7 +63,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	for _, k := range m.Key {
 		f.legend = append(f.legend, entry{name: k})
 	}
-	f.legend = append(f.legend, ys.foundEntry(m.Found)...)
+	f.legend = append(f.legend, ys.culpritEntry(m.Found)...)
 	if gaps {
 		f.legend = append(f.legend, entry{cmp.Or(m.Gaps, "not known"), func(c draw.Canvas) { fillBox(c, unknown, c.Rectangle) }})
 	}

@@ -88,8 +88,8 @@ func pointer(c draw.Canvas, at vg.Point) {
 	c.FillPolygon(vermillion, []vg.Point{at, {X: at.X + 4, Y: at.Y + 2.2}, {X: at.X + 4, Y: at.Y - 2.2}})
 }
 
-// foundEntry explains pointers.
-func (ws workerAxis) foundEntry(what string) []entry {
+// culpritEntry explains pointers.
+func (ws workerAxis) culpritEntry(what string) []entry {
 	if what == "" || !slices.ContainsFunc(ws, func(w Worker) bool { return w.Culprit }) {
 		return nil
 	}

@@ -13,7 +13,7 @@ func modelBlocks(r *comm.Result) document {
 		return nil
 	}
 	t := modelColumns()
-	for _, g := range volume.Alike(r.Accounts) {
+	for _, g := range volume.GroupAlike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
 		for i, n := range g {

@@ -31,7 +31,7 @@ var queries string
 
 // query asks DuckDB. The start of it and of Python counts as memory, not as time.
 func (m *measuring) query(what, threads string) (cost, error) {
-	c, out, err := measured(m.python, "-c", queries, threads, what, m.runs)
+	c, out, err := measure(m.python, "-c", queries, threads, what, m.runs)
 	if err == nil {
 		if _, err = fmt.Sscan(string(out), &c.wall, &c.processor); err != nil {
 			err = fmt.Errorf("%s: %w: DuckDB printed %.100q", what, err, out)
@@ -41,11 +41,11 @@ func (m *measuring) query(what, threads string) (cost, error) {
 }
 
 func (m *measuring) batch(threads string) (cost, error) {
-	c, _, err := measured(m.sfstat, "batch", m.runs, "-o", m.rows, "--threads", threads, "--quiet")
+	c, _, err := measure(m.sfstat, "batch", m.runs, "-o", m.rows, "--threads", threads, "--quiet")
 	return c, err
 }
 
-func measured(program string, args ...string) (cost, []byte, error) {
+func measure(program string, args ...string) (cost, []byte, error) {
 	cmd := exec.Command(program, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said

@@ -55,9 +55,9 @@ func overheadTable(accounts []account) *table.Table {
 	for i := range accounts {
 		a := &accounts[i]
 		t.Add(append(table.Texts(fmt.Sprint(a.ranks), a.arm.String()), table.WholeCell(a.runs), table.WholeCell(len(a.rounds)),
-			table.TextCell(fmt.Sprintf("%.1f ms", a.step/1e6)), table.RealCell(a.all.Estimate.Value), atMost(a.all),
+			table.TextCell(fmt.Sprintf("%.1f ms", a.step/1e6)), table.RealCell(a.all.Estimate.Value), upperBound(a.all),
 			table.TextCell(table.Percent(campaign.Gate(a.arm))), table.TextCell(a.all.Standing.String()),
-			table.WholeCell(a.disturbed), atMost(a.calm))...)
+			table.WholeCell(a.disturbed), upperBound(a.calm))...)
 		for _, d := range a.all.Doubts {
 			if text := doubtWords[d]; text != "" && !slices.Contains(doubts, text) {
 				doubts = append(doubts, text)
@@ -78,10 +78,10 @@ var doubtWords = map[bootstrap.Doubt]string{
 	bootstrap.Skewed:        "a few runs lie far out on one side, and no bound of a mean holds then as often as it says",
 }
 
-// atMost returns the one-sided upper bound, nothing where there is none.
-func atMost(a *overhead.Account) table.Cell {
+// upperBound returns the one-sided upper bound, nothing where there is none.
+func upperBound(a *overhead.Account) table.Cell {
 	if a == nil || a.Interval == nil || math.IsInf(a.Interval.AtMost, 0) {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.RealCell(a.Interval.AtMost)
 }
@@ -95,14 +95,14 @@ func costTable(accounts []account, sizes []size, steps int) *table.Table {
 	for i := range accounts {
 		a := &accounts[i]
 		z := sizes[slices.IndexFunc(sizes, func(z size) bool { return z.ranks == a.ranks })]
-		t.Add(table.Texts(fmt.Sprint(a.ranks), a.arm.String(), shared(a.thread, a.step), shared(a.process, a.step), fmt.Sprintf("%.0f ns", a.stageCall),
-			shared(a.closing, a.step), shared(a.writing, a.step), shared(float64(z.analysis), a.step*float64(steps)))...)
+		t.Add(table.Texts(fmt.Sprint(a.ranks), a.arm.String(), lengthAndShare(a.thread, a.step), lengthAndShare(a.process, a.step), fmt.Sprintf("%.0f ns", a.stageCall),
+			lengthAndShare(a.closing, a.step), lengthAndShare(a.writing, a.step), lengthAndShare(float64(z.analysis), a.step*float64(steps)))...)
 	}
 	return t
 }
 
-// shared returns a length and its share of another, both ns.
-func shared(ns, of float64) string {
+// lengthAndShare returns a length and its share of another, both ns.
+func lengthAndShare(ns, of float64) string {
 	return fmt.Sprintf("%.0f µs (%s)", ns/1e3, table.FinePercent(ns/of))
 }
 

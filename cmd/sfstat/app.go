@@ -116,7 +116,7 @@ func paths(c *cli.Context) ([]string, error) {
 	var local []string
 	for _, name := range c.Args {
 		switch {
-		case !objectstore.Is(name):
+		case !objectstore.IsURL(name):
 			local = append(local, name)
 		case c.Command.Name != "batch" || c.Bool("summarize"):
 			return nil, badUsage("%s is in an object store, from which only sfstat batch reads: copy it to a file", name)

@@ -168,8 +168,8 @@ func expectation(c *cli.Context, o *comm.Options) error {
 		o.Model = &j.Model
 		return nil
 	}
-	if o.Layout.Given() {
-		j = j.LaidOut(o.Layout)
+	if o.Layout.IsGiven() {
+		j = j.WithLayout(o.Layout)
 	}
 	if j, err = j.Complete(); err != nil {
 		return badInput(input.At(input.Pos{File: path}, err))

@@ -43,8 +43,8 @@ func (c *Collective) Whole(r *Result) bool {
 	return len(c.Parts) == r.Communicators[c.Communicator].NRanks
 }
 
-// Together returns all that ranks did together: collectives, then messages.
-func (r *Result) Together() iter.Seq[*Collective] {
+// CollectivesAndMessages returns all that ranks did together: collectives, then messages.
+func (r *Result) CollectivesAndMessages() iter.Seq[*Collective] {
 	return func(yield func(*Collective) bool) {
 		for _, list := range [...][]Collective{r.Collectives, r.Transfers} {
 			for i := range list {

@@ -62,8 +62,8 @@ type Rank struct {
 	Certain  int // of them those that are certain
 }
 
-// Logged reports whether the rank left a log.
-func (k *Rank) Logged() bool { return k.Log != comms.None }
+// HasLog reports whether the rank left a log.
+func (k *Rank) HasLog() bool { return k.Log != comms.None }
 
 // hasCalls reports whether its calls were recorded.
 func (k *Rank) hasCalls() bool { return k.Log != comms.None || k.Join != Unjoined }
@@ -117,7 +117,7 @@ func (o *Options) expectations() []expectation {
 
 // Analyze puts together what was recorded, which stays as it is.
 func Analyze(c *comms.Record, o Options) (*Result, error) {
-	if expected := o.expectations(); len(expected) > 0 && !o.Layout.Given() {
+	if expected := o.expectations(); len(expected) > 0 && !o.Layout.IsGiven() {
 		o.Layout = expected[0].model.Layout()
 	}
 	r := &Result{Recorded: c}

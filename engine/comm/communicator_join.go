@@ -145,7 +145,7 @@ func (r *Result) endingTogether(m *members, alone []int, ends map[int]map[int64]
 	}
 	for _, p := range pairs {
 		x, y := of[p.x], of[p.y]
-		if x == y || !m.fit(groups[x], groups[y]) {
+		if x == y || !m.mayJoin(groups[x], groups[y]) {
 			continue
 		}
 		for _, s := range groups[y] {
@@ -162,9 +162,9 @@ func (r *Result) endingTogether(m *members, alone []int, ends map[int]map[int64]
 	return found
 }
 
-// fit reports whether two groups may be parts of one communicator: they are not too many, and no process and no
+// mayJoin reports whether two groups may be parts of one communicator: they are not too many, and no process and no
 // rank is in both.
-func (m *members) fit(g, h []int) bool {
+func (m *members) mayJoin(g, h []int) bool {
 	if len(g)+len(h) > m.sides[g[0]].Size {
 		return false
 	}

@@ -22,8 +22,8 @@ type launchUnit struct {
 	After, Before int64
 }
 
-// like reports whether two records may be of one call, on whatever rank and of whatever witness.
-func like(a, b *comms.Call) bool {
+// mayBeSameCall reports whether two records may be of one call, on whatever rank and of whatever witness.
+func mayBeSameCall(a, b *comms.Call) bool {
 	return a.Op == b.Op && (a.Bytes == b.Bytes || a.Bytes < 0 || b.Bytes < 0) && (a.Peer == b.Peer || a.Peer < 0 || b.Peer < 0)
 }
 
@@ -78,12 +78,12 @@ func shiftsOf(of, in []launchUnit) (list []int64, ok bool) {
 	}
 	x, y := &of[len(of)/2], &in[len(in)/2]
 	for i := range in {
-		if in[i].holds(x) {
+		if in[i].mayContain(x) {
 			list = append(list, x.Count-in[i].Count)
 		}
 	}
 	for i := range of {
-		if y.holds(&of[i]) {
+		if y.mayContain(&of[i]) {
 			list = append(list, of[i].Count-y.Count)
 		}
 	}
@@ -102,7 +102,7 @@ func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 		if !found && (j == 0 || j == len(in)) { // outside of its span
 			continue
 		}
-		if !found || !in[j].holds(u) {
+		if !found || !in[j].mayContain(u) {
 			return shifted{}, false
 		}
 		agree++
@@ -121,13 +121,13 @@ func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 	return s, agree > 0 && 2*agree >= min(len(of), len(in))
 }
 
-// holds reports whether all calls of o may be among those of u, when it may be.
-func (u *launchUnit) holds(o *launchUnit) bool {
+// mayContain reports whether all calls of o may be among those of u, when it may be.
+func (u *launchUnit) mayContain(o *launchUnit) bool {
 	if u.HasTime && (o.After != 0 && u.Time < o.After || o.Before != 0 && u.Time > o.Before) {
 		return false
 	}
 	for _, c := range o.calls {
-		if !slices.ContainsFunc(u.calls, func(x *comms.Call) bool { return like(x, c) }) {
+		if !slices.ContainsFunc(u.calls, func(x *comms.Call) bool { return mayBeSameCall(x, c) }) {
 			return false
 		}
 	}

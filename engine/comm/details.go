@@ -47,7 +47,7 @@ func movesOf(r *Result) moves {
 			x.Tuning = r.Calls[m.Call].Tuning
 		}
 	}
-	for c := range r.Together() {
+	for c := range r.CollectivesAndMessages() {
 		all.join(r, c)
 	}
 	return all

@@ -88,19 +88,19 @@ func (g *grouper) place(i int) int {
 	k := sideKey{method: ByID, id: s.ID, ranks: s.Size}
 	switch x := s.Split; {
 	case s.Rank < 0 || s.Rank >= s.Size || s.Size > maxGroupRanks:
-		return g.alone(i)
+		return g.addAlone(i)
 	case s.ID != 0:
 	case x != nil && x.Parent >= 0 && x.Parent < i:
 		k = sideKey{method: BySplit, id: uint64(g.of[x.Parent]), split: x.Number, color: x.Color, ranks: s.Size}
 	default:
-		return g.alone(i)
+		return g.addAlone(i)
 	}
 	turn := sideSeat{k, s.Rank}
 	k.again = g.taken[turn]
 	c, ok := g.at[k]
 	if !ok {
 		if s.Size > g.places {
-			return g.alone(i)
+			return g.addAlone(i)
 		}
 		g.places -= s.Size
 		c = len(g.list)
@@ -112,7 +112,7 @@ func (g *grouper) place(i int) int {
 	return c
 }
 
-func (g *grouper) alone(i int) int {
+func (g *grouper) addAlone(i int) int {
 	g.list = append(g.list, SideGroup{Ranks: g.sides[i].Size, Sides: []int{i}})
 	return len(g.list) - 1
 }

@@ -12,7 +12,7 @@ import (
 // Dumps with the times of kernels tell what logs and exports together do: communicators, volumes, clocks, who arrives last.
 func TestDumps(t *testing.T) {
 	want := analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{})
-	for name, in := range map[string]*comms.Record{"alone": commtest.Dumped(t, &comms.Record{}, commtest.Same), "beside logs": commtest.Dumped(t, commtest.Job(t, commtest.Logs, nil), commtest.Same)} {
+	for name, in := range map[string]*comms.Record{"alone": commtest.JoinDumps(t, &comms.Record{}, commtest.KeepLine), "beside logs": commtest.JoinDumps(t, commtest.Job(t, commtest.Logs, nil), commtest.KeepLine)} {
 		r := analyze(t, in, Options{})
 		if len(r.Communicators) != 5 || len(r.Collectives) != len(want.Collectives) || len(r.Matches) != 132 || r.Timeless || r.Sampled || r.Leftover != 0 {
 			t.Fatalf("%s: %d communicators, %d collectives, %d matches", name, len(r.Communicators), len(r.Collectives), len(r.Matches))
@@ -39,7 +39,7 @@ func TestDumps(t *testing.T) {
 // Durations alone tell who arrived last at what, and how fast data moved; not what a rank did before.
 func TestDumpsWithoutTimes(t *testing.T) {
 	want := analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{})
-	r := analyze(t, commtest.Dumped(t, &comms.Record{}, commtest.Brief), Options{})
+	r := analyze(t, commtest.JoinDumps(t, &comms.Record{}, commtest.Brief), Options{})
 	if !r.Timeless || len(r.Collectives) != len(want.Collectives) || len(r.Clocks) != 0 {
 		t.Fatalf("%+v, %d collectives, %d clocks", r.Timeless, len(r.Collectives), len(r.Clocks))
 	}
@@ -63,7 +63,7 @@ func TestDumpsWithoutTimes(t *testing.T) {
 
 // A dump that lacks operations says so, and nobody is blamed for time before one.
 func TestDumpsSampled(t *testing.T) {
-	r := analyze(t, commtest.Dumped(t, commtest.Job(t, commtest.Logs, nil), func(n int, line string) string {
+	r := analyze(t, commtest.JoinDumps(t, commtest.Job(t, commtest.Logs, nil), func(n int, line string) string {
 		if n%3 == 1 {
 			return ""
 		}
@@ -85,7 +85,7 @@ func TestDumpsSampled(t *testing.T) {
 
 // Exports have all kernels: dumps beside them are left out, and that is said.
 func TestDumpsBesideExports(t *testing.T) {
-	r := analyze(t, commtest.Dumped(t, commtest.Job(t, commtest.Logs, commtest.Exports), commtest.Same), Options{})
+	r := analyze(t, commtest.JoinDumps(t, commtest.Job(t, commtest.Logs, commtest.Exports), commtest.KeepLine), Options{})
 	if r.Sampled || len(r.Matches) != 132 || !noted(r, NoteDumpsUnused) {
 		t.Errorf("%+v", r.Notes)
 	}

@@ -84,7 +84,7 @@ func (r *Result) namedRanks() (rank []int, why Note) {
 	seen := map[int]bool{}
 	for i := range r.Ranks {
 		at := r.Ranks[i].Profile
-		if r.Ranks[i].Logged() {
+		if r.Ranks[i].HasLog() {
 			at = r.Ranks[i].Log
 		}
 		n := r.Recorded.Processes[at].Rank
@@ -99,7 +99,7 @@ func (r *Result) namedRanks() (rank []int, why Note) {
 
 // allLogged reports whether all ranks left a log.
 func (r *Result) allLogged() bool {
-	return !slices.ContainsFunc(r.Ranks, func(k Rank) bool { return !k.Logged() })
+	return !slices.ContainsFunc(r.Ranks, func(k Rank) bool { return !k.HasLog() })
 }
 
 // covers returns how many ranks a communicator holds, once each; −1 if one is in it twice.

@@ -46,7 +46,7 @@ func (p *profile) find(logged int, units []launchUnit) (recorded int, shift int6
 		if _, taken := p.group[g]; taken || id != 0 && its != 0 && id != its {
 			continue
 		}
-		by, fits := p.fit(g, units)
+		by, fits := p.compareGroup(g, units)
 		if !fits {
 			continue
 		}
@@ -58,8 +58,8 @@ func (p *profile) find(logged int, units []launchUnit) (recorded int, shift int6
 	return recorded, shift, found == 1
 }
 
-// fit compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
-func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
+// compareGroup compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
+func (p *profile) compareGroup(recorded int, units []launchUnit) (shift int64, ok bool) {
 	of, in := p.logUnits(units), p.rangeUnits(recorded)
 	if len(in) == 0 || len(of) == 0 {
 		return 0, false
@@ -145,7 +145,7 @@ func (p *profile) accept(logged, recorded int, shift int64, units []launchUnit) 
 		}
 		left := slices.Clone(u.ids)
 		for _, i := range l.ids {
-			if n := slices.IndexFunc(left, func(c int) bool { return like(&p.r.Calls[i], p.call(c)) }); n >= 0 {
+			if n := slices.IndexFunc(left, func(c int) bool { return mayBeSameCall(&p.r.Calls[i], p.call(c)) }); n >= 0 {
 				p.tie(i, left[n])
 				p.used[left[n]] = true
 				left = slices.Delete(left, n, n+1)

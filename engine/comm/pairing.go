@@ -54,10 +54,10 @@ func (r *Result) pair(of *profiled) []Rank {
 	p.of, p.how, p.taken = slices.Repeat([]int{comms.None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
 	p.guessHosts()
 	same := func(l, t *witness) bool { return l.host == "" || t.host == "" || l.host == t.host }
-	p.where(ByPID, func(l, t *witness) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
-	p.where(ByBus, func(l, t *witness) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
-	p.where(ByRankName, func(l, t *witness) bool { return l.rank >= 0 && l.rank == t.Rank && same(l, t) })
-	p.where(ByDevice, func(l, t *witness) bool { return l.Device >= 0 && l.Device == t.Device && l.host == t.host })
+	p.pairUnique(ByPID, func(l, t *witness) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
+	p.pairUnique(ByBus, func(l, t *witness) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
+	p.pairUnique(ByRankName, func(l, t *witness) bool { return l.rank >= 0 && l.rank == t.Rank && same(l, t) })
+	p.pairUnique(ByDevice, func(l, t *witness) bool { return l.Device >= 0 && l.Device == t.Device && l.host == t.host })
 	return p.ranks()
 }
 
@@ -121,8 +121,8 @@ type pairs struct {
 	taken  []bool
 }
 
-// where pairs what fits one only, both ways.
-func (p *pairs) where(how Pairing, fits func(l, t *witness) bool) {
+// pairUnique pairs what fits one only, both ways.
+func (p *pairs) pairUnique(how Pairing, fits func(l, t *witness) bool) {
 	partner := func(l int) int {
 		found := comms.None
 		for t := range p.traces {

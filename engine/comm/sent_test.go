@@ -12,7 +12,7 @@ import (
 // By hand from fixtures/comm/make: on rings of two each rank sends what it reduces to the other: 24 calls of 2 MiB and, three times, 24 and 20 MiB;
 // 4 bytes on a ring of four are 6 to the next, three times.
 func TestMatrix(t *testing.T) {
-	sent, unplaced := SentBetween(commtest.Analyzed(t, Analyze, commtest.Job(t, commtest.Logs, nil)))
+	sent, unplaced := SentBetween(commtest.Analyze(t, Analyze, commtest.Job(t, commtest.Logs, nil)))
 	want := map[string]float64{}
 	for from := range 4 {
 		want[fmt.Sprint(from, from^1)] += 48 << 20

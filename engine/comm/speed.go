@@ -90,7 +90,7 @@ func (r *Result) speed(m *members, theory Theory) {
 	}
 	subjects = append(subjects, r.edges(len(subjects), l)...)
 	var calls []*Collective
-	for c := range r.Together() {
+	for c := range r.CollectivesAndMessages() {
 		if c.Message && c.measurable() || !c.Message && c.Certain && len(c.Parts) > 1 && c.Whole(r) {
 			calls = append(calls, c)
 		}

@@ -57,7 +57,7 @@ func (s *Steps) total(r *Result) {
 			t.Begin, t.End = min(t.Begin, start), max(t.End, end)
 		}
 	}
-	for c := range r.Together() { // of the place that the first of its ranks has it in
+	for c := range r.CollectivesAndMessages() { // of the place that the first of its ranks has it in
 		t := of(c.Parts[0].Call)
 		t.Transfer += max(c.End-c.Begin, 0)
 		for _, p := range c.Parts {

@@ -68,7 +68,7 @@ func StepsOf(r *Result) *Steps {
 	for i := range s.Places {
 		s.Places[i].Step = -1
 	}
-	at := whenMade(r)
+	at := callTimes(r)
 	steps, ranks := map[int]int{}, 0
 	for i := range r.Ranks {
 		if marks := r.ProfiledProcess(i).Steps; len(marks) > 0 {
@@ -94,8 +94,8 @@ func StepsOf(r *Result) *Steps {
 	return s
 }
 
-// whenMade returns when the host made each call, as far as known, on the clock of its rank's profiler.
-func whenMade(r *Result) map[int]int64 {
+// callTimes returns when the host made each call, as far as known, on the clock of its rank's profiler.
+func callTimes(r *Result) map[int]int64 {
 	at := make(map[int]int64, len(r.Matches))
 	for _, m := range r.Matches {
 		k := &r.Kernels(m.Rank)[m.Kernel]
@@ -189,8 +189,8 @@ func (s *Steps) placeByRepetition(r *Result) int {
 		if len(calls) == 0 {
 			continue
 		}
-		all[i] = repetition(alikeAs(r, calls))
-		if n := all[i].times; n == 0 || steps != 0 && n != steps || !wholeSteps(r, calls, all[i]) {
+		all[i] = repetition(numberAlike(r, calls))
+		if n := all[i].times; n == 0 || steps != 0 && n != steps || !areSteps(r, calls, all[i]) {
 			return 0
 		}
 		steps = all[i].times
@@ -211,8 +211,8 @@ func (s *Steps) placeByRepetition(r *Result) int {
 	return steps
 }
 
-// alikeAs numbers calls: those that equal steps have in common have one number.
-func alikeAs(r *Result, calls []int) []int {
+// numberAlike numbers calls: those that equal steps have in common have one number.
+func numberAlike(r *Result, calls []int) []int {
 	numbers, kinds := make([]int, len(calls)), ordered.Numbers[likeness]{}
 	for i, c := range calls {
 		numbers[i], _ = kinds.Of(likenessOf(r, c))
@@ -228,9 +228,9 @@ func (x repeated) end() int { return x.from + x.times*x.period }
 // mostlySteps is the part of a rank's calls that its steps have at least.
 const mostlySteps = 0.8
 
-// wholeSteps reports whether what repeats itself are steps: most calls are in it, and no large one comes only after it. Layers and microbatches
+// areSteps reports whether what repeats itself are steps: most calls are in it, and no large one comes only after it. Layers and microbatches
 // repeat themselves too, and gradients are reduced after the last of them.
-func wholeSteps(r *Result, calls []int, x repeated) bool {
+func areSteps(r *Result, calls []int, x repeated) bool {
 	if float64(x.end()-x.from) < mostlySteps*float64(len(calls)) {
 		return false
 	}

@@ -52,7 +52,7 @@ func TestMarkedSteps(t *testing.T) {
 // have the same steps, without names.
 func TestStepTotals(t *testing.T) {
 	for name, exports := range map[string][]string{"marks": commtest.Exports, "repetition": nil} {
-		s := StepsOf(commtest.Analyzed(t, Analyze, commtest.Job(t, commtest.Logs, exports)))
+		s := StepsOf(commtest.Analyze(t, Analyze, commtest.Job(t, commtest.Logs, exports)))
 		if len(s.Totals) != 3 || (s.Source == ByMarks) != (exports != nil) || len(s.Names) != 3 {
 			t.Fatalf("%s: %+v", name, s)
 		}

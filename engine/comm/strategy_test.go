@@ -12,7 +12,7 @@ import (
 
 // By hand from fixtures/comm/make: two groups of two for tensors, eight calls a step; two for gradients, two calls a step.
 func TestStrategy(t *testing.T) {
-	got := Strategy(commtest.Analyzed(t, Analyze, commtest.Job(t, commtest.Logs, commtest.Exports)))
+	got := Strategy(commtest.Analyze(t, Analyze, commtest.Job(t, commtest.Logs, commtest.Exports)))
 	want := []Dimension{{Kind: parallel.TensorParallel, Ranks: 2, Groups: 2, Steps: 3, Ops: []OpCount{{nccl.AllReduce, 24}}},
 		{Kind: parallel.DataParallel, Ranks: 2, Groups: 2, Steps: 3, Ops: []OpCount{{nccl.AllReduce, 6}}}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -14,7 +14,7 @@ import (
 // By hand from fixtures/comm/make: two hosts of two GPUs on NVLink and one network card; GPUs of both hosts have the same names, ranks of the
 // job tell them apart.
 func TestTopology(t *testing.T) {
-	r := commtest.Analyzed(t, Analyze, commtest.Job(t, commtest.Logs, nil))
+	r := commtest.Analyze(t, Analyze, commtest.Job(t, commtest.Logs, nil))
 	got := map[string][]string{}
 	for _, m := range Machines(r) {
 		name := func(d int) string {
@@ -44,7 +44,7 @@ func TestTopology(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)
 	}
-	if alone := Machines(commtest.Analyzed(t, Analyze, commtest.Job(t, nil, commtest.Exports))); len(alone) > 0 {
+	if alone := Machines(commtest.Analyze(t, Analyze, commtest.Job(t, nil, commtest.Exports))); len(alone) > 0 {
 		t.Errorf("of exports alone: %+v", alone)
 	}
 }

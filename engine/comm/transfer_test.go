@@ -19,7 +19,7 @@ func TestOtherHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onlyByPID(t, analyze(t, commtest.Invented(t, s, func(dir string) {
+	onlyByPID(t, analyze(t, commtest.ScenarioRecord(t, s, func(dir string) {
 		for _, lost := range []string{"nccl.node1.4035.log", "node2.sqlite"} {
 			if err := os.Remove(filepath.Join(dir, lost)); err != nil {
 				t.Fatal(err)
@@ -31,7 +31,7 @@ func TestOtherHost(t *testing.T) {
 // A step of a pipeline of two hosts has three microbatches: two of them go forth alone, two come back alone, and one comes back with what goes
 // forth next. On each of four pairs that are 5 transfers a step of 8 MiB.
 func TestTransfers(t *testing.T) {
-	r := analyze(t, commtest.Invented(t, commtest.Pipeline(t, "healthy-pipeline", 2), nil), Options{})
+	r := analyze(t, commtest.ScenarioRecord(t, commtest.Pipeline(t, "healthy-pipeline", 2), nil), Options{})
 	if len(r.Transfers) != 6*4*5 || r.Messages.Paired != 6*4*6 || r.Messages.Lonely+r.Messages.Shared+r.Messages.Unlaunch != 0 || len(r.Speed.Subjects)-len(r.Communicators) != 4 {
 		t.Fatalf("%d transfers of %+v on %d pairs", len(r.Transfers), r.Messages, len(r.Speed.Subjects)-len(r.Communicators))
 	}
@@ -56,7 +56,7 @@ func TestTransfers(t *testing.T) {
 
 // Where a log lacks one send, which of the others is which is not known: that way is left out, the others stay.
 func TestTransfersOfATornLog(t *testing.T) {
-	r := analyze(t, commtest.Invented(t, commtest.Pipeline(t, "healthy-pipeline", 2), func(dir string) {
+	r := analyze(t, commtest.ScenarioRecord(t, commtest.Pipeline(t, "healthy-pipeline", 2), func(dir string) {
 		path := filepath.Join(dir, "nccl.node0.4000.log")
 		text, err := os.ReadFile(path)
 		if err != nil {

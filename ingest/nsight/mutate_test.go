@@ -17,7 +17,7 @@ import (
 func seedExport(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.sqlite")
-	e := nsighttest.Export{Host: "n0", Epoch: 1766084870252528232, PageSize: 512, Processes: nsighttest.ByRank(synchronised(2, 3), nsighttest.Gloss{Kernels: 1})}
+	e := nsighttest.Export{Host: "n0", Epoch: 1766084870252528232, PageSize: 512, Processes: nsighttest.RanksOfWindow(synchronised(2, 3), nsighttest.Gloss{Kernels: 1})}
 	if err := nsighttest.Write(path, e); err != nil {
 		t.Fatal(err)
 	}

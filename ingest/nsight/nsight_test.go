@@ -97,7 +97,7 @@ func TestStages(t *testing.T) {
 	want := simulated(t, 4, 8)
 	for age := range nsighttest.Of2026 + 1 {
 		for _, shuffled := range []bool{false, true} {
-			processes := nsighttest.ByRank(want, nsighttest.Gloss{Short: shuffled})
+			processes := nsighttest.RanksOfWindow(want, nsighttest.Gloss{Short: shuffled})
 			if shuffled {
 				for i := range processes {
 					nsighttest.Shuffle(&processes[i], 3)
@@ -123,7 +123,7 @@ func TestStages(t *testing.T) {
 func TestDevice(t *testing.T) {
 	w := synchronised(4, 8)
 	skew := []int64{0, 0, 2_500_000, 2_500_000}
-	processes := nsighttest.ByRank(w, nsighttest.Gloss{Kernels: 3, Skew: func(r int) int64 { return skew[r] }})
+	processes := nsighttest.RanksOfWindow(w, nsighttest.Gloss{Kernels: 3, Skew: func(r int) int64 { return skew[r] }})
 	for _, shuffled := range []bool{false, true} {
 		if shuffled {
 			for i := range processes {

@@ -51,7 +51,7 @@ func run(module fs.FS, each time.Duration, least int, only string, flags []strin
 		ran++
 		out, err := t.run(each, flags)
 		execs, why := verdict(out, err, least)
-		if why == tooFew(least) {
+		if why == failedText(least) {
 			out, err = t.run(longer*each, flags)
 			execs, why = verdict(out, err, least)
 		}
@@ -124,9 +124,9 @@ func verdict(out string, err error, least int) (execs int, why string) {
 	case err != nil && found:
 		return execs, fmt.Sprintf("FAILED (%v)", err)
 	case execs < least:
-		return execs, tooFew(least)
+		return execs, failedText(least)
 	}
 	return execs, ""
 }
 
-func tooFew(least int) string { return fmt.Sprintf("FAILED: less than %d", least) }
+func failedText(least int) string { return fmt.Sprintf("FAILED: less than %d", least) }

@@ -29,8 +29,8 @@ const (
 	schemeGS = "gs"
 )
 
-// Is reports whether a path names objects: s3://… or gs://….
-func Is(path string) bool {
+// IsURL reports whether a path names objects: s3://… or gs://….
+func IsURL(path string) bool {
 	scheme, _, ok := strings.Cut(path, "://")
 	return ok && (scheme == schemeS3 || scheme == schemeGS)
 }

@@ -107,7 +107,7 @@ func (s shown) htmlBar(out *bytes.Buffer, c Cell) {
 	if c.Strong {
 		class = "bar strong"
 	}
-	if c.Known() && s.peak > 0 {
+	if c.HasValue() && s.peak > 0 {
 		part = max(0, 100*c.real/s.peak)
 	}
 	fmt.Fprintf(out, `<td class="%s"><svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="1"/></svg></td>`, class, part)

@@ -55,7 +55,7 @@ func MarkdownTerm(out *bytes.Buffer, x glyph.Term) {
 }
 
 func markdownCell(s shown, c Cell) string {
-	if !c.Known() || !s.Kind.name() {
+	if !c.HasValue() || !s.Kind.name() {
 		return Escape(s.value(c))
 	}
 	return code(c.text)

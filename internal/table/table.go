@@ -118,8 +118,8 @@ const (
 	number
 )
 
-// Known reports whether the cell holds anything.
-func (c Cell) Known() bool { return c.holds != nothing }
+// HasValue reports whether the cell holds anything.
+func (c Cell) HasValue() bool { return c.holds != nothing }
 
 // Number returns the value of a RealCell.
 func (c Cell) Number() float64 { return c.real }
@@ -132,8 +132,8 @@ func TextCell(s string) Cell {
 	return Cell{holds: words, text: s}
 }
 
-// None returns the cell that stands where there is no figure, in a column of any kind and in CSV too.
-func None() Cell { return TextCell(Absent) }
+// NoFigure returns the cell that stands where there is no figure, in a column of any kind and in CSV too.
+func NoFigure() Cell { return TextCell(Absent) }
 
 // Texts returns cells of words.
 func Texts(s ...string) []Cell {
@@ -288,7 +288,7 @@ func (t *Table) remove(drop func(col int) bool) {
 // cells of a column carry to its head.
 func (t *Table) Tidy() *Table {
 	t.remove(func(col int) bool {
-		return !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[col].Known() })
+		return !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[col].HasValue() })
 	})
 	for col := range t.Columns {
 		t.liftNote(col)
@@ -300,7 +300,7 @@ func (t *Table) liftNote(col int) {
 	note := 0
 	for _, row := range t.Rows {
 		c := row[col]
-		if !c.Known() {
+		if !c.HasValue() {
 			continue
 		}
 		if c.Note == 0 || note != 0 && c.Note != note {

@@ -58,7 +58,7 @@ func (t *Table) longest() float64 {
 // value returns the cell as a person reads it, without its note; bars are drawn by
 // the renderers that have them.
 func (s shown) value(c Cell) string {
-	if !c.Known() {
+	if !c.HasValue() {
 		if s.Kind.numeric() && !s.plain {
 			return Absent
 		}
@@ -129,7 +129,7 @@ var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // bar draws part of the peak in at most n columns, to an eighth of a column.
 func (s shown) bar(c Cell, n int) string {
-	if !c.Known() || !(s.peak > 0) || !(c.real > 0) {
+	if !c.HasValue() || !(s.peak > 0) || !(c.real > 0) {
 		return ""
 	}
 	k := int(c.real/s.peak*float64(8*n) + 0.5)

@@ -53,12 +53,12 @@ func (t *Table) cellLines(mark func(note int) string) [][]string {
 }
 
 // Heads returns the heads of the columns, without marks of notes.
-func (t *Table) Heads() []string { return t.cellLines(noMark)[0] }
+func (t *Table) Heads() []string { return t.cellLines(withoutMark)[0] }
 
 // Records returns the rows as people see them, without marks of notes.
-func (t *Table) Records() [][]string { return t.cellLines(noMark)[1:] }
+func (t *Table) Records() [][]string { return t.cellLines(withoutMark)[1:] }
 
-func noMark(int) string { return "" }
+func withoutMark(int) string { return "" }
 
 // turn makes columns of rows.
 func turn(lines [][]string) [][]string {

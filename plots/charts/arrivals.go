@@ -143,7 +143,7 @@ func (m *Arrivals) lanes() []*lane {
 		if len(g.members) < 2 || len(g.points) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(l *lane) bool { return l.takes(g) })
+		i := slices.IndexFunc(out, func(l *lane) bool { return l.accepts(g) })
 		if i < 0 {
 			i = len(out)
 			out = append(out, &lane{members: map[int]bool{}})
@@ -159,7 +159,7 @@ func (m *Arrivals) lanes() []*lane {
 	return out[:min(len(out), mostLanes)]
 }
 
-func (l *lane) takes(g *group) bool {
+func (l *lane) accepts(g *group) bool {
 	one := l.groups[0]
 	if one.desc != g.desc || len(one.members) != len(g.members) {
 		return false

@@ -103,7 +103,7 @@ func (c *clip) isInView(i int, k *comms.Kernel) bool {
 
 // learn finds what the kernels in view were for, and the operations, the most frequent first.
 func (c *clip) learn() {
-	for x := range c.r.Together() {
+	for x := range c.r.CollectivesAndMessages() {
 		for _, p := range x.Parts { // one kernel may send to several and receive from several
 			at := [2]int{p.Rank, p.Kernel}
 			if begin, seen := c.begins[at]; !seen || x.Begin > begin {

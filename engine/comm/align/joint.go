@@ -89,7 +89,7 @@ func (u *joint) gather(g []Member) bool {
 	u.members, u.queue = g, u.all[g[0].Process].clock
 	for _, m := range g {
 		matching := u.all[m.Process]
-		u.queue = u.queue.and(matching.clock)
+		u.queue = u.queue.combine(matching.clock)
 		if c := matching.clock; c.use && !c.queued {
 			return false
 		}
@@ -185,7 +185,7 @@ func (u *joint) lay() {
 	source := map[int64]int{}
 	for k := range u.members {
 		for count := range u.launchAt[k] {
-			if old, ok := source[count]; !ok || u.knows(k, count) > u.knows(old, count) {
+			if old, ok := source[count]; !ok || u.loggedDetail(k, count) > u.loggedDetail(old, count) {
 				source[count] = k
 			}
 		}
@@ -214,8 +214,8 @@ func (u *joint) lay() {
 	}
 }
 
-// knows ranks what a member logged of a launch: all its calls, and its tuning.
-func (u *joint) knows(k int, count int64) int {
+// loggedDetail ranks what a member logged of a launch: all its calls, and its tuning.
+func (u *joint) loggedDetail(k int, count int64) int {
 	member := u.members[k]
 	l := &u.all[member.Process].Launches[u.launchAt[k][count]]
 	n := 2 * len(l.Calls)

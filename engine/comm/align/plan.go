@@ -80,7 +80,7 @@ func Plan(p *Process, lost int) (launches []Launch, why []Reason) {
 			l = len(launches)
 			at[k] = l
 			launches = append(launches, Launch{Op: kernelOp(c.Op), Lead: i, Comm: k.comm, Count: k.count})
-		} else if twice(p.Calls, launches[l].Calls, c) {
+		} else if isRepeated(p.Calls, launches[l].Calls, c) {
 			why[i] = Duplicate
 			continue
 		}
@@ -112,9 +112,9 @@ func kernelOp(o nccl.Op) nccl.Op {
 	return o
 }
 
-// twice reports whether the last call of the group is c once more: no group moves the same
+// isRepeated reports whether the last call of the group is c once more: no group moves the same
 // buffers to the same rank twice.
-func twice(calls []*comms.Call, group []int, c *comms.Call) bool {
+func isRepeated(calls []*comms.Call, group []int, c *comms.Call) bool {
 	if len(group) == 0 {
 		return false
 	}

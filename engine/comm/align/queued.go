@@ -73,8 +73,8 @@ func learnQueue(parts []part, results []*needleman.Result) clocks {
 	return clocks{use: true, queued: true, offset: int64(shortest), longest: int64((1+longer)*slices.Max(lags)) + agreeing}
 }
 
-// and returns the clocks that hold for two members of a communicator: nothing, where one does not know.
-func (c clocks) and(o clocks) clocks {
+// combine returns the clocks that hold for two members of a communicator: nothing, where one does not know.
+func (c clocks) combine(o clocks) clocks {
 	if !c.use || !o.use {
 		return clocks{}
 	}

@@ -168,7 +168,7 @@ func tally(r *comm.Result, steps *comm.Steps) side {
 			}
 		}
 	}
-	for c := range r.Together() {
+	for c := range r.CollectivesAndMessages() {
 		if c.Transfer > 0 {
 			u := s.use(measuredUse(r, c))
 			u.bus = append(u.bus, c.Bus)

@@ -38,8 +38,8 @@ type Job struct {
 	LogsToBoard  bool  `yaml:"timers_to_tensorboard,omitempty"`
 }
 
-// Of returns the job of a model whose arguments are Megatron-LM's defaults.
-func Of(m volume.Model) Job { return Job{Model: m} }
+// NewJob returns the job of a model whose arguments are Megatron-LM's defaults.
+func NewJob(m volume.Model) Job { return Job{Model: m} }
 
 // vocabularyMultiple is what --make-vocab-size-divisible-by defaults to.
 const vocabularyMultiple = 128
@@ -99,8 +99,8 @@ func (j Job) Complete() (Job, error) {
 	return j, nil
 }
 
-// LaidOut returns the job with the sizes of a layout, those that it gives.
-func (j Job) LaidOut(l parallel.Layout) Job {
+// WithLayout returns the job with the sizes of a layout, those that it gives.
+func (j Job) WithLayout(l parallel.Layout) Job {
 	for _, d := range []struct {
 		size int
 		of   *int64

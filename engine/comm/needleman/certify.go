@@ -34,7 +34,7 @@ func (p *problem) certify() found {
 	p.firstRow(in)
 	above, below := p.leave(0, in, out, Never), int32(Never)
 	for i := 1; i <= p.n; i++ {
-		above += p.most(i, p.band.above)
+		above += p.outsideBound(i, p.band.above)
 		below = p.sink(i, in, out, below)
 		p.scores(score, i)
 		p.forward(i, in, score, nil)
@@ -51,8 +51,8 @@ func (p *problem) firstRow(h []int32) {
 	}
 }
 
-// most returns what row i may be worth outside, on the side that may says of.
-func (p *problem) most(i int, may []bool) int32 {
+// outsideBound returns what row i may be worth outside, on the side that may says of.
+func (p *problem) outsideBound(i int, may []bool) int32 {
 	if may[i] {
 		return p.s.Best(i - 1)
 	}
@@ -78,7 +78,7 @@ func (p *problem) sink(i int, in, out []int32, below int32) int32 {
 	if p.band.left[i] == 0 {
 		return Never
 	}
-	return max(below+p.most(i, p.band.below), Never)
+	return max(below+p.outsideBound(i, p.band.below), Never)
 }
 
 // scores sets dst[j] to the score of the pair that ends in the cell (i, j).

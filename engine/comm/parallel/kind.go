@@ -29,8 +29,8 @@ func (Kind) Names() []string { return kindNames[:] }
 // does: tensor first, then context, data, pipeline. Expert parallelism is within data.
 type Layout struct{ TP, CP, EP, DP, PP int }
 
-// Given reports whether any size is.
-func (l Layout) Given() bool { return l != Layout{} }
+// IsGiven reports whether any size is.
+func (l Layout) IsGiven() bool { return l != Layout{} }
 
 // World returns the ranks of the layout.
 func (l Layout) World() int { return max(l.TP, 1) * max(l.CP, 1) * max(l.DP, 1) * max(l.PP, 1) }
@@ -48,7 +48,7 @@ func (l Layout) fill(ranks int) (filled Layout, fits bool) {
 // Classify finds what each communicator of a job is for: by the layout, where one is given that fits the ranks, else by how it is used. The layout
 // is returned as it was filled for the ranks of the job; fits is false where one was given that does not.
 func Classify(all []Communicator, l Layout, ranks int) (filled Layout, fits bool) {
-	if l.Given() {
+	if l.IsGiven() {
 		if l, fits = l.fill(ranks); fits {
 			for i := range all {
 				all[i].classifyByLayout(l)
@@ -57,7 +57,7 @@ func Classify(all []Communicator, l Layout, ranks int) (filled Layout, fits bool
 		}
 	}
 	infer(all)
-	return l, !l.Given()
+	return l, !l.IsGiven()
 }
 
 // dimension is one of a layout: its kind, size and the distance of neighbouring ranks.
@@ -79,7 +79,7 @@ func (c *Communicator) classifyByLayout(l Layout) {
 	}
 	var fits []dimension
 	for _, d := range l.dimensions() {
-		if d.size == c.NRanks && l.is(d, c.Ranks) {
+		if d.size == c.NRanks && l.isGroup(d, c.Ranks) {
 			fits = append(fits, d)
 		}
 	}
@@ -117,8 +117,8 @@ func (c *Communicator) chooseDimension(fits []dimension) dimension {
 	return fits[0]
 }
 
-// is reports whether ranks are a group of the dimension: evenly apart, and equal in all others.
-func (l Layout) is(d dimension, ranks []int) bool {
+// isGroup reports whether ranks are a group of the dimension: evenly apart, and equal in all others.
+func (l Layout) isGroup(d dimension, ranks []int) bool {
 	for i := 1; i < len(ranks); i++ {
 		if ranks[i]-ranks[i-1] != d.stride {
 			return false

@@ -62,8 +62,8 @@ func (p *connected) leadsFurther(c *Communicator) bool {
 	return len(p.sets[n]) > len(c.Ranks) || p.most[n] > c.NRanks
 }
 
-// has reports whether a rank of the job is a member. O(log ranks).
-func (c *Communicator) has(rank int) bool {
+// hasRank reports whether a rank of the job is a member. O(log ranks).
+func (c *Communicator) hasRank(rank int) bool {
 	_, ok := slices.BinarySearch(c.Ranks, rank)
 	return ok
 }
@@ -74,7 +74,7 @@ func (c *Communicator) has(rank int) bool {
 func resolve(all []Communicator) {
 	pipes := membershipsOf(all, func(c *Communicator) bool { return c.Kind == PipelineParallel })
 	for i := range all {
-		if c := &all[i]; c.Kind == DataParallel && c.NRanks > 1 && insidePipeline(all, c, pipes) {
+		if c := &all[i]; c.Kind == DataParallel && c.NRanks > 1 && isInPipeline(all, c, pipes) {
 			c.Kind, c.Evidence = UnknownKind, because(SharedEmbedding)
 		}
 	}
@@ -87,7 +87,7 @@ func resolve(all []Communicator) {
 			c.Kind, c.Evidence = UnknownKind, because(OneRankBeside)
 		}
 	}
-	likeOthers(all, pipes)
+	inferFromSimilar(all, pipes)
 }
 
 // memberships is communicators of each rank of the job, indices of those of the job.
@@ -106,18 +106,18 @@ func membershipsOf(all []Communicator, which func(c *Communicator) bool) members
 	return of
 }
 
-func insidePipeline(all []Communicator, c *Communicator, pipes memberships) bool {
+func isInPipeline(all []Communicator, c *Communicator, pipes memberships) bool {
 	if len(c.Ranks) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(pipes[c.Ranks[0]], func(i int) bool {
-		return !slices.ContainsFunc(c.Ranks, func(rank int) bool { return !all[i].has(rank) })
+		return !slices.ContainsFunc(c.Ranks, func(rank int) bool { return !all[i].hasRank(rank) })
 	})
 }
 
-// likeOthers gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
+// inferFromSimilar gives groups that lie in the job like others the kind of those, if those are of one kind. What is used as
 // experts or stages are shows that by itself.
-func likeOthers(all []Communicator, pipes memberships) {
+func inferFromSimilar(all []Communicator, pipes memberships) {
 	type shape struct{ ranks, stride int }
 	votes := map[shape]map[Kind]int{}
 	for i := range all {
@@ -132,7 +132,7 @@ func likeOthers(all []Communicator, pipes memberships) {
 	for i := range all {
 		c := &all[i]
 		v := votes[shape{c.NRanks, c.Stride()}]
-		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || insidePipeline(all, c, pipes) {
+		if c.Kind != UnknownKind || c.usedAs() != UnknownKind || len(v) != 1 || c.control() || c.NRanks == 1 || isInPipeline(all, c, pipes) {
 			continue
 		}
 		for k := range v {

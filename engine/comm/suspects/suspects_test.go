@@ -140,12 +140,12 @@ func TestUnproven(t *testing.T) {
 
 // The third rank computes 0.3 ms longer than the others, as all sources of it tell.
 func TestLateRank(t *testing.T) {
-	r := commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports))
+	r := commtest.Analyze(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports))
 	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 2 || l[0].Saves.Most() < 0.3 || l[0].Entered.Delay < 280_000 || l[0].Entered.Delay > 340_000 {
 		t.Errorf("latecomers %+v; want rank 2 by about 0.3 ms", l)
 	}
 	for name, in := range map[string]*comms.Record{"alone": {}, "beside logs": commtest.Job(t, commtest.Logs, nil)} {
-		r := commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, in, commtest.Same))
+		r := commtest.Analyze(t, comm.Analyze, commtest.JoinDumps(t, in, commtest.KeepLine))
 		if late := Latecomers(r); len(late) != 1 || late[0].Rank() != 2 {
 			t.Errorf("dumps %s: latecomers %+v", name, late)
 		}
@@ -154,8 +154,8 @@ func TestLateRank(t *testing.T) {
 
 // Durations alone tell who arrived last at what; not what a rank did before, so that nobody is blamed, and nobody is where operations lack.
 func TestLateInDumps(t *testing.T) {
-	want, _ := LatenessOf(commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports)))
-	r := commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, &comms.Record{}, commtest.Brief))
+	want, _ := LatenessOf(commtest.Analyze(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports)))
+	r := commtest.Analyze(t, comm.Analyze, commtest.JoinDumps(t, &comms.Record{}, commtest.Brief))
 	got, _ := LatenessOf(r)
 	for i := range got {
 		if got[i].Of != want[i].Of || i == 2 && got[i].Last != want[i].Last || max(got[i].Caused-want[i].Caused, want[i].Caused-got[i].Caused) > int64(want[i].Of)*2_000 {
@@ -168,7 +168,7 @@ func TestLateInDumps(t *testing.T) {
 		}
 		return line
 	}
-	for name, r := range map[string]*comm.Result{"timeless": r, "sampled": commtest.Analyzed(t, comm.Analyze, commtest.Dumped(t, commtest.Job(t, commtest.Logs, nil), third))} {
+	for name, r := range map[string]*comm.Result{"timeless": r, "sampled": commtest.Analyze(t, comm.Analyze, commtest.JoinDumps(t, commtest.Job(t, commtest.Logs, nil), third))} {
 		if found := Find(r); len(found) > 0 {
 			t.Errorf("%s: %+v", name, found)
 		}
@@ -178,7 +178,7 @@ func TestLateInDumps(t *testing.T) {
 // Who is on a slow link arrives late at what follows, and makes the others wait, but not by its own delay; a rank that computes longer does.
 func TestOwnLateness(t *testing.T) {
 	for name, own := range map[string]bool{"slow-card-pipeline": false, "late-rank-pipeline": true} {
-		r := commtest.Analyzed(t, comm.Analyze, commtest.Invented(t, commtest.Pipeline(t, name, 4), nil))
+		r := commtest.Analyze(t, comm.Analyze, commtest.ScenarioRecord(t, commtest.Pipeline(t, name, 4), nil))
 		all, span := LatenessOf(r)
 		caused, mine := float64(all[5].Caused)/float64(span), float64(all[5].Own)/float64(span)
 		if caused < 0.05 || own != (mine > 0.05) {

@@ -119,9 +119,9 @@ type Account struct {
 	Comparison
 }
 
-// Alike groups accounts, by index, whose rows are the same: what was logged
+// GroupAlike groups accounts, by index, whose rows are the same: what was logged
 // within a thousandth of all that was expected, as on the ranks of one stage.
-func Alike(all []Account) (groups [][]int) {
+func GroupAlike(all []Account) (groups [][]int) {
 	for i := range all {
 		at := slices.IndexFunc(groups, func(g []int) bool { return all[g[0]].equals(&all[i]) })
 		if at < 0 {

@@ -72,8 +72,8 @@ func LayoutTable() (*table.Table, map[[2]string]string) {
 			why[[2]string{key, "calls %"}] = l.countsReason(&o, part)
 			why[[2]string{key, "GB %"}] = l.bytesReason(&o, size)
 		}
-		t.Add(append(append(table.Texts(l.Name, allOperations), table.WholeCell(all.kernels), table.None(), gigabytes(all.bytes/observedGB), table.None()),
-			knownCount(l.Total.Calls), table.None(), gigabytes(l.Total.GB), table.None())...)
+		t.Add(append(append(table.Texts(l.Name, allOperations), table.WholeCell(all.kernels), table.NoFigure(), gigabytes(all.bytes/observedGB), table.NoFigure()),
+			knownCount(l.Total.Calls), table.NoFigure(), gigabytes(l.Total.GB), table.NoFigure())...)
 	}
 	return t, why
 }
@@ -113,7 +113,7 @@ func (l *layout) bytesReason(o *observed, ours float64) string {
 // knownCount returns a count, or that there is none.
 func knownCount(n float64) table.Cell {
 	if n < 0 {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.WholeCell(int(n))
 }
@@ -150,14 +150,14 @@ func OperationTable() *table.Table {
 
 func percentCell(p float64) table.Cell {
 	if p < 0 {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.TextCell(table.Decimals(p, 1))
 }
 
 func gigabytes(g float64) table.Cell {
 	if g < 0 {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.TextCell(table.Decimals(g, 2))
 }

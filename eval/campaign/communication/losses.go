@@ -125,7 +125,7 @@ func LossTable() (*table.Table, map[[2]string]string, error) {
 		t.Add(table.TextCell(s.name), table.RealCell(slide.all), table.RealCell(aligned.all), table.TextCell(slide.span()), table.TextCell(aligned.span()),
 			table.RealCell(s.sliding), table.RealCell(s.alignment))
 	}
-	t.Add(table.TextCell("mean"), table.RealCell(means[0]), table.RealCell(means[1]), table.None(), table.None(), table.RealCell(published[0]), table.RealCell(published[1]))
+	t.Add(table.TextCell("mean"), table.RealCell(means[0]), table.RealCell(means[1]), table.NoFigure(), table.NoFigure(), table.RealCell(published[0]), table.RealCell(published[1]))
 	for k, name := range [...]string{"sliding window", "alignment"} {
 		why[[2]string{"mean", name}] = fmt.Sprintf("The mean of the four rows, there and here, whose differences average %+.3f.", means[k]-published[k])
 	}

@@ -130,7 +130,7 @@ func AlignmentTable(list []scored) *table.Table {
 	var sums [methods]Score
 	var mean [methods]float64 // F1
 	row := func(name string, m Method, s Score) {
-		sure, right := table.None(), table.None()
+		sure, right := table.NoFigure(), table.NoFigure()
 		if m >= Alone {
 			sure, right = table.WholeCell(s.Certain), table.WholeCell(s.CertainRight)
 		}
@@ -148,7 +148,7 @@ func AlignmentTable(list []scored) *table.Table {
 		row("all", m, sums[m])
 	}
 	for m := range methods {
-		cells := slices.Repeat([]table.Cell{table.None()}, len(t.Columns))
+		cells := slices.Repeat([]table.Cell{table.NoFigure()}, len(t.Columns))
 		cells[0], cells[1], cells[7] = table.TextCell(fmt.Sprintf("mean of %d", len(list))), table.TextCell(m.String()), table.RealCell(mean[m])
 		t.Add(cells...)
 	}

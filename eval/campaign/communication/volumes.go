@@ -121,7 +121,7 @@ func VolumeTable(list []*Recording) *table.Table {
 			table.Heads(table.Unit, "ratio", "calls", "size")...),
 		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
 	for _, r := range list {
-		for _, g := range volume.Alike(r.Result.Accounts) {
+		for _, g := range volume.GroupAlike(r.Result.Accounts) {
 			a := &r.Result.Accounts[g[0]]
 			var ranks []int
 			for _, n := range g {
@@ -138,7 +138,7 @@ func VolumeTable(list []*Recording) *table.Table {
 }
 
 func volumeCells(x *volume.Row) []table.Cell {
-	cells := []table.Cell{table.TextCell(x.Purpose()), table.TextCell(x.Op.String()), table.None(), gb(x.Observed.Logged), table.None(), table.None(), table.None()}
+	cells := []table.Cell{table.TextCell(x.Purpose()), table.TextCell(x.Op.String()), table.NoFigure(), gb(x.Observed.Logged), table.NoFigure(), table.NoFigure(), table.NoFigure()}
 	if x.Theory.Logged > 0 {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size)
 	}

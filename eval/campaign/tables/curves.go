@@ -210,7 +210,7 @@ func (s *Score) detectabilityTable() *table.Table {
 // rateCell returns a count with the exact interval of its rate.
 func rateCell(r bootstrap.Rate) table.Cell {
 	if r.N == 0 {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), twoDecimals(r.Lower), twoDecimals(r.Upper)))
 }

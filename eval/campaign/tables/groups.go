@@ -196,7 +196,7 @@ const healthyConfidence = 0.95
 func rateAtMost(k, n int) table.Cell {
 	rate, err := bootstrap.Binomial(k, n, healthyConfidence)
 	if err != nil { // without a window there is no rate
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.RealCell(rate.AtMost)
 }

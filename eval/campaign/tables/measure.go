@@ -49,7 +49,7 @@ func (s *Score) parts(list ...part) []row {
 func (m measure) where(applies func(*row) bool) measure {
 	return measure{m.head, m.kind, func(r *row) table.Cell {
 		if !applies(r) {
-			return table.None()
+			return table.NoFigure()
 		}
 		return m.of(r)
 	}}
@@ -131,7 +131,7 @@ func (m mean) String() string {
 // cell is the mean in a column of hundredths.
 func (m mean) cell() table.Cell {
 	if m.n == 0 {
-		return table.None()
+		return table.NoFigure()
 	}
 	return table.RealCell(m.value())
 }
@@ -211,7 +211,7 @@ var (
 	size    = average("mean candidates", func(r *row, w *scoredWindow) *float64 { return new(float64(r.routing(w).Candidates)) })
 	largest = measure{"max", table.Integer, func(r *row) table.Cell {
 		if r.windows() == 0 {
-			return table.None()
+			return table.NoFigure()
 		}
 		return table.WholeCell(r.largest())
 	}}

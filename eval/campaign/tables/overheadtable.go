@@ -56,7 +56,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 		if err != nil {
 			return nil, input.At(input.Pos{File: a.path}, err)
 		}
-		most, interval := table.None(), none
+		most, interval := table.NoFigure(), none
 		if i := account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
 			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
 		}

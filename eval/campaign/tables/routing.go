@@ -57,13 +57,13 @@ func (s *Score) methodTable() *table.Table {
 	}
 	width := len(t.Columns)
 	for i := range t.Rows {
-		t.Rows[i] = append(t.Rows[i], table.None(), table.None(), table.None())
+		t.Rows[i] = append(t.Rows[i], table.NoFigure(), table.NoFigure(), table.NoFigure())
 	}
 	_, arms := s.rowsBy(byArrivals)
 	verdicts := tabulate("", []string{""}, arms, stageRight, rankFound, rankMissed, called)
 	t.Columns = append(t.Columns, verdicts.Columns[2:]...)
 	for i, cells := range verdicts.Rows {
-		row := slices.Repeat([]table.Cell{table.None()}, width)
+		row := slices.Repeat([]table.Cell{table.NoFigure()}, width)
 		row[0], row[1] = table.TextCell("verdict, "+arms[i].names[0]+" arrivals"), cells[1]
 		t.Add(append(row, cells[2:]...)...)
 	}

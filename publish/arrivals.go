@@ -124,9 +124,9 @@ type RankAt struct {
 // ArrivalJobOf returns who arrives last in one job.
 func ArrivalJobOf(run string, r *arrivals.Result) ArrivalJob {
 	out := ArrivalJob{Run: run, Hang: r.Hang != nil, Ranks: list(r.Ranks), Missing: list(r.Missing), Calls: r.Calls, Lost: r.Lost, Begin: r.Begin, End: r.End, Step: r.Step,
-		ByOrder: list(r.ByOrder), Silent: list(r.Silent), Clocks: each(r.Clocks, func(c sync.Clock) ArrivalsClock {
+		ByOrder: list(r.ByOrder), Silent: list(r.Silent), Clocks: convert(r.Clocks, func(c sync.Clock) ArrivalsClock {
 			return ArrivalsClock{nonZero(c.Host), list(c.Ranks), c.Offset, nonNegative(c.HalfWidth)}
-		}), Late: each(r.Late, func(c claim.Claim) LateRank { return lateRankOf(r, &c) }), Places: each(r.Places, placeOf)}
+		}), Late: convert(r.Late, func(c claim.Claim) LateRank { return lateRankOf(r, &c) }), Places: convert(r.Places, placeOf)}
 	if s := r.Set; s != nil {
 		out.Set = &Set{list(s.Ranks), s.Place, s.Delay}
 	}
@@ -147,7 +147,7 @@ func lateRankOf(r *arrivals.Result, c *claim.Claim) LateRank {
 
 func placeOf(p arrivals.Place) Place {
 	return Place{p.Op, p.Group, nonZero(p.Desc), nonZero(p.Stage), nameOf(p.Phase), lineOf(p.Line), p.After, lineOf(p.AfterAt), p.Waits, p.Points, p.Members,
-		p.Skew, p.Noise, p.Strikes, p.Repeats, each(p.Ranks, func(a arrivals.RankAt) RankAt {
+		p.Skew, p.Noise, p.Strikes, p.Repeats, convert(p.Ranks, func(a arrivals.RankAt) RankAt {
 			return RankAt{a.Rank, a.Arrival, a.Delay, a.Last, a.Strikes, a.Points, a.Charge, number(a.P)}
 		})}
 }
@@ -281,18 +281,18 @@ type Behind struct {
 // HangJobOf returns who is missing in one job.
 func HangJobOf(run string, r *arrivals.Result) HangJob {
 	out := HangJob{Run: run, Ranks: list(r.Ranks), Missing: list(r.Missing), Hang: r.Hang != nil, Roots: []int{}, Blocked: []Blocked{},
-		Mismatches: each(r.Mismatches, mismatchOf), Ended: []Ended{}, Recovered: list(r.Recovered), Notes: list(r.Noted),
-		Stacks: each(r.Stacks, func(s arrivals.Stack) Stack { return Stack{list(s.Ranks), lineOf(s.Line), innermostOf(s.Inner)} })}
+		Mismatches: convert(r.Mismatches, mismatchOf), Ended: []Ended{}, Recovered: list(r.Recovered), Notes: list(r.Noted),
+		Stacks: convert(r.Stacks, func(s arrivals.Stack) Stack { return Stack{list(s.Ranks), lineOf(s.Line), innermostOf(s.Inner)} })}
 	for _, rank := range slices.Sorted(maps.Keys(r.Ended)) {
 		out.Ended = append(out.Ended, Ended{rank, r.Ended[rank]})
 	}
 	if h := r.Hang; h != nil {
 		out.Loop = h.Loop
-		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })
-		out.Blocked = each(h.Groups, func(b arrivals.Blocked) Blocked { return blockedOf(h, &b) })
+		out.Roots = convert(h.Roots(), func(r arrivals.Root) int { return r.Rank })
+		out.Blocked = convert(h.Groups, func(b arrivals.Blocked) Blocked { return blockedOf(h, &b) })
 	}
 	if a := r.Asked; a != nil {
-		out.Asked = &Asked{a.Reports, each(a.Behind, func(b arrivals.Behind) Behind {
+		out.Asked = &Asked{a.Reports, convert(a.Behind, func(b arrivals.Behind) Behind {
 			return Behind{b.Communicator, b.Name, list(b.Ranks), b.Least, b.Most, list(b.Ahead), b.Stands}
 		}), list(a.Roots), list(a.Unanswered), list(a.Errors)}
 	}
@@ -307,13 +307,13 @@ func blockedOf(h *arrivals.Hang, b *arrivals.Blocked) Blocked {
 		}
 	}
 	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.WaitTime(b),
-		each(b.Missing, func(a arrivals.Absent) Absent {
+		convert(b.Missing, func(a arrivals.Absent) Absent {
 			return Absent{a.Rank, a.May, nameOf(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
 		}), unknown, b.GaveUp, nonNegative(b.WaitsFor)}
 }
 
 func mismatchOf(m arrivals.Mismatch) Mismatch {
-	return Mismatch{nameOf(m.Difference), m.Group, nonZero(m.Desc), m.Seq, each(m.Sides, func(s arrivals.Side) Side {
+	return Mismatch{nameOf(m.Difference), m.Group, nonZero(m.Desc), m.Seq, convert(m.Sides, func(s arrivals.Side) Side {
 		return Side{list(s.Ranks), s.Op, s.Sizes, s.Types, nameOf(s.State), lineOf(s.Line)}
 	})}
 }

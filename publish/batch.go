@@ -44,7 +44,7 @@ type BatchDifference struct {
 // latentOfRuns returns the latent differences of all runs.
 func latentOfRuns(sum *findings.Summary) BatchLatent {
 	list, tested := sum.Latent()
-	return BatchLatent{tested, "Benjamini–Hochberg over runs", findings.DiscoveryRate, each(list, func(l findings.Latent) BatchDifference {
+	return BatchLatent{tested, "Benjamini–Hochberg over runs", findings.DiscoveryRate, convert(list, func(l findings.Latent) BatchDifference {
 		return BatchDifference{l.Run.Folder, l.Run.Name, l.Rank, nonZero(l.Host), nonZero(l.Stage), l.Level, number(l.P), number(l.Q), l.Passes()}
 	})}
 }
@@ -116,16 +116,16 @@ type Onset struct {
 
 // BatchOf returns the document of what the runs of an archive come to.
 func BatchOf(sum *findings.Summary, headline string, changes []findings.Change, onsets []findings.Onset) Batch {
-	return Batch{"sfstat.batch/1", headline, sum.Windows, each(sum.Runs(), batchRunOf), each(sum.Hosts(), recurrenceOf), each(sum.GPUs(), recurrenceOf),
-		each(sum.Weeks(), func(w *findings.Week) Week { return Week{w.Start.String(), w.Runs, w.Flagged} }),
-		each(changes, func(c findings.Change) BatchChange {
+	return Batch{"sfstat.batch/1", headline, sum.Windows, convert(sum.Runs(), batchRunOf), convert(sum.Hosts(), recurrenceOf), convert(sum.GPUs(), recurrenceOf),
+		convert(sum.Weeks(), func(w *findings.Week) Week { return Week{w.Start.String(), w.Runs, w.Flagged} }),
+		convert(changes, func(c findings.Change) BatchChange {
 			return BatchChange{c.Family, nonZero(c.Stage), c.Day.String(), c.Low.String(), c.High.String(), c.Before, c.After, number(c.P)}
 		}),
-		each(onsets, func(o findings.Onset) Onset {
+		convert(onsets, func(o findings.Onset) Onset {
 			return Onset{o.Host, nonNegative(o.LocalRank), o.Week.String(), o.Low.String(), o.High.String(), number(o.Before), number(o.After), number(o.P)}
 		}),
 		latentOfRuns(sum),
-		each(sum.Refused, func(r findings.Refused) Problem { return Problem{r.Path, r.Error} })}
+		convert(sum.Refused, func(r findings.Refused) Problem { return Problem{r.Path, r.Error} })}
 }
 
 func batchRunOf(r *findings.Run) BatchRun {

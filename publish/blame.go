@@ -52,13 +52,13 @@ func (s Stop) String() string { return fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.S
 // BlameOf returns where walks end, from flags of that error rate.
 func BlameOf(v *operators.View, w *operators.Walks, o blame.Options, alpha float64) Blame {
 	return Blame{Trace: TraceOf(v), Semantics: nameOf(o.Semantics), Tie: o.Tie, Alpha: number(alpha), Walked: list(w.Steps), Symptoms: w.Symptoms,
-		Unexplained: w.Unexplained, Culprits: each(w.Culprits, func(c operators.Culprit) WalkedOut { return walkedOutOf(v, &c) })}
+		Unexplained: w.Unexplained, Culprits: convert(w.Culprits, func(c operators.Culprit) WalkedOut { return walkedOutOf(v, &c) })}
 }
 
 func walkedOutOf(v *operators.View, c *operators.Culprit) WalkedOut {
 	out := WalkedOut{Kind: nameOf(c.Kind), Worker: WorkerOf(v, c.Worker), Op: c.Op, Seqs: list(c.Seqs), Pred: nonZero(c.Pred), CrossRank: c.CrossRank(),
 		Symptoms: c.Symptoms, Steps: list(c.Steps), Delay: c.Delay, Victims: RanksOf(v, c.Victims), PathStep: c.PathStep,
-		Path: each(c.Path, func(s operators.Stop) Stop { return Stop{s.Rank, s.Op, s.Seq, s.Start, s.Dur} })}
+		Path: convert(c.Path, func(s operators.Stop) Stop { return Stop{s.Rank, s.Op, s.Seq, s.Start, s.Dur} })}
 	if c.Pred != "" {
 		rank, edge := v.Rank(c.PredWorker).ID, nameOf(c.Edge)
 		out.PredRank, out.Edge = &rank, &edge

@@ -28,8 +28,8 @@ type StepOf struct {
 
 // CommStepsOf returns the document of what a job communicated in each step.
 func CommStepsOf(s *comm.Steps, problems []Problem) CommSteps {
-	return CommSteps{"sfstat.comm-steps/1", nameOf(s.Source), each(s.Totals, func(t comm.StepTotal) StepOf {
-		out := StepOf{Era: nameOf(t.Era), Step: nonNegative(t.Step), Name: PlaceName(s, t.Place), Calls: t.Calls, Bytes: t.Bytes, Ops: each(t.Ops, opUseOf)}
+	return CommSteps{"sfstat.comm-steps/1", nameOf(s.Source), convert(s.Totals, func(t comm.StepTotal) StepOf {
+		out := StepOf{Era: nameOf(t.Era), Step: nonNegative(t.Step), Name: PlaceName(s, t.Place), Calls: t.Calls, Bytes: t.Bytes, Ops: convert(t.Ops, opUseOf)}
 		if t.End != 0 {
 			out.Begin, out.End, out.Transfer, out.Wait = &t.Begin, &t.End, &t.Transfer, &t.Wait
 		}
@@ -75,7 +75,7 @@ type Sent struct {
 
 // CommMatrixOf returns the document of what ranks send each other.
 func CommMatrixOf(sent []comm.Sent, unplaced float64, problems []Problem) CommMatrix {
-	return CommMatrix{"sfstat.comm-matrix/1", each(sent, func(x comm.Sent) Sent { return Sent{x.From, x.To, nameOf(x.Route), x.Calls, int64(x.Bytes)} }),
+	return CommMatrix{"sfstat.comm-matrix/1", convert(sent, func(x comm.Sent) Sent { return Sent{x.From, x.To, nameOf(x.Route), x.Calls, int64(x.Bytes)} }),
 		int64(unplaced), list(problems)}
 }
 

@@ -121,9 +121,9 @@ type Group struct {
 // ComparisonOf returns the document of a comparison.
 func ComparisonOf(c *runs.Comparison, headline string, problems []Problem) Comparison {
 	out := Comparison{Schema: "sfstat.compare/1", Headline: headline, Unit: nameOf(c.Unit), Confidence: number(c.Confidence), Seed: c.Seed, Gate: finite(c.Gate),
-		Base: each(c.Base, comparedRunOf), New: each(c.New, comparedRunOf), Left: list(c.Left),
-		Rows: each(c.Rows, func(r runs.Row) Measure { return measureOf(c, r) }), Findings: each(c.Found, foundOf),
-		Doubts: each(c.Doubts, nameOf[runs.Doubt]), Traffic: changesOf(c.Traffic), Problems: list(problems)}
+		Base: convert(c.Base, comparedRunOf), New: convert(c.New, comparedRunOf), Left: list(c.Left),
+		Rows: convert(c.Rows, func(r runs.Row) Measure { return measureOf(c, r) }), Findings: convert(c.Found, foundChangeOf),
+		Doubts: convert(c.Doubts, nameOf[runs.Doubt]), Traffic: changesOf(c.Traffic), Problems: list(problems)}
 	if c.Gate != nil {
 		standing := nameOf(c.Standing)
 		out.Standing = &standing
@@ -152,7 +152,7 @@ func measureOf(c *runs.Comparison, r runs.Row) Measure {
 	return m
 }
 
-func foundOf(f runs.Found) Found {
+func foundChangeOf(f runs.Found) Found {
 	return Found{f.Kind.String(), nonZero(f.Stage), nonZero(f.Op), f.Rank, nonZero(f.Host), f.Showing(), f.Runs[0], f.Runs[1], number(f.Most[0]), number(f.Most[1])}
 }
 
@@ -161,13 +161,13 @@ func changesOf(r *changes.Result) *ChangesResult {
 		return nil
 	}
 	group := func(g changes.Group) Group { return Group{nameOf(g.Kind), list(g.Ranks), g.Size} }
-	return &ChangesResult{r.PerStep, r.Ranks, each(r.Changes, func(c changes.Change) ChangesChange {
+	return &ChangesResult{r.PerStep, r.Ranks, convert(r.Changes, func(c changes.Change) ChangesChange {
 		return ChangesChange{nameOf(c.Kind), c.NRanks, nameOf(c.Op), amountOf(&c.Base), amountOf(&c.New), c.Differ}
-	}), each(r.Gone, group), each(r.New, group)}
+	}), convert(r.Gone, group), convert(r.New, group)}
 }
 
 func amountOf(a *changes.Amount) Amount {
-	return Amount{number(a.Calls), number(a.Bytes), number(a.Size), each(a.Choices, func(c changes.Choice) Choice { return Choice(c) }), number(a.Bandwidth), a.Measured}
+	return Amount{number(a.Calls), number(a.Bytes), number(a.Size), convert(a.Choices, func(c changes.Choice) Choice { return Choice(c) }), number(a.Bandwidth), a.Measured}
 }
 
 // MeasureRows returns a row for each measure.

@@ -40,12 +40,12 @@ type Score struct {
 // CompletionsOf returns how the completion times of a trace's workers compare.
 func CompletionsOf(v *operators.View, r *ks.Result) Completions {
 	out := Completions{Trace: TraceOf(v), Clock: nameOf(r.Clock), Against: nameOf(r.Against), Window: r.Window, Points: r.Points, Replicates: r.Replicates,
-		Discovery: number(r.Discovery), Seed: r.Seed, Doubts: each(r.Doubts, nameOf[ks.Doubt]),
-		Workers: each(r.Scores, func(s ks.Score) Score { return scoreOf(v, &s) }), Ranking: RanksOf(v, r.Ranking)}
+		Discovery: number(r.Discovery), Seed: r.Seed, Doubts: convert(r.Doubts, nameOf[ks.Doubt]),
+		Workers: convert(r.Scores, func(s ks.Score) Score { return scoreOf(v, &s) }), Ranking: RanksOf(v, r.Ranking)}
 	if n := len(r.Scores); n > 0 && r.Matrix != nil {
 		rows := make([][]*float64, n)
 		for a := range rows {
-			rows[a] = each(r.Matrix[a*n:(a+1)*n], func(d float64) *float64 {
+			rows[a] = convert(r.Matrix[a*n:(a+1)*n], func(d float64) *float64 {
 				if d < 0 {
 					return nil // one of them completed nothing
 				}

@@ -20,13 +20,13 @@ func evidenceOf[T any](of *T) *Evidence[T] {
 	return &Evidence[T]{*of}
 }
 
-// allEvidence returns all of a list, never nil.
-func allEvidence[T any](items []T) []Evidence[T] {
-	return each(items, func(x T) Evidence[T] { return Evidence[T]{x} })
+// evidenceList returns all of a list, never nil.
+func evidenceList[T any](items []T) []Evidence[T] {
+	return convert(items, func(x T) Evidence[T] { return Evidence[T]{x} })
 }
 
-// holds returns the type that it is of.
-func (Evidence[T]) holds() reflect.Type { return reflect.TypeFor[T]() }
+// valueType returns the type that it is of.
+func (Evidence[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
 
 // MarshalJSON implements json.Marshaler. What is not finite is null, and a list without items is [].
 func (e Evidence[T]) MarshalJSON() ([]byte, error) {
@@ -96,7 +96,7 @@ func Meaning(e evidence.Observation) string {
 
 // Observations returns the zero values of all kinds of evidence.
 func Observations() []evidence.Observation {
-	return each(observations, func(k observed) evidence.Observation { return k.of })
+	return convert(observations, func(k observed) evidence.Observation { return k.of })
 }
 
 var observations = []observed{

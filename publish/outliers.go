@@ -96,18 +96,18 @@ type Judged struct {
 // OutliersOf returns the outliers of a trace.
 func OutliersOf(v *operators.View, j *Judged) Outliers {
 	out := Outliers{Trace: TraceOf(v), Method: nameOf(j.Method), Alpha: number(j.Alpha), Instances: j.Instances, Expected: finite(j.ExpectedFlags()),
-		Outliers: each(j.Outliers, func(o zscore.Outlier) Outlier { return outlierOf(v, j, &o) }),
-		Workers: each(j.Suspects, func(s operators.Suspect) Excess {
+		Outliers: convert(j.Outliers, func(o zscore.Outlier) Outlier { return outlierOf(v, j, &o) }),
+		Workers: convert(j.Suspects, func(s operators.Suspect) Excess {
 			return Excess{WorkerOf(v, s.Worker), s.Outliers, s.Sure, s.Excess}
 		}), Series: []Series{}}
 	for i, r := range j.Result.Series {
 		s := j.Series[i]
 		op := j.Operators[s.Op]
 		out.Series = append(out.Series, Series{op.Name, nonNegative(op.Stage), seqOf(op), nameOf(s.Quantity), r.Peers, r.Steps, nameOf(r.Method), r.Log,
-			number(r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), each(r.Doubts, nameOf[zscore.Doubt])})
+			number(r.Sigma), number(r.Freedom), number(r.Threshold), number(r.Sure), convert(r.Doubts, nameOf[zscore.Doubt])})
 	}
 	if n := j.Names; n != nil {
-		out.Names = &NamesResult{number(n.Alpha), n.Tests, each(n.Differences, differenceOf)}
+		out.Names = &NamesResult{number(n.Alpha), n.Tests, convert(n.Differences, differenceOf)}
 	}
 	return out
 }

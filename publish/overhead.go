@@ -57,9 +57,9 @@ type Measurement struct {
 func OverheadOf(a *overhead.Account, headline string) Overhead {
 	out := Overhead{Schema: "sfstat.overhead/1", Headline: headline, Statistic: nameOf(a.Estimate.Statistic), Estimate: number(a.Estimate.Value), Gate: finite(a.Gate),
 		Confidence: number(a.Confidence), Blocks: a.Blocks, Pairs: a.Pairs, Matched: nameOf(a.Matched), Replicates: a.Replicates, Seed: a.Seed,
-		Doubts: each(a.Doubts, nameOf[bootstrap.Doubt]), Estimates: each(a.Estimates, func(e bootstrap.Estimate) Estimate {
-			return Estimate{nameOf(e.Statistic), number(e.Value), finite(e.SE), each(e.Intervals, intervalOf)}
-		}), Measurements: each(a.Measurements, func(m overhead.Measurement) Measurement {
+		Doubts: convert(a.Doubts, nameOf[bootstrap.Doubt]), Estimates: convert(a.Estimates, func(e bootstrap.Estimate) Estimate {
+			return Estimate{nameOf(e.Statistic), number(e.Value), finite(e.SE), convert(e.Intervals, intervalOf)}
+		}), Measurements: convert(a.Measurements, func(m overhead.Measurement) Measurement {
 			return Measurement{m.Pair, nonZero(m.Run), nonZero(m.Other), m.Window, number(m.Base), number(m.With), number(m.Overhead())}
 		})}
 	if a.Interval != nil {

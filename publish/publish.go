@@ -32,8 +32,8 @@ func nameOf[T interface {
 	return Name[T](v.String())
 }
 
-// each returns what of makes of every item, never nil.
-func each[In, Out any](items []In, of func(In) Out) []Out {
+// convert returns what of makes of every item, never nil.
+func convert[In, Out any](items []In, of func(In) Out) []Out {
 	out := make([]Out, len(items))
 	for i, x := range items {
 		out[i] = of(x)

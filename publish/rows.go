@@ -24,10 +24,10 @@ func rowsUnder(head string) *Rows { return &Rows{Head: strings.Fields(head)} }
 // rowsOf returns a row for each item of a list of structs; all their fields are columns.
 func rowsOf[T any](items []T) *Rows {
 	fields := fieldsOf(reflect.TypeFor[T]())
-	r := &Rows{Head: each(fields, func(f field) string { return f.name })}
+	r := &Rows{Head: convert(fields, func(f field) string { return f.name })}
 	for _, x := range items {
 		v := reflect.ValueOf(x)
-		r.cells = append(r.cells, each(fields, func(f field) string { return cell(v.FieldByIndex(f.Index)) }))
+		r.cells = append(r.cells, convert(fields, func(f field) string { return cell(v.FieldByIndex(f.Index)) }))
 	}
 	return r
 }

@@ -124,7 +124,7 @@ func (m *schemaMaker) object(t reflect.Type) Schema {
 // schemaOf describes a value of a type.
 func (m *schemaMaker) schemaOf(t reflect.Type) Schema {
 	if t == reflect.TypeFor[evidence.Observation]() {
-		return m.anyEvidence()
+		return m.evidenceSchema()
 	}
 	if t.Kind() != reflect.Pointer {
 		switch x := reflect.Zero(t).Interface().(type) {
@@ -138,7 +138,7 @@ func (m *schemaMaker) schemaOf(t reflect.Type) Schema {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return m.schemaOf(t.Elem()).OrNull()
+		return m.schemaOf(t.Elem()).Nullable()
 	case reflect.Struct:
 		return Schema{Ref: "#/$defs/" + m.define(t)}
 	case reflect.Slice, reflect.Array:
@@ -168,7 +168,7 @@ func (m *schemaMaker) define(t reflect.Type) string {
 		return name
 	}
 	name := DefinedName(t)
-	for base, n := name, 2; m.has(name); n++ {
+	for base, n := name, 2; m.isDefined(name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	m.names[t] = name
@@ -176,7 +176,7 @@ func (m *schemaMaker) define(t reflect.Type) string {
 	return name
 }
 
-func (m *schemaMaker) has(name string) bool {
+func (m *schemaMaker) isDefined(name string) bool {
 	return slices.ContainsFunc(m.defs, func(d Property) bool { return d.Name == name })
 }
 
@@ -188,13 +188,13 @@ func (m *schemaMaker) add(name string, of func() Schema) {
 	m.defs[at].Schema = described
 }
 
-// anyEvidence describes a piece of evidence: an object of one of the kinds, with what it stands in as a value of
+// evidenceSchema describes a piece of evidence: an object of one of the kinds, with what it stands in as a value of
 // its own, and its kind.
-func (m *schemaMaker) anyEvidence() (out Schema) {
+func (m *schemaMaker) evidenceSchema() (out Schema) {
 	for _, k := range observations {
 		kind := string(k.of.Kind())
 		name := "evidence_" + kind
-		if !m.has(name) {
+		if !m.isDefined(name) {
 			m.add(name, func() Schema {
 				s := m.object(reflect.TypeOf(k.of))
 				s.Description = k.doc
@@ -208,8 +208,8 @@ func (m *schemaMaker) anyEvidence() (out Schema) {
 	return out
 }
 
-// OrNull describes a value that may lack.
-func (s Schema) OrNull() Schema {
+// Nullable describes a value that may lack.
+func (s Schema) Nullable() Schema {
 	switch {
 	case s.Enum != nil:
 		s.Enum = append(slices.Clip(s.Enum), nil)
@@ -221,7 +221,7 @@ func (s Schema) OrNull() Schema {
 	return s
 }
 
-func anys(names []string) []any { return each(names, func(n string) any { return n }) }
+func anys(names []string) []any { return convert(names, func(n string) any { return n }) }
 
 // DefinedName returns the name of a type as names in JSON are written, without that of the document that it is of.
 func DefinedName(t reflect.Type) string {

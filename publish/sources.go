@@ -47,12 +47,12 @@ type Held struct {
 // SourcesOf returns the document of what several recorders say.
 func SourcesOf(c *crosscheck.Comparison, headline string) Sources {
 	return Sources{"sfstat.sources/1", headline, c.Agree(), c.Steps, list(c.Ranks), nameOf(c.Match), number(c.Tau), number(c.Tie), list(c.Stages),
-		each(c.Accounts, sourceOf), list(c.Doubts)}
+		convert(c.Accounts, sourceOf), list(c.Doubts)}
 }
 
 func sourceOf(a crosscheck.Account) SourcesAccount {
 	out := SourcesAccount{Name: a.Name, Format: a.Format, Bytes: nonNegative(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
-		Share: each(a.Share, number), Lacks: list(a.Lacks), Routing: list(a.Routing)}
+		Share: convert(a.Share, number), Lacks: list(a.Lacks), Routing: list(a.Routing)}
 	if h := a.Held; h != nil {
 		out.Held = &Held{number(h.Difference), h.Stage, h.SameRouting, h.SameRoute, h.Longest, nonZeroNumber(h.Size)}
 	}

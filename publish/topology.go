@@ -46,15 +46,15 @@ type Path struct {
 
 // TopologyOf returns the document of machines.
 func TopologyOf(machines []comm.Machine, problems []Problem) Topology {
-	return Topology{"sfstat.comm-topology/1", each(machines, func(m comm.Machine) Machine {
+	return Topology{"sfstat.comm-topology/1", convert(machines, func(m comm.Machine) Machine {
 		return Machine{m.Host,
-			each(m.Devices, func(d comms.Device) TopologyDevice {
+			convert(m.Devices, func(d comms.Device) TopologyDevice {
 				return TopologyDevice{d.Name, nameOf(d.Kind), nonNegative(d.Rank)}
 			}),
-			each(m.Links, func(l comm.Link) Link {
+			convert(m.Links, func(l comm.Link) Link {
 				return Link{m.Devices[l.From].Name, m.Devices[l.To].Name, nameOf(l.Class), number(l.Bandwidth)}
 			}),
-			each(m.Paths, func(p comm.Path) Path { return Path{p.From, nonNegative(p.To), nameOf(p.Class), number(p.Bandwidth)} })}
+			convert(m.Paths, func(p comm.Path) Path { return Path{p.From, nonNegative(p.To), nameOf(p.Class), number(p.Bandwidth)} })}
 	}), list(problems)}
 }
 

@@ -50,5 +50,5 @@ func WorkerOf(v *operators.View, worker int) Worker {
 
 // RanksOf returns the IDs of workers, never nil.
 func RanksOf(v *operators.View, workers []int) []int {
-	return each(workers, func(w int) int { return v.Rank(w).ID })
+	return convert(workers, func(w int) int { return v.Rank(w).ID })
 }

@@ -234,19 +234,19 @@ func TrafficOf(r *comm.Result, problems []Problem, words TrafficWords) Traffic {
 	v := RunOf(&verdict, words.Worded)
 	out := Traffic{Schema: "sfstat.comm/1", Headline: v.Headline, Confidence: v.Confidence, Findings: v.Findings, Undecided: v.Undecided, Next: v.Next,
 		OpCounts: map[string]int64{}, Unparsed: r.Unparsed, Ranks: []CommRank{},
-		Strategy:      each(comm.Strategy(r), dimensionOf),
-		Communicators: each(r.Communicators, func(c parallel.Communicator) Communicator { return communicatorOf(&c, words.Kind) }),
-		Clocks:        each(r.Clocks, func(c comm.Clock) TrafficClock { return trafficClockOf(r, &c) }),
+		Strategy:      convert(comm.Strategy(r), dimensionOf),
+		Communicators: convert(r.Communicators, func(c parallel.Communicator) Communicator { return communicatorOf(&c, words.Kind) }),
+		Clocks:        convert(r.Clocks, func(c comm.Clock) TrafficClock { return trafficClockOf(r, &c) }),
 		Matches:       Matches{Unmatched: r.Unmatched, Leftover: r.Leftover}, Lateness: latenessOf(r), Bandwidth: []Bandwidth{}, Slow: []Slow{}, Messages: MessagesOf(r),
-		Accounts: each(r.Accounts, func(a volume.Account) TrafficAccount {
-			return TrafficAccount{r.Ranks[a.Rank].Rank, number(a.Bubble), each(a.Rows, trafficRowOf)}
+		Accounts: convert(r.Accounts, func(a volume.Account) TrafficAccount {
+			return TrafficAccount{r.Ranks[a.Rank].Rank, number(a.Bubble), convert(a.Rows, trafficRowOf)}
 		}), Warnings: []Warning{}, NotRead: []Example{}, Notes: list(words.Notes(r)), Problems: list(problems)}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		out.Ranks = append(out.Ranks, CommRank{k.Rank, k.Host, k.PID, nonNegative(k.Device), k.Logged(), r.ProfileOf(i), nameOf(k.Pairing), nameOf(k.Join),
+		out.Ranks = append(out.Ranks, CommRank{k.Rank, k.Host, k.PID, nonNegative(k.Device), k.HasLog(), r.ProfileOf(i), nameOf(k.Pairing), nameOf(k.Join),
 			len(k.Calls), k.Pairs, k.Certain})
 		out.Matches.Pairs += k.Pairs
 		out.Matches.Certain += k.Certain
@@ -268,11 +268,11 @@ func TrafficOf(r *comm.Result, problems []Problem, words TrafficWords) Traffic {
 
 func dimensionOf(d comm.Dimension) Dimension {
 	return Dimension{nameOf(d.Kind), nonZero(d.Ranks), d.Groups, nameOf(d.Variant), d.Steps,
-		each(d.Ops, func(o comm.OpCount) OpCount { return OpCount{nameOf(o.Op), o.Calls} })}
+		convert(d.Ops, func(o comm.OpCount) OpCount { return OpCount{nameOf(o.Op), o.Calls} })}
 }
 
 func communicatorOf(c *parallel.Communicator, words func(*parallel.Communicator) []string) Communicator {
-	out := Communicator{ID: c.ID, Kind: nameOf(c.Kind), Evidence: list(words(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts, Ops: each(c.Ops, opUseOf)}
+	out := Communicator{ID: c.ID, Kind: nameOf(c.Kind), Evidence: list(words(c)), Ranks: list(c.Ranks), NRanks: c.NRanks, Hosts: c.Hosts, Ops: convert(c.Ops, opUseOf)}
 	if s := &c.Signature; s.Calls != 0 {
 		out.Signature = &Signature{s.Calls, s.Large, s.Steps, number(s.PerStep), number(s.Repeats), number(s.Burstiness), s.Largest}
 	}

@@ -271,12 +271,12 @@ func VerdictOf(v *diagnose.Verdict, problems []Problem, words Worded) Verdict {
 // RunOf returns the verdict on a run.
 func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 	out := Run{Said: words.Verdict(v), Name: v.Run, Status: nameOf(v.Status), Confidence: nameOf(v.Confidence),
-		Findings: each(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: allEvidence(v.Observed),
-		Limits:   each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
-		Coverage: each(v.Coverage, coverageOf),
+		Findings: convert(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: evidenceList(v.Observed),
+		Limits:   convert(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
+		Coverage: convert(v.Coverage, coverageOf),
 		Latent:   latentOf(v.Latent), LatentTest: latentTestOf(v.Latent),
-		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, verdictProblemOf),
-		Next: each(v.Next, actionOf), Devices: each(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
+		Undecided: convert(v.Undecided, undecidedOf), Problems: convert(v.Problems, verdictProblemOf),
+		Next: convert(v.Next, actionOf), Devices: convert(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
 	if v.Earlier != nil {
 		earlier := Earlier(*v.Earlier)
 		out.Earlier = &earlier
@@ -291,7 +291,7 @@ func RunOf(v *diagnose.RunVerdict, words Worded) Run {
 		}
 	}
 	if o := v.Operators; o != nil && len(v.Windows) == 0 {
-		out.Windows = each(o.Accounts, func(a *frontier.Result) Window { return windowOf(a, words.WindowWords) })
+		out.Windows = convert(o.Accounts, func(a *frontier.Result) Window { return windowOf(a, words.WindowWords) })
 	}
 	return out
 }
@@ -303,7 +303,7 @@ func findingOf(f diagnose.Finding) Finding {
 		Confidence: nameOf(f.Confidence), BelowMinGain: f.BelowMinGain,
 		Gain: number(f.Gain), RunGain: number(f.RunGain), RunLow: nonZeroNumber(f.RunLow), RunAtMost: number(f.RunAtMost), Struck: struckOf(f.Struck),
 		Step: f.Step, Excess: f.Excess, Explained: f.Explained, Score: number(f.Score),
-		Evidence: allEvidence(f.Evidence), Windows: list(f.Windows)}
+		Evidence: evidenceList(f.Evidence), Windows: list(f.Windows)}
 	return out
 }
 
@@ -328,14 +328,14 @@ func latentOf(l *answer.Latent) []LatentDifference {
 	if l == nil {
 		return []LatentDifference{}
 	}
-	return each(l.Differences, func(d answer.Difference) LatentDifference {
-		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: each(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
+	return convert(l.Differences, func(d answer.Difference) LatentDifference {
+		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: convert(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
 			Confidence: nameOf(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
 			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named, Together: d.Together,
-			Places: each(d.Places, func(p answer.LatentPlace) LatentPlace {
+			Places: convert(d.Places, func(p answer.LatentPlace) LatentPlace {
 				return LatentPlace{p.Beyond, number(p.Peers), number(p.Rank), number(p.D)}
 			}),
-			Quarters: each(d.Quarters, func(q answer.LatentQuarter) LatentQuarter { return LatentQuarter(q) })}
+			Quarters: convert(d.Quarters, func(q answer.LatentQuarter) LatentQuarter { return LatentQuarter(q) })}
 		if d.Of > 0 {
 			out.Blame = number(d.Blame)
 		}
@@ -360,12 +360,12 @@ func latentTestOf(l *answer.Latent) *LatentTest {
 
 func undecidedOf(u answer.Undecided) Undecided {
 	return Undecided{Name[answer.Question](u.Question), u.Stage, u.Hides, u.Unlikely, u.Time, u.Step, u.N, u.Ranks, Name[answer.Source](u.Needs),
-		u.Name, nonZeroNumber(u.Share), allEvidence(u.About)}
+		u.Name, nonZeroNumber(u.Share), evidenceList(u.About)}
 }
 
 func actionOf(a answer.Action) Action {
 	return Action{Name[answer.ActionKind](a.Action), a.Host, a.Ranks, a.Peers,
-		each(a.Workers, func(w answer.Worker) VerdictWorker { return VerdictWorker{w.Worker, list(w.StandsFor)} }), a.Stages, a.Steps, a.Window,
+		convert(a.Workers, func(w answer.Worker) VerdictWorker { return VerdictWorker{w.Worker, list(w.StandsFor)} }), a.Stages, a.Steps, a.Window,
 		Name[answer.Source](a.With), a.Line, evidenceOf(a.Monitored), evidenceOf(a.Reported)}
 }
 

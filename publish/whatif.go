@@ -91,7 +91,7 @@ func WhatifOf(v *operators.View, r *whatif.Result, ideal whatif.Ideal, fixes []F
 		Blocking: number(r.Slowdown.Overall), Launch: number(r.Launch.Overall), Misfit: number(r.Misfit), PerStep: []ReplayedStep{},
 		ByDP: partsOf(r.ByDP, replicaOf), ByStage: partsOf(r.ByStage, pipelineStageOf), ByOp: partsOf(r.ByOp, kindOf),
 		LaunchByDP: partsOf(r.LaunchByDP, replicaOf), LaunchByStage: partsOf(r.LaunchByStage, pipelineStageOf), LaunchByOp: partsOf(r.LaunchByOp, kindOf),
-		Workers: each(r.Workers, func(w whatif.Worker) WhatifWorker {
+		Workers: convert(r.Workers, func(w whatif.Worker) WhatifWorker {
 			return WhatifWorker{Worker{w.Rank, w.DP, w.Stage}, ratioOf(w.Ratio), number(w.Score)}
 		}),
 		LastStage: effectOf(&r.LastStage), TopWorkers: effectOf(&r.TopWorkers), TopRanks: list(r.TopRanks), Fixes: list(fixes)}
@@ -111,11 +111,11 @@ func partsOf(parts []whatif.Part, of func(whatif.Part) Part) *[]Part {
 	if len(parts) == 0 {
 		return nil
 	}
-	out := each(parts, of)
+	out := convert(parts, of)
 	return &out
 }
 
-func ratioOf(r whatif.Ratio) Ratio { return Ratio{number(r.Overall), each(r.PerStep, number)} }
+func ratioOf(r whatif.Ratio) Ratio { return Ratio{number(r.Overall), convert(r.PerStep, number)} }
 
 func effectOf(e *whatif.Effect) Effect {
 	out := Effect{Removed: number(e.Removed), Added: number(e.Added), Now: number(e.Now), Ideal: number(e.Ideal), Saved: number(e.Saved),

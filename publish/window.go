@@ -160,23 +160,23 @@ type WindowWords struct {
 
 // WindowsOf returns the document of accounts.
 func WindowsOf(results []*frontier.Result, problems []Problem, words WindowWords) Windows[Window] {
-	return Windows[Window]{"sfstat.frontier/1", each(results, func(r *frontier.Result) Window { return windowOf(r, words) }), list(problems)}
+	return Windows[Window]{"sfstat.frontier/1", convert(results, func(r *frontier.Result) Window { return windowOf(r, words) }), list(problems)}
 }
 
 func windowOf(r *frontier.Result, words WindowWords) Window {
-	names := func(stages []int) []string { return each(stages, func(s int) string { return r.Stages[s].Name }) }
+	names := func(stages []int) []string { return convert(stages, func(s int) string { return r.Stages[s].Name }) }
 	return Window{
 		Run: r.Run, Window: r.Window, Cut: nameOf(r.Cut), CutReason: words.Cut(r), Group: nonZero(r.Group), WorldSize: r.WorldSize,
 		Ranks: list(r.Ranks), Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
-		Stages: each(r.Stages, stageOf), Substages: each(r.Substages, stageOf), Routing: names(r.Routing), CoCritical: names(r.CoCritical),
-		Labels: each(r.Labels, nameOf[labels.Label]), Reasons: each(r.Reasons, nameOf[labels.Reason]),
+		Stages: convert(r.Stages, stageOf), Substages: convert(r.Substages, stageOf), Routing: names(r.Routing), CoCritical: names(r.CoCritical),
+		Labels: convert(r.Labels, nameOf[labels.Label]), Reasons: convert(r.Reasons, nameOf[labels.Reason]),
 		LeaderRank: r.Leader.Rank, Switches: r.Leader.Switches, Leader: leaderOf(r),
-		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
-		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
-		Scores:     eachMethod(r, func(o frontier.Ordering) []*float64 { return each(o.Scores, number) }),
+		Baselines:  byMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
+		Candidates: byMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
+		Scores:     byMethod(r, func(o frontier.Ordering) []*float64 { return convert(o.Scores, number) }),
 		Quality:    qualityOf(&r.Quality), SyncPoint: syncPointOf(&r.SyncPoint),
 		ModelFit: Fit{nameOf(r.ModelFit.Mode), r.ModelFit.Holds, words.Fit(r.ModelFit)},
-		Culprits: each(r.Culprits, func(c claim.Claim) Culprit {
+		Culprits: convert(r.Culprits, func(c claim.Claim) Culprit {
 			return Culprit{c.Rank(), r.Stages[c.Parts[0].Stage].Name, c.Charged(), number(c.Saves.Alone), c.Size, c.Steps.Count, c.Steps.Of, number(c.P)}
 		}),
 		Saves: finite(r.Saves), Work: list(r.Work), Device: windowDeviceOf(r.Device),
@@ -197,7 +197,7 @@ func leaderOf(r *frontier.Result) Leader {
 	return out
 }
 
-func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) ByMethod[T] {
+func byMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) ByMethod[T] {
 	get := func(m frontier.Method) []T {
 		for _, o := range r.Baselines {
 			if o.Method == m {
@@ -211,11 +211,11 @@ func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) ByMet
 
 func qualityOf(q *frontier.Quality) Quality {
 	return Quality{number(q.ClosureResidual), number(q.OverlapError), q.Missing.Len(), list(q.Missing.IDs()), q.GatherOK, q.SchemaOK, q.Wall,
-		each(q.Notes, func(n input.Note) string { return n.Text })}
+		convert(q.Notes, func(n input.Note) string { return n.Text })}
 }
 
 func syncPointOf(p *frontier.SyncPoint) SyncPoint {
-	return SyncPoint{nonZero(p.Name), nameOf(p.Evidence), p.WithinPeers, p.Skew, number(p.Drift), each(p.Boundaries, func(b frontier.Boundary) Boundary {
+	return SyncPoint{nonZero(p.Name), nameOf(p.Evidence), p.WithinPeers, p.Skew, number(p.Drift), convert(p.Boundaries, func(b frontier.Boundary) Boundary {
 		return Boundary{b.Name, number(b.Slope), number(b.Low), number(b.High), b.Syncs, b.Within}
 	})}
 }

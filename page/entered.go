@@ -118,9 +118,9 @@ func (o *outline) enteredSteps(e *entered, out *Steps) {
 	}
 }
 
-// alone puts the steps of a run without stage times on its page, as its entries show
+// addSteps puts the steps of a run without stage times on its page, as its entries show
 // them.
-func (e *entered) alone(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
+func (e *entered) addSteps(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
 	if a == nil || len(e.steps) == 0 {
 		return
 	}

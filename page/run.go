@@ -80,7 +80,7 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	}
 	if i < 0 || b.runs[i].steps == 0 {
 		if i >= 0 && len(out.Ranks) == 0 {
-			e.alone(v, out.Arrivals, &out)
+			e.addSteps(v, out.Arrivals, &out)
 		}
 		return out, nil
 	}

@@ -152,7 +152,7 @@ func (v *view) linkFilters(of map[string]chip, name, on string) []chip {
 	for i := range chips {
 		c := &chips[i]
 		c.On = c.Name == on
-		kept := v.keptQuery()
+		kept := v.linkQuery()
 		if kept.Del(name); !c.On {
 			kept.Set(name, c.Name)
 		}
@@ -161,8 +161,8 @@ func (v *view) linkFilters(of map[string]chip, name, on string) []chip {
 	return chips
 }
 
-// keptQuery returns what of a request its links keep.
-func (v *view) keptQuery() url.Values {
+// linkQuery returns what of a request its links keep.
+func (v *view) linkQuery() url.Values {
 	out := url.Values{}
 	for name, value := range map[string]string{"q": v.Query, "sort": v.Sort, "status": v.Status, "host": v.Host} {
 		if value != "" {
@@ -172,9 +172,9 @@ func (v *view) keptQuery() url.Values {
 	return out
 }
 
-// Sorted returns the link to the same runs in another order.
-func (v *view) Sorted(by string) string {
-	kept := v.keptQuery()
+// SortLink returns the link to the same runs in another order.
+func (v *view) SortLink(by string) string {
+	kept := v.linkQuery()
 	kept.Set("sort", by)
 	return "/?" + kept.Encode()
 }

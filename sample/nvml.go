@@ -160,7 +160,7 @@ func (g *gpu) prepare(lib nvml.Interface) {
 		if g.asks(c.metric) || lib.Extensions().LookupSymbol(c.symbol) != nil {
 			continue
 		}
-		if _, r := c.read(g.device); supported(r) {
+		if _, r := c.read(g.device); maySupport(r) {
 			g.calls = append(g.calls, c)
 		}
 	}
@@ -183,8 +183,8 @@ func (g *gpu) asks(metric string) bool {
 	return slices.ContainsFunc(g.calls, func(c call) bool { return c.metric == metric })
 }
 
-// supported reports whether an answer leaves open that there will be a value.
-func supported(r nvml.Return) bool {
+// maySupport reports whether an answer leaves open that there will be a value.
+func maySupport(r nvml.Return) bool {
 	switch r {
 	case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_INVALID_ARGUMENT, nvml.ERROR_NOT_FOUND, nvml.ERROR_FUNCTION_NOT_FOUND, nvml.ERROR_DEPRECATED, nvml.ERROR_NO_PERMISSION:
 		return false
@@ -204,7 +204,7 @@ func (a *answers) add(d nvml.Device, fields []field, links int) {
 		return
 	}
 	for i, v := range asked.values {
-		if supported(nvml.Return(v.NvmlReturn)) {
+		if maySupport(nvml.Return(v.NvmlReturn)) {
 			a.metrics, a.values = append(a.metrics, asked.metrics[i]), append(a.values, v)
 		}
 	}
@@ -213,8 +213,8 @@ func (a *answers) add(d nvml.Device, fields []field, links int) {
 // Name implements Source.
 func (l *library) Name() string { return l.name }
 
-// Least implements Source: NVML can be asked as often as one likes.
-func (l *library) Least() time.Duration { return 0 }
+// MinInterval implements Source: NVML can be asked as often as one likes.
+func (l *library) MinInterval() time.Duration { return 0 }
 
 // Close implements Source.
 func (l *library) Close() {

@@ -23,8 +23,8 @@ type Source interface {
 	Name() string
 	// Metrics are its values at a time, without the host; with an error, those that could be read.
 	Metrics() ([]Metric, error)
-	// Least is the shortest time between two samples of it: asked more often, it would cost more than it shows.
-	Least() time.Duration
+	// MinInterval returns the shortest time between two samples of it: asked more often, it would cost more than it shows.
+	MinInterval() time.Duration
 	// Close ends its reading.
 	Close()
 }
@@ -79,7 +79,7 @@ func Run(ctx context.Context, w io.Writer, sources []Source, o Options, failed f
 
 // Stride returns n for a source that is read at every n-th sample: 1 where it can be read as often as asked.
 func Stride(s Source, every time.Duration) int {
-	return max(1, int((s.Least()+every-1)/every))
+	return max(1, int((s.MinInterval()+every-1)/every))
 }
 
 // write writes a sample of each source. A source that takes longer than its turn is told as one that fails: samples are
@@ -123,8 +123,8 @@ type Host struct{ Root fs.FS }
 // Name implements Source.
 func (Host) Name() string { return "the host" }
 
-// Least implements Source: files of /proc take longer to make the more processors a machine has.
-func (Host) Least() time.Duration { return time.Second }
+// MinInterval implements Source: files of /proc take longer to make the more processors a machine has.
+func (Host) MinInterval() time.Duration { return time.Second }
 
 // Close implements Source.
 func (Host) Close() {}

@@ -117,7 +117,7 @@ type broken struct{}
 
 func (broken) Name() string               { return "broken" }
 func (broken) Metrics() ([]Metric, error) { return nil, errors.New("lost") }
-func (broken) Least() time.Duration       { return 0 }
+func (broken) MinInterval() time.Duration { return 0 }
 func (broken) Close()                     {}
 
 // slow is a source that takes its time.
@@ -129,7 +129,7 @@ func (slow) Metrics() ([]Metric, error) { time.Sleep(130 * time.Millisecond); re
 type seldomRead struct{ broken }
 
 func (seldomRead) Metrics() ([]Metric, error) { return []Metric{{Name: "x"}}, nil }
-func (seldomRead) Least() time.Duration       { return 250 * time.Millisecond }
+func (seldomRead) MinInterval() time.Duration { return 250 * time.Millisecond }
 
 // TestEvery: a source that takes longer than its turn is told once; one that is read less often than asked is read at
 // every third sample. Time is that of the bubble.

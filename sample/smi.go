@@ -48,9 +48,9 @@ type command struct {
 // Name implements Source.
 func (c *command) Name() string { return "GPUs by nvidia-smi" }
 
-// Least implements Source: a process that starts, asks the driver and ends takes a good part of a second, so
+// MinInterval implements Source: a process that starts, asks the driver and ends takes a good part of a second, so
 // half of the time at most is spent on it.
-func (c *command) Least() time.Duration { return 2 * c.took }
+func (c *command) MinInterval() time.Duration { return 2 * c.took }
 
 // Close implements Source.
 func (c *command) Close() {}

@@ -202,8 +202,8 @@ func (a *Reader) findColumns() error {
 	return missing
 }
 
-// Beside makes Next read the columns of a few windows side by side, on so many threads at most.
-func (a *Reader) Beside(threads int) {
+// SetThreads makes Next read the columns of a few windows side by side, on so many threads at most.
+func (a *Reader) SetThreads(threads int) {
 	if threads > 1 {
 		a.beside = threads
 	}

@@ -180,7 +180,7 @@ type table struct {
 // readWall reads the wall times. Where the window has none, they are passed over.
 func (t *table) readWall(c *parquet.Cursor) error {
 	if t.form.NoWall {
-		return t.each(c, func(int, parquet.Run) error { return nil })
+		return t.eachRun(c, func(int, parquet.Run) error { return nil })
 	}
 	R := len(t.w.Ranks)
 	return t.readTimes(c, t.w.Wall, R)
@@ -189,7 +189,7 @@ func (t *table) readWall(c *parquet.Cursor) error {
 // readEpochs takes the epochs of the window from its first step.
 func (t *table) readEpochs(c *parquet.Cursor) error {
 	R := len(t.w.Ranks)
-	return t.each(c, func(row int, v parquet.Run) error {
+	return t.eachRun(c, func(row int, v parquet.Run) error {
 		for i, began := range v.Values {
 			at := row + v.Row(i)
 			if at >= R {
@@ -206,9 +206,9 @@ func (t *table) readEpochs(c *parquet.Cursor) error {
 	})
 }
 
-// each calls fn with all rows of the window in a column, in runs; row is the
+// eachRun calls fn with all rows of the window in a column, in runs; row is the
 // window's own number of the first of each.
-func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) error {
+func (t *table) eachRun(c *parquet.Cursor, fn func(row int, v parquet.Run) error) error {
 	for row := 0; row < t.rows; {
 		v, err := c.Next(t.rows - row)
 		if err != nil {
@@ -224,7 +224,7 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 
 // values does what each does, for a column that must not have nulls.
 func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
-	return t.each(c, func(row int, v parquet.Run) error {
+	return t.eachRun(c, func(row int, v parquet.Run) error {
 		if v.At == nil {
 			return fn(row, v.Values)
 		}
@@ -283,7 +283,7 @@ type found struct {
 // readChannel reads one channel's values and which of them are ready.
 func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, error) {
 	rows, known := t.found.rows[:0], t.found.values[:0]
-	err := t.each(values, func(row int, v parquet.Run) error {
+	err := t.eachRun(values, func(row int, v parquet.Run) error {
 		for i, bits := range v.Values {
 			rows, known = append(rows, row+v.Row(i)), append(known, math.Float64frombits(uint64(bits)))
 		}
@@ -302,7 +302,7 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(row/R), Rank: row % R, Value: known[i]})
 	}
 	next := 0
-	err = t.each(ready, func(row int, v parquet.Run) error {
+	err = t.eachRun(ready, func(row int, v parquet.Run) error {
 		for i, bit := range v.Values {
 			if next == len(samples) || rows[next] != row+v.Row(i) {
 				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+v.Row(i)))

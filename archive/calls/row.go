@@ -87,25 +87,25 @@ func rowsOf(r *comm.Result) iter.Seq[*Row] {
 
 func rowOf(r *comm.Result, steps *comm.Steps, x *comm.CallDetail) *Row {
 	k, c := &r.Ranks[x.Rank], &r.Calls[x.Call]
-	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: knownOrNil(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: knownOrNil(c.Launch),
-		Count: knownOrNil(c.Count), Datatype: c.Datatype.String(), Bytes: knownOrNil(c.Bytes), Root: knownOrNil(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
+	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: nilIfUnknown(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: nilIfUnknown(c.Launch),
+		Count: nilIfUnknown(c.Count), Datatype: c.Datatype.String(), Bytes: nilIfUnknown(c.Bytes), Root: nilIfUnknown(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
 		LogStream: nonzero(c.Stream), Thread: nonzero(c.Thread), File: r.Recorded.Sources[c.Source].Name, Line: c.Line}
 	if x.Place.Era == comm.InStep {
-		row.Step, row.StepName = some(int64(x.Place.Step)), some(steps.Names[x.Place.Step])
+		row.Step, row.StepName = pointerTo(int64(x.Place.Step)), pointerTo(steps.Names[x.Place.Step])
 	}
 	if c.HasEnter {
-		row.Logged = some(c.Enter)
+		row.Logged = pointerTo(c.Enter)
 	}
 	if c.Op.Reduces() {
-		row.Reduction = some(c.Reduction.String())
+		row.Reduction = pointerTo(c.Reduction.String())
 	}
 	if x.Communicator != comms.None {
 		g := &r.Communicators[x.Communicator]
-		row.Communicator, row.Kind, row.NRanks, row.CommRank = some(g.ID), some(g.Kind.String()), some(int64(g.NRanks)), knownOrNil(int64(r.Groups[c.Group].Rank))
+		row.Communicator, row.Kind, row.NRanks, row.CommRank = pointerTo(g.ID), pointerTo(g.Kind.String()), pointerTo(int64(g.NRanks)), nilIfUnknown(int64(r.Groups[c.Group].Rank))
 	}
 	row.tune(c, x)
 	if x.Reason != align.Launches {
-		row.NoKernel = some(x.Reason.String())
+		row.NoKernel = pointerTo(x.Reason.String())
 	}
 	if x.Kernel != comms.None {
 		row.ran(r, x)
@@ -120,55 +120,55 @@ func (row *Row) tune(c *comms.Call, x *comm.CallDetail) {
 		u = x.Tuning
 	}
 	if u != nil {
-		row.Algorithm, row.Protocol, row.Channels = some(u.Algo.String()), some(u.Protocol.String()), nonzero(int64(u.Channels))
+		row.Algorithm, row.Protocol, row.Channels = pointerTo(u.Algo.String()), pointerTo(u.Protocol.String()), nonzero(int64(u.Channels))
 	}
 }
 
 // ran adds the kernel.
 func (row *Row) ran(r *comm.Result, x *comm.CallDetail) {
 	n := &r.Kernels(x.Rank)[x.Kernel]
-	row.Stream, row.Correlation, row.Certain = some(n.Stream), some(n.Correlation), some(x.Certain)
+	row.Stream, row.Correlation, row.Certain = pointerTo(n.Stream), pointerTo(n.Correlation), pointerTo(x.Certain)
 	row.Grid, row.Block = nonzero(int64(n.Grid)), nonzero(int64(n.Block))
-	row.KernelCalls, row.KernelBytes = some(int64(x.Moved.Calls)), some(x.Moved.Bytes)
-	row.Kernel = some(n.Op.String())
+	row.KernelCalls, row.KernelBytes = pointerTo(int64(x.Moved.Calls)), pointerTo(x.Moved.Bytes)
+	row.Kernel = pointerTo(n.Op.String())
 	if !r.Timeless {
 		if at, known := r.FirstClockTime(x.Rank, n.Start); known {
-			row.Start = some(at)
+			row.Start = pointerTo(at)
 		}
 	}
-	row.Duration = some(n.End - n.Start)
+	row.Duration = pointerTo(n.End - n.Start)
 	if n.HasLaunch {
-		row.LaunchDelay = some(n.Start - n.Launch)
+		row.LaunchDelay = pointerTo(n.Start - n.Launch)
 	}
 	if f := n.Config; f != nil {
-		row.Kernel = some(f.Name)
-		row.Registers, row.Static, row.Dynamic, row.Local = knownOrNil(f.Registers), knownOrNil(f.StaticShared), knownOrNil(f.DynamicShared), knownOrNil(f.Local)
+		row.Kernel = pointerTo(f.Name)
+		row.Registers, row.Static, row.Dynamic, row.Local = nilIfUnknown(f.Registers), nilIfUnknown(f.StaticShared), nilIfUnknown(f.DynamicShared), nilIfUnknown(f.Local)
 	}
 }
 
 // addSpeed adds how fast data moved.
 func (row *Row) addSpeed(x *comm.CallDetail) {
 	if x.Parts > 0 {
-		row.Wait = some(max(x.Begin-x.Moved.Start, 0))
+		row.Wait = pointerTo(max(x.Begin-x.Moved.Start, 0))
 	}
 	if x.Limit.Bandwidth > 0 {
-		row.LimitLink, row.LimitGBps = some(x.Limit.Source()), some(x.Limit.Bandwidth)
+		row.LimitLink, row.LimitGBps = pointerTo(x.Limit.Source()), pointerTo(x.Limit.Bandwidth)
 		row.AlgorithmLimit, row.BusLimit = positive(x.Moved.Algorithm), positive(x.Moved.Bus)
 	}
 	m := x.Measure
 	if m == nil {
 		return
 	}
-	row.Transfer, row.AlgorithmGBps, row.BusGBps = some(m.Transfer), positive(m.Algorithm), positive(m.Bus)
+	row.Transfer, row.AlgorithmGBps, row.BusGBps = pointerTo(m.Transfer), positive(m.Algorithm), positive(m.Bus)
 	if row.AlgorithmLimit != nil && row.BusLimit != nil {
 		row.AlgorithmEfficiency, row.BusEfficiency = positive(m.Algorithm/x.Moved.Algorithm), positive(m.Bus/x.Moved.Bus)
 	}
 }
 
-func some[T any](v T) *T { return &v }
+func pointerTo[T any](v T) *T { return &v }
 
-// knownOrNil returns nil for −1.
-func knownOrNil(n int64) *int64 {
+// nilIfUnknown returns nil for −1.
+func nilIfUnknown(n int64) *int64 {
 	if n < 0 {
 		return nil
 	}

@@ -107,9 +107,9 @@ type key struct{ index, first, epoch int64 }
 
 func (e *entry) key() key { return key{e.index, e.first, e.epoch} }
 
-// holds reports whether e is of the same recording as w, as far as known: steps of
+// isOfRecording reports whether e is of the same recording as w, as far as known: steps of
 // one number overlap, and no rank began at another time.
-func (e *entry) holds(w *trace.Window) bool {
+func (e *entry) isOfRecording(w *trace.Window) bool {
 	if e.end <= w.FirstStep || w.FirstStep+int64(w.Steps()) <= e.first {
 		return false
 	}
@@ -142,7 +142,7 @@ func (a *Archive) Add(w *trace.Window) error {
 	e := entryOf(w, nil)
 	var same []*entry
 	for _, have := range r.windows[w.Index] {
-		if have.holds(w) {
+		if have.isOfRecording(w) {
 			same = append(same, have)
 		}
 	}

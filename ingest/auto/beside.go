@@ -34,7 +34,7 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(part) bool) error 
 	r, path := u.r, packet.SidecarPath(u.inputs[0].Path)
 	a, isArchive := windows.(*archive.Reader)
 	if isArchive {
-		a.Beside(r.o.Threads)
+		a.SetThreads(r.o.Threads)
 	}
 	if exists(path) {
 		src, err := ingest.OpenOn(r.o.Disk, path, r.o.Limits)

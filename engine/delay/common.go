@@ -568,7 +568,7 @@ func noiseOf(x []float64) float64 {
 // changes are changes of level. Blocks of the series are exchangeable in time where there is
 // none; the block length comes from what is left beside the changes that fit best.
 func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
-	if _, shift := bestCut(c.x); math.Abs(shift) < leastShift*s.step {
+	if _, shift := bestCut(c.x, shortest); math.Abs(shift) < leastShift*s.step {
 		return nil
 	}
 	left := slices.Clone(c.x)
@@ -600,7 +600,7 @@ const mostCuts = 3
 // takeLevels takes the levels off values on either side of the cut that fits best, and again on each side, as long as a cut
 // shifts the level by so much. It returns how many cuts it took, of so many at most.
 func takeLevels(x []float64, least float64, most int) (cuts int) {
-	at, shift := bestCut(x)
+	at, shift := bestCut(x, shortest)
 	if most == 0 || len(x) < 2*shortest+1 || math.Abs(shift) < least {
 		level := median(x)
 		for i := range x {
@@ -653,8 +653,8 @@ func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []claim.
 }
 
 // bestCut is where the medians on both sides differ most, weighed by how many values they are
-// of, and by how much.
-func bestCut(x []float64) (at int, shift float64) {
+// of, and by how much. No side is of fewer values than edge.
+func bestCut(x []float64, edge int) (at int, shift float64) {
 	// Prefix sums of values clipped to their central 98 % stand for medians: one pass.
 	s := slices.Clone(x)
 	low, high := robust.Quantile(s, 0.01), robust.Quantile(s, 0.99)
@@ -666,7 +666,7 @@ func bestCut(x []float64) (at int, shift float64) {
 	at = len(x) / 2
 	for i := 1; i < len(x); i++ {
 		sum += min(max(x[i-1], low), high)
-		if i < shortest || i > len(x)-shortest {
+		if i < edge || i > len(x)-edge {
 			continue
 		}
 		// The square of the difference of means, by k(n − k) ÷ n.

@@ -83,18 +83,18 @@ func TestNoiseOfValues(t *testing.T) {
 // which is 12 of these, with a difference of means of 16.5179…
 func TestBestCut(t *testing.T) {
 	x := []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 20, 22, 19, 21, 23, 20, 18, 24}
-	if at, shift := bestCut(x); at != 12 || math.Abs(shift-16.517916666666668) > 1e-9 {
+	if at, shift := bestCut(x, shortest); at != 12 || math.Abs(shift-16.517916666666668) > 1e-9 {
 		t.Errorf("%d, %v; want 12, 16.5179…", at, shift)
 	}
 	slices.Reverse(x)
-	if at, shift := bestCut(x); at != 8 || math.Abs(shift+16.517916666666668) > 1e-9 {
+	if at, shift := bestCut(x, shortest); at != 8 || math.Abs(shift+16.517916666666668) > 1e-9 {
 		t.Errorf("the other way round %d, %v; want 8, −16.5179…", at, shift)
 	}
 	far := []float64{3, -100, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 20, 22, 19, 21, 300, 20, 18, 24}
-	if at, shift := bestCut(far); at != 12 || math.Abs(shift-51.429166666666625) > 1e-9 {
+	if at, shift := bestCut(far, shortest); at != 12 || math.Abs(shift-51.429166666666625) > 1e-9 {
 		t.Errorf("with two far values %d, %v; want 12, 51.429166666666625", at, shift)
 	}
-	if at, shift := bestCut([]float64{1, 1, 1, 9, 9}); at != 2 || shift != 0 {
+	if at, shift := bestCut([]float64{1, 1, 1, 9, 9}, shortest); at != 2 || shift != 0 {
 		t.Errorf("of five values %d, %v; want none", at, shift)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// leastOfGrowth is how many independent values a growth must go through.
-const leastOfGrowth = 3
+// leastOfGrowth is how many independent values a growth must go through, leastOfCut of how many of few values a level is.
+const leastOfGrowth, leastOfCut = 3, 2
 
 // rampChance is the chance of a slope up to which a rank's delay is taken to go along a line: below that of a claim, since
 // slow noise of a rank looks like one.
@@ -79,11 +79,15 @@ func besideCut(x []float64, at int) float64 {
 // counts them is that of what is left beside the line, and counts twice, since less is left than there was. p is 1 of other values.
 func rise(x []float64) (l line, p float64) {
 	n := len(x)
-	if n < 2*shortest {
+	if n < shortest {
 		return l, 1
 	}
+	edge := shortest
+	if n < 2*edge {
+		edge = leastOfCut
+	}
 	l, rest, left := lineThrough(x)
-	if at, _ := bestCut(x); besideCut(x, at) <= left {
+	if at, _ := bestCut(x, edge); besideCut(x, at) <= left {
 		return l, 1
 	}
 	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)

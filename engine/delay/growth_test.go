@@ -92,6 +92,34 @@ func TestGrowthOfWalks(t *testing.T) {
 	}
 }
 
+// TestRampOfFew: of eleven values, as of a rank at so many exchanges, a line is told from a level, wherever it changes, and from noise.
+func TestRampOfFew(t *testing.T) {
+	lines := 0
+	for seed := range uint64(20) {
+		if l, p := rise(ramp(11, 0, 1000, 20, seed)); p <= rampChance && math.Abs(l.slope-100) <= 10 {
+			lines++
+		}
+		for at := 2; at <= 9; at++ {
+			x := ramp(11, 0, 0, 20, seed)
+			for i := at; i < len(x); i++ {
+				x[i] += 1000
+			}
+			if _, p := rise(x); p <= rampChance {
+				t.Errorf("a level from value %d on: P = %v of a line", at, p)
+			}
+		}
+		if _, p := rise(ramp(11, 1000, 0, 100, seed)); p <= rampChance {
+			t.Errorf("noise: P = %v of a line", p)
+		}
+	}
+	if lines < 18 { // what is left of some looks correlated
+		t.Errorf("%d of 20 lines are found", lines)
+	}
+	if _, p := rise(ramp(7, 0, 1000, 1, 1)); p != 1 {
+		t.Errorf("seven values: P = %v of a line, want 1", p)
+	}
+}
+
 // TestSlowStepsOfGrowth: slow steps on top of a growth are found beside it.
 func TestSlowStepsOfGrowth(t *testing.T) {
 	x := ramp(120, 1000, 400, 10, 3)

@@ -222,13 +222,13 @@ func TestStartUpThatRecurs(t *testing.T) {
 	}
 }
 
-// TestLevels: n strikes of one rank of four, far apart, have P = 3·4·4⁻ⁿ: three 0.19, which is no more than an event; four 0.047 and five
-// 0.012, which are supported; six 0.003, which is strong. Of 128 ranks three are strong, of three it takes seven.
+// TestLevels: n strikes of one rank of four, far apart, have P = 4·4⁻ⁿ/0.45: three 0.14, which is no more than an event; four 0.035, which
+// are supported; five 0.009, which is strong. Of 128 ranks three are strong, of three it takes six, and five are supported.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		ranks, strikes int
 		want           claim.Certainty
-	}{{4, 3, claim.Event}, {4, 4, claim.Supported}, {4, 5, claim.Supported}, {4, 6, claim.Strong}, {128, 3, claim.Strong}, {3, 5, claim.Supported}, {3, 6, claim.Supported}, {3, 7, claim.Strong}} {
+	}{{4, 3, claim.Event}, {4, 4, claim.Supported}, {4, 5, claim.Strong}, {128, 3, claim.Strong}, {3, 4, claim.Event}, {3, 5, claim.Supported}, {3, 6, claim.Strong}} {
 		rows := repeated(60, slices.Repeat([]int64{1000}, c.ranks)...)
 		for i := range c.strikes {
 			rows[[]int{3, 11, 17, 30, 36, 49, 55}[i]][1] += 9000

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // chance is how a term was tested.
@@ -19,6 +21,8 @@ const (
 	// fewestBlocks is the least evidence: blocks of the series, and struck ones among
 	// them. Three ranks could not do with less at any level.
 	fewestBlocks, fewestStruck = 6, 3
+	// evenly is the part of the level that is shared out evenly, whatever was charged.
+	evenly = 0.1
 	// forms is how many forms a candidate is tested in, each of which may succeed.
 	forms = 3
 	// alike is the part of a rank's own excursions from which on another rank's are
@@ -36,19 +40,22 @@ const (
 // beyond half of the claimed size and no more than it:
 //
 //	X = clip(charge − d/2, 0, d/2), Y its sums over blocks
-//	P = min(1, forms · R / w · inf_λ exp(−λ Σ_b Y[b, r]) Π_b mean_q exp(λ Y[b, q]))
+//	P = min(1, R / (w · v) · inf_λ exp(−λ Σ_b Y[b, r]) Π_b mean_q exp(λ Y[b, q]))
 //
-// with w = ½/K + ½ · the piece's share of all charges: pieces in which little was charged
-// pay for the search with the others (Chernoff 1952, Ann. Math. Stat. 23:493–507, for sums
-// of bounded permuted variables as in Hoeffding 1963, JASA 58:13–30). There are no draws, so that
-// the order of ranks and the number of threads change nothing.
+// (Chernoff 1952, Ann. Math. Stat. 23:493–507, for sums of bounded permuted variables as in Hoeffding 1963, JASA
+// 58:13–30). R pays for the ranks, w = 0.1/K + 0.9 · the piece's share of all charges for the pieces, and v for the three
+// forms of a delay: a third each, but for a level no more than the charges are steady, and a tenth at least; two ways of
+// striking share the rest, unless the intervals are too few for them. Which rank was charged changes neither w nor v, so that
+// under the null they are given beforehand, and the level is spent where a delay may be. There are no draws, so that the order
+// of ranks and the number of threads change nothing.
 //
 // Where half of the claim is within the slack of noise, the slack is not taken off before: it would
 // hide most of the delay.
 //
 // own is what the rank is charged without the slack, left its excess less the term: of two or three ranks it stands for the
 // noise, for what one is late by is in the excess of the others.
-func (s *series) test(k, r int, d float64, own, left []float64) chance {
+func (s *series) test(c cell, form shape, own, left []float64) chance {
+	k, r, d := c.piece, c.rank, form.claim
 	n := len(s.peers[s.of[r]])
 	if of := s.Pieces[k].Ranks; of != nil {
 		n = 0
@@ -68,15 +75,17 @@ func (s *series) test(k, r int, d float64, own, left []float64) chance {
 			sum += e.x
 		}
 	}
-	c := chance{p: 1, block: s.blockLength(k, r, d, left, x, sum)}
-	c.blocks = (s.Intervals + c.block - 1) / c.block
-	y, struck := s.blockSums(x, c.block, r)
-	c.struck = struck
-	if struck < fewestStruck || c.blocks < fewestBlocks || sum <= 0 {
-		return c
+	out := chance{p: 1, block: s.blockLength(k, r, d, left, x, sum)}
+	out.blocks = (s.Intervals + out.block - 1) / out.block
+	y, struck := s.blockSums(x, out.block, r)
+	out.struck = struck
+	if struck < fewestStruck || out.blocks < fewestBlocks || sum <= 0 {
+		return out
 	}
-	c.p = min(1, float64(forms*s.Ranks)/s.weight(k)*tail(y, n, sum))
-	return c
+	if part := s.weight(k) * s.formWeight(k, n, form.strikes); part > 0 {
+		out.p = min(1, float64(s.Ranks)/part*tail(y, n, sum))
+	}
+	return out
 }
 
 // weight is the part of the level that a piece gets.
@@ -85,11 +94,43 @@ func (s *series) weight(k int) float64 {
 	for i := range s.charge {
 		all += s.charge[i].sum
 	}
-	w := 0.5 / float64(len(s.Pieces))
+	w := evenly / float64(len(s.Pieces))
 	if all > 0 {
-		w += 0.5 * s.charge[k].sum / all
+		w += (1 - evenly) * s.charge[k].sum / all
 	}
 	return w
+}
+
+// formWeight is the part of a piece's level that a form of a delay gets: a level no more than the charges are steady, either
+// way of striking half of the rest. A level has all where as many intervals as strikes may have of those recorded are too few
+// for one rank of n to be certain.
+func (s *series) formWeight(k, n int, strikes bool) float64 {
+	steady, recorded := s.steadiness(k)
+	level := min(max(steady, evenly), 1.0/forms)
+	if most := math.Ceil(mostStruck*float64(recorded)) - 1; math.Pow(float64(n), 1-most) > gates.Supported/forms {
+		level = 1
+	}
+	if strikes {
+		return (1 - level) / 2
+	}
+	return level
+}
+
+// steadiness is the part of the intervals of a piece over which its largest charges are spread, (Σx)² / (n Σx²): 1 where all are
+// alike; k/n where k of n are, and the others nothing. recorded is how many there are.
+func (s *series) steadiness(k int) (part float64, recorded int) {
+	sum, squares := 0.0, 0.0
+	for i, x := range s.charge[k].largest {
+		if s.Step(i, k) >= 0 {
+			recorded++
+			sum += x
+			squares += x * x
+		}
+	}
+	if squares == 0 {
+		return 1, recorded
+	}
+	return sum * sum / (float64(recorded) * squares), recorded
 }
 
 // beyond is the time beyond half of a claim and no more than it, of a rank and its peers.

@@ -84,19 +84,21 @@ func strikes(R, n, pieces int) *series {
 	return newSeries(division(0, work...), nil)
 }
 
-// TestP: n strikes on one rank of R have P = 3·R/w·R⁻ⁿ, which pays for three forms, for the ranks, and for the
-// pieces: w is half of an even share of the pieces, and half of the share of charges, here all.
+// TestP: n strikes in forty steps on one rank of R have P = R/(w·v)·R⁻ⁿ. R pays for the ranks, w for the pieces: a tenth of an even share, and
+// nine tenths of the share of charges, here all. v pays for the forms: a level has the n/40 of the steps that are charged, but a tenth at
+// least, and what strikes half of the rest.
 func TestP(t *testing.T) {
 	for _, c := range []struct{ ranks, strikes, pieces int }{{4, 5, 1}, {4, 5, 2}, {4, 5, 8}, {4, 7, 2}, {8, 4, 3}, {32, 4, 1}} {
 		s := strikes(c.ranks, c.strikes, c.pieces)
-		w := big.NewRat(int64(c.pieces+1), int64(2*c.pieces)) // ½/K + ½
-		p := new(big.Rat).Quo(big.NewRat(int64(3*c.ranks), 1), w)
+		w := big.NewRat(int64(9*c.pieces+1), int64(10*c.pieces)) // 0.1/K + 0.9
+		w.Mul(w, big.NewRat(int64(40-max(4, c.strikes)), 80))
+		p := new(big.Rat).Quo(big.NewRat(int64(c.ranks), 1), w)
 		for range c.strikes {
 			p.Quo(p, big.NewRat(int64(c.ranks), 1))
 		}
 		want, _ := p.Float64()
 		own := s.own(cell{0, 0})
-		got := s.test(0, 0, 10_000, own, make([]float64, 40))
+		got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, own, make([]float64, 40))
 		if math.Abs(got.p-min(1, want)) > 1e-2*want || got.struck != c.strikes || got.block != 1 || got.blocks != 40 {
 			t.Errorf("%+v: %+v, want P %v, %d of 40 blocks of one step", c, got, want, c.strikes)
 		}
@@ -107,49 +109,86 @@ func TestP(t *testing.T) {
 // piece of few ranks has these alone as peers.
 func TestPOfLittleEvidence(t *testing.T) {
 	s := strikes(32, 2, 1)
-	if got := s.test(0, 0, 10_000, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 || got.struck != 2 {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 || got.struck != 2 {
 		t.Errorf("two strikes: %+v, want P = 1", got)
 	}
 	s = strikes(32, 3, 1)
-	if got := s.test(0, 0, 10_000, s.own(cell{0, 0}), make([]float64, 40)); got.p > 0.004 {
-		t.Errorf("three strikes: %+v, want P = 3/32²", got)
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p > 0.004 {
+		t.Errorf("three strikes: %+v, want P = 2/32²", got)
 	}
-	if got := s.test(0, 0, 0, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
+	if got := s.test(cell{0, 0}, shape{claim: 0, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
 		t.Errorf("a claim of nothing: %+v", got)
 	}
 	for steps, certain := range map[int]bool{5: false, 6: true} {
 		s := newSeries(division(0, repeated(steps, append([]int64{200}, slices.Repeat([]int64{100}, 63)...)...)), nil)
-		got := s.test(0, 0, 100, s.own(cell{0, 0}), make([]float64, steps))
+		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.own(cell{0, 0}), make([]float64, steps))
 		if (got.p < 1e-3) != certain || got.blocks != steps {
 			t.Errorf("%d blocks: %+v, want certain: %v", steps, got, certain)
 		}
 	}
 	s = strikes(8, 5, 1)
 	s.Pieces[0].Ranks = []int{0}
-	if got := s.test(0, 0, 10_000, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
 		t.Errorf("a piece of one rank: %+v", got)
 	}
 	s.Pieces[0].Ranks = []int{0, 1, 2, 3}
-	want := 3 * 8 * math.Pow(4, -5)
-	if got := s.test(0, 0, 10_000, s.own(cell{0, 0}), make([]float64, 40)); math.Abs(got.p-want) > 1e-2*want {
-		t.Errorf("a piece of four of eight ranks: %+v, want P = 3·8·4⁻⁵ = %v", got, want)
+	want := 8 / (0.5 - 2.5/40) * math.Pow(4, -5)
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); math.Abs(got.p-want) > 1e-2*want {
+		t.Errorf("a piece of four of eight ranks: %+v, want P = 8/v·4⁻⁵ = %v", got, want)
 	}
 }
 
-// TestWeight: ½/K + ½ · the share of charges.
+// TestWeight: 0.1/K + 0.9 · the share of charges.
 func TestWeight(t *testing.T) {
 	s := strikes(4, 4, 4)
 	for k, sum := range []float64{30, 10, 0, 0} {
 		s.charge[k].sum = sum
 	}
-	for k, want := range []float64{0.125 + 0.375, 0.125 + 0.125, 0.125, 0.125} {
-		if got := s.weight(k); got != want {
+	for k, want := range []float64{0.025 + 0.675, 0.025 + 0.225, 0.025, 0.025} {
+		if got := s.weight(k); math.Abs(got-want) > 1e-12 {
 			t.Errorf("piece %d: %v, want %v", k, got, want)
 		}
 	}
 	s.charge[0].sum, s.charge[1].sum = 0, 0
-	if got := s.weight(0); got != 0.125 {
-		t.Errorf("nothing is charged: %v, want ½/4", got)
+	if got := s.weight(0); got != 0.025 {
+		t.Errorf("nothing is charged: %v, want 0.1/4", got)
+	}
+}
+
+// TestFormWeight: a level has the part of a piece's level over which charges are spread, from a tenth to a third, and what strikes half of
+// the rest, whichever rank is charged. Steps in which nothing was recorded are no steps without a charge. Of few steps a level has all: strikes
+// are fewer than 0.8 of them, and n on one of three ranks have P = 3·3⁻ⁿ at least, which of 6 steps is above 0.05/3, and of 7 is not.
+func TestFormWeight(t *testing.T) {
+	for name, c := range map[string]struct {
+		charged []int64 // by the step
+		absent  bool    // where nothing is charged, nothing is recorded
+		want    float64
+	}{
+		"every step":                {[]int64{9, 9, 9, 9, 9, 9, 9, 9, 9, 9}, false, 1. / 3},
+		"one in five":               {[]int64{9, 0, 0, 0, 0, 9, 0, 0, 0, 0}, false, 0.2},
+		"one in two, of those kept": {[]int64{9, 0, 9, 0, 9, 0, 9, 0, 9, 0, 9, 0, 9, 0}, true, 1. / 3},
+		"six steps":                 {[]int64{9, 0, 0, 0, 0, 0}, false, 1},
+		"seven steps":               {[]int64{9, 0, 0, 0, 0, 0, 0}, false, 1. / 7},
+		"six, of those kept":        {[]int64{9, 0, 9, 0, 9, 0, 9, 0, 9, 0, 9, 0}, true, 1},
+		"one in twenty":             {append([]int64{9}, make([]int64, 19)...), false, 0.1},
+		"one far larger":            {[]int64{190, 10, 10, 10, 10, 10, 10, 10, 10, 10}, false, 280. * 280 / (10 * (36100 + 900))},
+		"nothing":                   {make([]int64, 10), false, 1. / 3},
+	} {
+		for _, turn := range []int{1, 3} { // one rank is charged, or each in its turn
+			rows := repeated(len(c.charged), 1000, 1000, 1000)
+			absent := make([]bool, len(rows))
+			for n, x := range c.charged {
+				rows[n][n%turn] += 100 * x
+				absent[n] = c.absent && x == 0
+			}
+			d := division(0, rows)
+			d.Absent = [][]bool{absent}
+			s := newSeries(d, nil)
+			want := max(0.1, c.want)
+			if level, strikes := s.formWeight(0, 3, false), s.formWeight(0, 3, true); math.Abs(level-want) > 1e-6 || math.Abs(level+2*strikes-1) > 1e-9 {
+				t.Errorf("%s, by %d: a level has %v, strikes %v each; want %v, and all that is left", name, turn, level, strikes, want)
+			}
+		}
 	}
 }
 
@@ -327,7 +366,7 @@ func TestPInBlocks(t *testing.T) {
 			rows[n][5] += size * int64(x)
 		}
 		s := newSeries(division(0, rows), nil)
-		got := s.test(0, 0, 100, s.own(cell{0, 0}), make([]float64, 24))
+		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.own(cell{0, 0}), make([]float64, 24))
 		if got.p > want.p+1e-10 || got.p < want.p-1e-10 || got.block != want.block || got.blocks != want.blocks {
 			t.Errorf("noise of ±%d: %+v, want %+v", 3*size, got, want)
 		}

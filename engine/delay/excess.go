@@ -34,6 +34,7 @@ type charges struct {
 	entries []entry   // of ranks and intervals that are charged anything, by interval
 	total   []float64 // [rank]
 	sum     float64
+	largest []float64 // [interval] of all ranks, noise and all
 }
 
 type entry struct {
@@ -322,10 +323,15 @@ func (c *charges) fill(excess, lead []int64, slack int64, R int) {
 	if c.total == nil {
 		c.total = make([]float64, R)
 	}
+	if c.largest == nil {
+		c.largest = make([]float64, len(excess)/R)
+	}
 	clear(c.total)
 	for n := 0; n < len(excess); n += R {
 		e, l := excess[n:n+R], lead[n:n+R]
+		most := int64(0)
 		for r, x := range e {
+			most = max(most, min(x, l[r]))
 			if x <= slack || l[r] <= 0 { // nearly all
 				continue
 			}
@@ -333,6 +339,7 @@ func (c *charges) fill(excess, lead []int64, slack int64, R int) {
 			c.entries = append(c.entries, entry{int32(n / R), int32(r), float64(x)})
 			c.total[r] += float64(x)
 		}
+		c.largest[n/R] = float64(most)
 	}
 	for _, x := range c.total {
 		c.sum += x

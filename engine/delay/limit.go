@@ -196,7 +196,7 @@ func (s *planting) chance() float64 {
 	}
 	before := s.charge[k]
 	s.charge[k] = s.with(before)
-	p := s.test(k, s.rank, claim, own, left).p
+	p := s.test(cell{s.rank, k}, shape{claim: claim}, own, left).p
 	s.charge[k] = before
 	return p
 }
@@ -204,7 +204,7 @@ func (s *planting) chance() float64 {
 // with are charges with those of the delay, less its rank's own.
 func (s *planting) with(before charges) charges {
 	slack := slackOfNoise * s.noise[s.piece]
-	c := charges{total: before.total, sum: before.sum, entries: make([]entry, 0, len(before.entries)+len(s.e))}
+	c := charges{total: before.total, sum: before.sum, largest: slices.Clone(before.largest), entries: make([]entry, 0, len(before.entries)+len(s.e))}
 	i := 0
 	for n, x := range s.e {
 		at := entry{at: int32(n), rank: int32(s.rank)}
@@ -218,6 +218,7 @@ func (s *planting) with(before charges) charges {
 		if s.Step(n, s.piece) < 0 {
 			continue
 		}
+		c.largest[n] = max(c.largest[n], min(x, s.lead[n])+s.delay)
 		if at.x = min(x-slack, s.lead[n]) + s.delay; at.x > 0 {
 			c.entries = append(c.entries, at)
 			c.sum += at.x

@@ -52,20 +52,21 @@ func TestCommonOfDivision(t *testing.T) {
 	}
 }
 
-// TestPerhaps: three strikes on one of three ranks have P = 3·3/w·3⁻³, with w = ½/K + ½ of K pieces: 0.44 of two pieces, which are returned as
-// more likely than not; of four 0.53, which are what happened in a few intervals, with P = 1.
+// TestPerhaps: n strikes on one of two ranks have P = 2·2⁻ⁿ/(w·0.45), with w = 0.1/K + 0.9 of K pieces: three 0.58 of two pieces, which are what
+// happened in a few intervals, with P = 1; four 0.29, which are returned as more likely than not.
 func TestPerhaps(t *testing.T) {
-	for pieces, want := range map[int]float64{2: 4. / 9, 4: 1} {
-		work := [][][]int64{repeated(40, 1000, 1000, 1000)}
-		for i := range 3 {
-			work[0][12*i+5][0] += 3000
+	const pieces = 2
+	for n, want := range map[int]float64{3: 1, 4: 2. / 16 / 0.95 / 0.45} {
+		work := [][][]int64{repeated(40, 1000, 1000)}
+		for i := range n {
+			work[0][9*i+5][0] += 3000
 		}
 		for range pieces - 1 {
-			work = append(work, repeated(40, 10, 10, 10))
+			work = append(work, repeated(40, 10, 10))
 		}
 		got := Peel([]*points.Division{division(0, work...)}, 0, Options{}).Terms
 		if len(got) != 1 || got[0].Rank != 0 || math.Abs(got[0].P-want) > 1e-2*want {
-			t.Errorf("%d pieces: %+v, want P %v", pieces, got, want)
+			t.Errorf("%d strikes: %+v, want P %v", n, got, want)
 		}
 	}
 }

@@ -94,7 +94,7 @@ const (
 
 // doubted is the chance up to which a delay that is large enough to act on is told, as one that may be
 // chance: two ranks, of which one is late at each of five checkpoints, allow no more.
-const doubted = 1.0 / 3
+const doubted = 1.0 / 4
 
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.

@@ -444,7 +444,7 @@ func columnInts(n int, x int64, at int) []int64 {
 }
 
 // TestUnsure: where no rank is late for certain, one that is late in six of ten steps by enough to act on is told; else one whose
-// strikes have a chance of a third at most.
+// strikes have a chance of a fourth at most.
 func TestUnsure(t *testing.T) {
 	told := func(late, of int, size int64) []claim.Claim {
 		extra := make([]int64, of)
@@ -476,21 +476,21 @@ func TestUnsure(t *testing.T) {
 	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]claim.Claim{{}}, Options{}.orDefault()); got != nil {
 		t.Errorf("beside a rank that is late for certain: %+v", got)
 	}
-	// Three strikes on one of 4 ranks in one of K pieces have P = 3·4·4⁻³ ÷ (½/K + ½): 0.30 of four pieces, and 0.357 of twenty, which is more
-	// than a third.
-	for pieces, want := range map[int]int{4: 1, 20: 0} {
-		work := [][][]int64{repeated(40, 1000, 1000, 1000, 1000)}
+	// Three strikes on one of 3 ranks in one of K pieces have P = 3·3⁻³ ÷ (0.1/K + 0.9) ÷ 0.45: 0.247 of one, and 0.260 of two, which is more
+	// than a fourth.
+	for pieces, want := range map[int]int{1: 1, 2: 0} {
+		work := [][][]int64{repeated(40, 1000, 1000, 1000)}
 		for i := range 3 {
 			work[0][10*i+3][0] += 9000
 		}
 		for range pieces - 1 {
-			work = append(work, repeated(40, 10, 10, 10, 10))
+			work = append(work, repeated(40, 10, 10, 10))
 		}
 		if got := newSeries(division(0, work...), nil).unsure(nil, Options{}.orDefault()); len(got) != want {
 			t.Errorf("three strikes in one of %d pieces: %+v, want %d", pieces, got, want)
 		}
 	}
-	// n strikes of 40 steps on one of 4 ranks have P = 3·4·4⁻ⁿ: of four 0.047, certain; of three 0.19, doubted; of two nothing is said.
+	// n strikes of 40 steps on one of 4 ranks have P = 4·4⁻ⁿ/0.45: of four 0.035, certain; of three 0.14, doubted; of two nothing is said.
 	for strikes, want := range map[int]int{2: 0, 3: 1} {
 		extra := make([]int64, 40)
 		for i := range strikes {

@@ -29,6 +29,7 @@ type shape struct {
 	pattern claim.Pattern
 	period  int
 	grows   *[2]float64
+	strikes bool // some intervals, by how much each was struck; false: a level or a line
 }
 
 const (
@@ -93,7 +94,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 			for n, v := range e {
 				left[n] = v - form.d[n]
 			}
-			if p := s.test(c.piece, c.rank, form.claim, own, left); p.p <= level {
+			if p := s.test(c, form, own, left); p.p <= level {
 				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, pattern: form.pattern, period: form.period, grows: form.grows, chance: p}
 			}
 		}
@@ -206,7 +207,7 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 			for n := from; n < to; n++ {
 				d[n] = level
 			}
-			return shape{claim: size, d: d, pattern: claim.Span}
+			return shape{claim: size, d: d, pattern: claim.Span, strikes: true}
 		}
 	}
 	// What is far smaller than most is noise beyond the slack; what is left of it may be a term of
@@ -224,7 +225,7 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 	if period > 0 {
 		pattern = claim.Periodic
 	}
-	return shape{claim: size, d: d, pattern: pattern, period: period}
+	return shape{claim: size, d: d, pattern: pattern, period: period, strikes: true}
 }
 
 const (

@@ -52,7 +52,10 @@ class Pace:
         self._calls += 1
         if self._calls % self._options.every:
             return
-        seconds = self._draw.gauss(self._options.ms, 0.03 * self._options.ms) / 1e3
+        ms = self._options.ms
+        if self._options.grows:
+            ms *= 2 * min(1.0, self._calls / (self._options.steps * self._options.grows))
+        seconds = self._draw.gauss(ms, 0.03 * ms) / 1e3
         if not self._options.compute:
             time.sleep(seconds)
             return
@@ -126,6 +129,10 @@ class Loop:
         self.model = Model(self.pace)
         self.items = Items(options.steps * BATCH * world)
         self.losses: List[torch.Tensor] = []
+
+    def slowed(self, x: torch.Tensor, ms: float) -> torch.Tensor:
+        """Passes values on, for whose gradients backward works for a while."""
+        return _Backward.apply(x, lambda: self.pace.work(ms))  # type: ignore[no-untyped-call, no-any-return]
 
     def collate(self, items: List[torch.Tensor]) -> torch.Tensor:
         self.pace.work(DATA_MS)
@@ -339,6 +346,7 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("--slow", default="", help="ranks, with commas")
     parser.add_argument("--ms", type=float, default=50.0)
     parser.add_argument("--every", type=int, default=1, help="steps from one delay to the next")
+    parser.add_argument("--grows", type=float, default=0.0, help="delays a step, where the delay grows from nothing to twice --ms at the end")
     parser.add_argument("--compute", action="store_true", help="compute instead of sleeping")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

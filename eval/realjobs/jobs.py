@@ -72,11 +72,13 @@ class Job:
     learnt: bool = False  # every rank writes a digest of its losses and weights
     stage: str = ""  # where a recording shows the delay, "" for where frameworks do
     calls: float = 1.0  # how often a step passes the place of the delay
+    grows: bool = False  # from nothing to twice the milliseconds
 
     def arguments(self, scratch: str) -> List[str]:
         out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
         if self.family:
             out += ["--family", self.family, "--slow", ",".join(map(str, self.slow)), "--ms", str(self.ms), "--every", str(self.every)]
+            out += ["--grows", str(self.calls)] if self.grows else []
         if self.learnt:
             out += ["--learnt", os.path.join(os.path.dirname(scratch), "learnt")]
         return out + (["--compute"] if self.compute else [])
@@ -114,20 +116,22 @@ def plan(seed: int) -> List[Job]:
 
 def styled(draw: random.Random) -> List[Job]:
     """A job of each family of styles.py with a delay in every step, and of each style
-    one with a delay in every third and two without.
+    one with a delay in every third, one with a delay that grows and two without. Those
+    which exchange every tenth step run once more, for six exchanges.
     """
     out = []
     for framework, style in STYLES.items():
         rare = draw.choice([family for family, (_, calls) in style.families.items() if calls >= 1])
-        for family, kind in [*((family, "constant") for family in style.families), (rare, "intermittent"), ("", "healthy"), ("", "again")]:
+        for family, kind in [*((family, "constant") for family in style.families), (rare, "intermittent"), (rare, "growing"), ("", "healthy"), ("", "again"),
+                             *((family, "short") for family in style.families if framework == "local")]:
             stage, calls = style.families.get(family, ("", 1.0))
             ranks, every = draw.choice(style.ranks), 3 if kind == "intermittent" else 1
             slow = 0 if family in ("save", "outbox") else draw.randrange(ranks)  # rank 0 saves, and serves
             ms = draw.choice((40.0, 50.0, 60.0)) * (1.0 if every == 1 else 2.5) / calls
             out.append(Job(
                 name="-".join(word for word in (framework, family, kind, "r%d" % ranks) if word), framework=framework, family=family, ranks=ranks, slow=(slow,) if family else (), ms=ms if family else 0.0,
-                every=every, compute=False, steps=120 if framework in ("local", "policy", "accumulated", "hooked") else 60, window=draw.choice((20, 100)), recording="module", seed=draw.randrange(1 << 16),
-                stage=stage, calls=calls))
+                every=every, compute=False, steps=120 if framework in ("local", "policy", "accumulated", "hooked") and kind != "short" else 60, window=draw.choice((20, 100)), recording="module", seed=draw.randrange(1 << 16),
+                stage=stage, calls=calls, grows=kind == "growing"))
     return out
 
 

@@ -522,6 +522,120 @@ def traced(loop: Any) -> None:
                 best = min(best, float(value))
 
 
+def gossiped(loop: Any) -> None:
+    """Weights averaged with those of both neighbours in a ring, by messages alone."""
+    with group():
+        rank, world, model, pace = dist.get_rank(), dist.get_world_size(), loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            pace.fault("augment")
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            mine = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+            left, right = torch.empty_like(mine), torch.empty_like(mine)
+            messages = [dist.isend(mine, (rank + 1) % world), dist.isend(mine, (rank - 1) % world)]
+            dist.recv(left, (rank - 1) % world)
+            dist.recv(right, (rank + 1) % world)
+            for message in messages:
+                message.wait()
+            torch.nn.utils.vector_to_parameters((mine + left + right) / 3, model.parameters())
+
+
+def streamed(loop: Any) -> None:
+    """Local steps, and every eighth an outer one whose sums are awaited eight steps later."""
+    with group():
+        model, pace = loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        outer = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+        sending: Any = None
+        for i, x in enumerate(batches(loop)):
+            pace.fault("augment")
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if i % 8 == 7:
+                if sending is not None:
+                    sending.wait()
+                    outer = outer - 0.7 * difference / dist.get_world_size()
+                pace.fault("prepare")
+                difference = outer - torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+                sending = dist.all_reduce(difference, async_op=True)
+        if sending is not None:
+            sending.wait()
+
+
+def interleaved(loop: Any) -> None:
+    """PyTorch's interleaved 1F1B: two stages of a pipeline on each rank, micro-batches of one sample."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
+
+    class Chunk(torch.nn.Module):
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(loop.model.layers[0].in_features, loop.model.layers[0].out_features)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            loop.pace.work(4)
+            loop.pace.fault("micro")
+            return loop.slowed(torch.relu(self.layer(x)), 8)  # type: ignore[no-any-return]
+
+    with group():
+        rank, world, pace = dist.get_rank(), dist.get_world_size(), loop.pace
+        chunks = [Chunk(rank), Chunk(rank + world)]
+        stages = [PipelineStage(chunk, rank + i * world, 2 * world, torch.device("cpu")) for i, chunk in enumerate(chunks)]
+        schedule = ScheduleInterleaved1F1B(stages, 4, loss_fn=lambda y, target: (y - target).square().mean())
+        optimizer = loop.optimizer([p for chunk in chunks for p in chunk.parameters()])
+        for x in batches(loop):
+            pace.fault("log")
+            if rank == 0:
+                schedule.step(x)
+            elif rank == world - 1:
+                schedule.step(target=x, losses=loop.losses)
+            else:
+                schedule.step()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def meshed(loop: Any) -> None:
+    """Two dimensions: layers split over two ranks, and what is left sharded over the others."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    class Block(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.up, self.down = torch.nn.Linear(width, 2 * width), torch.nn.Linear(2 * width, width)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            loop.pace.work(8)
+            loop.pace.fault("block")
+            return loop.slowed(x + self.down(torch.relu(self.up(x))), 12)  # type: ignore[no-any-return]
+
+    with group():
+        pace = loop.pace
+        mesh = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "tp"))
+        model = torch.nn.Sequential(*(Block(loop.model.layers[0].in_features) for _ in range(3)))
+        for block in model:
+            parallelize_module(block, mesh["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
+            fully_shard(block, mesh=mesh["dp"])
+        fully_shard(model, mesh=mesh["dp"])
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
 class Style(NamedTuple):
     """A loop, the ranks that it runs on, and of each family where its delay shows in a
     recording without a change of code, and how often a step passes it.
@@ -551,4 +665,8 @@ STYLES = {
     "served": Style(served, (2, 3, 4), {"compress": (OUTSIDE, 1), "outbox": (OUTSIDE, 1), "forward": (FORWARD, 1)}),
     "threaded": Style(threaded, (2, 3, 4), {"tokens": (OUTSIDE, 1), "log": (OUTSIDE, 1)}),
     "traced": Style(traced, (2, 3, 4), {"mask": (OUTSIDE, 1), "gather": (OUTSIDE, 1 / 5), "data": (DATA, 1)}),
+    "gossiped": Style(gossiped, (3, 4), {"augment": (OUTSIDE, 1), "backward": (BACKWARD, 1)}),
+    "streamed": Style(streamed, (2, 3), {"augment": (OUTSIDE, 1), "prepare": (OUTSIDE, 1 / 8)}),
+    "interleaved": Style(interleaved, (2, 4), {"micro": (FORWARD, 8), "log": (OUTSIDE, 1)}),
+    "meshed": Style(meshed, (4,), {"block": (FORWARD, 3), "clip": (OUTSIDE, 1), "data": (DATA, 1)}),
 }

@@ -51,6 +51,7 @@ const seesMore = 1.25
 
 // agree adds to a finding what another recording says of the same rank.
 func (f *Finding) agree(l *Finding, w evidence.Witness) {
+	f.completeWith(l, w.Source)
 	w.Agrees, w.Confidence = true, l.Confidence
 	w.Raised = f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
 	e, entered := evidence.EntersLast(l.Evidence, w.Source)
@@ -88,6 +89,35 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
 			f.Evidence = append(f.Evidence, replay)
 		}
+	}
+}
+
+// completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
+// it, and entries show that they wait, at too few calls to exclude chance: each shows what the other lacks.
+func (f *Finding) completeWith(l *Finding, source evidence.Source) {
+	waits := func(e evidence.Observation) bool {
+		lack, ok := e.(evidence.Lack)
+		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
+	}
+	lacks := func(f *Finding, but func(e evidence.Observation) bool) (least evidence.Confidence) {
+		least = evidence.Strong
+		for _, e := range f.Evidence {
+			if lack, ok := e.(evidence.Lack); ok && !but(e) {
+				least = min(least, lack.AtMost)
+			}
+		}
+		return least
+	}
+	few := func(e evidence.Observation) bool {
+		lack, ok := e.(evidence.Lack)
+		return ok && lack.Reason == evidence.ChanceNotExcluded
+	}
+	if source != evidence.FromArrivals || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) || !slices.ContainsFunc(l.Evidence, few) {
+		return
+	}
+	if c := min(evidence.Supported, lacks(f, waits), lacks(l, few)); c > f.Confidence {
+		f.Confidence = c
+		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), waits)
 	}
 }
 

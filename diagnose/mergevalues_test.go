@@ -86,6 +86,44 @@ func TestAgree(t *testing.T) {
 	}
 }
 
+// TestEachShowsWhatTheOtherLacks: the steps show who, at p = 0.001, and not that others wait; five calls show that they wait, at p = 0.07. Together
+// the finding is supported, as what else is lacking allows.
+func TestEachShowsWhatTheOtherLacks(t *testing.T) {
+	type given struct {
+		own, other Finding
+		source     evidence.Source
+	}
+	waits := evidence.Lack{Reason: evidence.NobodyWaits, AtMost: evidence.Ambiguous}
+	for name, c := range map[string]struct {
+		change func(g *given)
+		want   evidence.Confidence
+		waits  bool // it still lacks that others wait
+	}{
+		"as they are":                 {func(*given) {}, evidence.Supported, false},
+		"the steps exclude no chance": {func(g *given) { g.own.P = 0.06 }, evidence.Ambiguous, true},
+		"no steps, but windows":       {func(g *given) { g.own.modelled = false }, evidence.Ambiguous, true},
+		"the steps may be by design":  {func(g *given) { g.own.lack(evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}) }, evidence.Ambiguous, true},
+		"the entries may be by design": {func(g *given) {
+			g.other.lack(evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+		}, evidence.Ambiguous, true},
+		"nobody waits by the entries too":    {func(g *given) { g.other.Evidence[1] = waits }, evidence.Ambiguous, true},
+		"what the others wait is too little": {func(g *given) { g.other.BelowMinGain = true }, evidence.Ambiguous, true},
+		"kernels say so":                     {func(g *given) { g.source = evidence.FromNCCL }, evidence.Ambiguous, true},
+	} {
+		g := given{claimed(1, "data", 0.05, evidence.Strong), claimed(1, "data", 0.3, evidence.Strong), evidence.FromArrivals}
+		g.own.P, g.own.modelled = 0.001, true
+		g.own.lack(waits)
+		g.own.lack(evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+		g.other.Evidence = append(g.other.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 1, P: 0.07})
+		g.other.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+		c.change(&g)
+		g.own.agree(&g.other, evidence.Witness{Source: g.source})
+		if lacks := slices.Contains(g.own.Evidence, evidence.Observation(waits)); g.own.Confidence != c.want || lacks != c.waits {
+			t.Errorf("%s: %s, lacks waits: %v; want %v, %v", name, findingInShort(&g.own), lacks, c.want, c.waits)
+		}
+	}
+}
+
 // TestWeights: what may be acted on stands before what is large and uncertain, and that before what is certain and small.
 func TestWeights(t *testing.T) {
 	hang := Finding{Cause: CauseMissing, BelowMinGain: true}

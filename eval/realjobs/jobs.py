@@ -50,6 +50,7 @@ FAMILIES = {
 }
 TIMEOUT_S = 150.0
 WARM, PAIRS = 20, 8
+BATCHES = {"accumulated": 1 / 3, "hooked": 1 / 2}  # steps of a batch
 CAPTURED = ("ddp", "fsdp", "accelerate", "trainer", "lightning")
 
 
@@ -78,7 +79,7 @@ class Job:
         out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
         if self.family:
             out += ["--family", self.family, "--slow", ",".join(map(str, self.slow)), "--ms", str(self.ms), "--every", str(self.every)]
-            out += ["--grows", str(self.calls)] if self.grows else []
+            out += ["--grows", str(self.calls * BATCHES.get(self.framework, 1.0))] if self.grows else []
         if self.learnt:
             out += ["--learnt", os.path.join(os.path.dirname(scratch), "learnt")]
         return out + (["--compute"] if self.compute else [])

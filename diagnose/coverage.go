@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -63,7 +64,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		case len(entered) == 0 && j.tooCoarse():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
-			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, answer.SourceArrivals
+			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, j.showsMeetings()
 		case j.worthActing(lost.Uneven[l.Stage]) && lost.Uneven[l.Stage] >= lost.Noise[l.Stage]:
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.notGrown(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
 		case !l.Seen || j.worthActing(lost.Noise[l.Stage]): // no more hides than what was recorded costs, were all of it a delay
@@ -96,6 +97,14 @@ func (j *judge) worthActing(ns int64) bool {
 // they take less where they wait longer, and shows none by itself.
 func (j *judge) meetsInStage() bool {
 	return j.modelled.Within || slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.modelled.Stages[p.Stage].Role != points.Rest })
+}
+
+// showsMeetings returns what would show where ranks wait for each other: entries of calls, and where these are too few, more steps.
+func (j *judge) showsMeetings() answer.Source {
+	if j.entered != nil && slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Repeats }) {
+		return answer.SourceMoreSteps
+	}
+	return answer.SourceArrivals
 }
 
 // coarse is how many units of the clock the arrivals of ranks must differ by for the times to show where they wait:

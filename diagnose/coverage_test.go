@@ -298,3 +298,21 @@ func TestClocksLost(t *testing.T) {
 		t.Errorf("with a clock ahead: %v, want unseen", v.Status)
 	}
 }
+
+// TestShowsMeetings: where no stage shows that ranks wait, entries of calls would, and where calls that a step repeats were recorded, more steps.
+func TestShowsMeetings(t *testing.T) {
+	for name, c := range map[string]struct {
+		entered *arrivals.Result
+		want    answer.Source
+	}{
+		"no entries":        {nil, answer.SourceArrivals},
+		"no call of a step": {&arrivals.Result{Places: []arrivals.Place{{}}}, answer.SourceArrivals},
+		"calls of steps":    {&arrivals.Result{Places: []arrivals.Place{{}, {Repeats: true}}}, answer.SourceMoreSteps},
+	} {
+		j := stepsOf()
+		j.entered, j.modelled.Points, j.modelled.Limits = c.entered, nil, []delay.Limit{{Stage: 0, Known: true}}
+		if got := j.coverage(); len(got) == 0 || got[0].Reason != answer.NoMeeting || got[0].Needs != c.want {
+			t.Errorf("%s: %+v, want no wait shown, by %s", name, got, c.want)
+		}
+	}
+}

@@ -53,6 +53,19 @@ func (s *series) waitsPerhaps(stage int) bool {
 	return slices.Contains(s.Perhaps, stage) || s.Stages[stage].Role == points.Collective
 }
 
+// partOfRun is the part of the intervals that a delay strikes at least to be one that the run has, and not some of its steps.
+const partOfRun = 1.0 / 3
+
+// FewestIntervals returns in how many intervals one of so many ranks can be told that is late in a third of them, for certain or
+// as one that may be late by chance, where little else is charged.
+func FewestIntervals(ranks int) int {
+	n := fewestBlocks
+	for struck := 0; ranks > 1 && (struck < fewestStruck || forms*math.Pow(float64(ranks), 1-float64(struck)) > doubted); n++ {
+		struck = int(math.Ceil(partOfRun * float64(n+1)))
+	}
+	return n
+}
+
 // leastSpent is the mean over steps of the shortest time that a rank spends in a point's stage.
 func (s *series) leastSpent(p int) int64 {
 	sum, n := int64(0), int64(0)

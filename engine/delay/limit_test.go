@@ -150,3 +150,13 @@ func TestPlanted(t *testing.T) {
 	}
 	equal(t, "as it was", s.charge[0].entries, []entry{{0, 2, 190}, {2, 1, 50}})
 }
+
+// TestFewestIntervals: of n intervals a third is struck, rounded up; k strikes on one of R ranks have P = 3·R·R⁻ᵏ where the three forms share alike,
+// which is to be a fourth at most: k = 5 of two ranks, 4 of three, 3 of four or more.
+func TestFewestIntervals(t *testing.T) {
+	for ranks, want := range map[int]int{1: 6, 2: 13, 3: 10, 4: 7, 64: 7} {
+		if got := FewestIntervals(ranks); got != want {
+			t.Errorf("%d ranks: %d intervals, want %d", ranks, got, want)
+		}
+	}
+}

@@ -146,19 +146,15 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	}
 }
 
-// fewestRare is how many steps must be divided by calls that ranks enter in every n-th recorded step alone for these to show
-// the least delay that is found: of fewer, what lasts a part of the run is chance.
-const fewestRare = 20
-
 // setLimits sets the least delays that are found before the calls of places, in a recorded step: of those found in a step as
-// calls divide it a part where ranks enter them in every n-th recorded step alone. ends are those of the former, recorded is the
-// length of the latter, ns; 0: not known.
+// calls divide it a part where ranks enter them in every n-th recorded step alone; none where they do so too rarely for a delay
+// that lasts a part of the run to be told. ends are those of the former, recorded is the length of the latter, ns; 0: not known.
 func (r *Result) setLimits(limits []delay.Limit, ends []int64, recorded int64) {
 	every := int64(1)
 	if recorded > 0 {
 		every = max(1, (sync.Period(ends)+recorded/2)/recorded)
 	}
-	if every > 1 && len(ends) < fewestRare {
+	if every > 1 && len(ends) < delay.FewestIntervals(len(r.Ranks)) {
 		return
 	}
 	for _, l := range limits {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -33,6 +34,7 @@ type shareOf struct {
 var (
 	hostInside = regexp.MustCompile(`(?i)^(|.*?[^a-z])((?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+)$`)
 	hostFolder = regexp.MustCompile(`(?i)^(?:.*[^a-z])?(?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+$`)
+	digits     = regexp.MustCompile(`\d+`)
 	endNumber  = regexp.MustCompile(`^(.*?)[._-]?(\d+)$`)
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
 )
@@ -43,13 +45,13 @@ func (r *Reader) shareTables() {
 		switch {
 		case s.extent.Series:
 			return s.folder + "\x01"
-		case s.extent.Named:
+		case s.saysRank():
 			return s.folder + "\x02"
 		}
 		return s.folder + "\x00" + s.stem
 	}) {
 		switch {
-		case g[0].extent.Named:
+		case g[0].saysRank() && !g[0].extent.Series:
 			r.joinNamed(g)
 		case isOne(g):
 			r.merge(g)
@@ -61,25 +63,58 @@ func (r *Reader) shareTables() {
 	}
 }
 
+// saysRank reports whether columns say of which ranks a table is.
+func (s *shareOf) saysRank() bool { return s.extent.Named || s.extent.OnHost }
+
 // joinNamed joins tables of a folder whose columns say the rank, where they are parts of one; else those with the same columns that are, and
 // else those with the same name but for what tells hosts apart, which is then that of their run.
 func (r *Reader) joinNamed(g []*shareOf) {
-	if isOne(g) {
-		r.merge(g)
+	if r.joinTables(g, "") {
 		return
 	}
 	for _, alike := range groupBy(g, func(s *shareOf) string { return strings.Join(s.extent.Header, "\x00") }) {
-		if isOne(alike) {
-			r.merge(alike)
+		if r.joinTables(alike, "") {
 			continue
 		}
-		for _, run := range groupBy(alike, func(s *shareOf) string { return s.stem }) {
-			if isOne(run) {
-				r.merge(run)
-				run[0].unit.run = cmp.Or(strings.TrimRight(run[0].stem, "-_. "), run[0].unit.run)
-			}
+		for _, run := range groupBy(alike, func(s *shareOf) string { return digits.ReplaceAllString(s.stem, "") }) {
+			r.joinTables(run, strings.TrimRight(run[0].stem, "-_. 0123456789"))
 		}
 	}
+}
+
+// joinTables makes one run of tables that are parts of one: of other ranks, or hosts; or of stretches of its steps with these, in files of the
+// same name but for a number. A name of the run replaces that of its folder.
+func (r *Reader) joinTables(g []*shareOf, name string) bool {
+	run := cmp.Or(name, filepath.Base(g[0].folder))
+	if areApart(g) {
+		r.merge(g)
+		g[0].unit.run = run
+		return true
+	}
+	stretches := groupBy(g, func(s *shareOf) string { return strconv.FormatInt(s.extent.First, 10) })
+	for _, s := range g {
+		if !slices.Equal(s.extent.Header, g[0].extent.Header) || !digits.MatchString(s.stem) || digits.ReplaceAllString(s.stem, "#") != digits.ReplaceAllString(g[0].stem, "#") {
+			return false
+		}
+	}
+	if len(stretches) < 2 || slices.ContainsFunc(stretches, func(of []*shareOf) bool { return len(of) > 1 && !areApart(of) }) {
+		return false
+	}
+	slices.SortStableFunc(stretches, func(a, b []*shareOf) int { return cmp.Compare(a[0].extent.First, b[0].extent.First) })
+	at := slices.Index(r.units, stretches[0][0].unit)
+	for _, of := range stretches {
+		r.merge(of)
+		u := of[0].unit
+		u.run, u.folder = run, g[0].folder
+		was := slices.Index(r.units, u)
+		r.units = slices.Delete(r.units, was, was+1)
+		if was < at {
+			at--
+		}
+		r.units = slices.Insert(r.units, at, u)
+		at++
+	}
+	return true
 }
 
 // isTable reports whether files of a format are tables of the times of steps by whatever program.
@@ -181,7 +216,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 			s.host, s.stem = rest, ""
 		}
 	}
-	if m := hostInside.FindStringSubmatch(name); m != nil && s.extent.Named && s.rank < 0 {
+	if m := hostInside.FindStringSubmatch(name); m != nil && s.saysRank() && s.rank < 0 {
 		s.stem, s.host = m[1], m[2]
 	}
 	root := r.rootOf(path)
@@ -199,7 +234,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 		}
 		s.folder = filepath.Dir(s.folder)
 	}
-	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series {
+	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series && !s.saysRank() {
 		s.rank, _, _ = csv.RankIn("rank" + m[2])
 		s.stem = m[1]
 	}
@@ -227,9 +262,6 @@ func isOne(g []*shareOf) bool {
 	}
 	seen := make(map[place]bool)
 	most := 0
-	if g[0].extent.Named {
-		return areApart(g)
-	}
 	for _, s := range g {
 		p := place{s.host, s.stage, s.rank}
 		if s.rank < 0 || seen[p] {
@@ -242,25 +274,61 @@ func isOne(g []*shareOf) bool {
 	return len(g) > 1 && (words || most < len(g))
 }
 
-// areApart reports whether tables whose columns say the rank are parts of one: no rank is in two of them, and their columns are the same
-// where any has several ranks.
+// areApart reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
+// on each; and their columns are the same where any has several ranks.
 func areApart(g []*shareOf) bool {
-	seen, several, alike := make(map[int]bool), false, true
+	return len(g) > 1 && (apartByRank(g) || apartByHost(g))
+}
+
+func apartByRank(g []*shareOf) bool {
+	seen, several := make(map[int]bool), false
 	for _, s := range g {
 		several = several || len(s.extent.Ranks) > 1
-		alike = alike && slices.Equal(s.extent.Header, g[0].extent.Header)
 		for _, rank := range s.extent.Ranks {
 			if seen[rank] {
 				return false
 			}
 			seen[rank] = true
 		}
+		if !s.extent.Named {
+			return false
+		}
 	}
-	return len(g) > 1 && (alike || !several)
+	return !several || haveSameColumns(g)
+}
+
+func apartByHost(g []*shareOf) bool {
+	seen := make(map[string]bool)
+	for _, s := range g {
+		hosts := s.hosts()
+		if len(hosts) != 1 || seen[hosts[0]] || !s.extent.OnHost {
+			return false
+		}
+		seen[hosts[0]] = true
+	}
+	return haveSameColumns(g)
+}
+
+// hosts returns the hosts that a table says it is of, else the one that its path does.
+func (s *shareOf) hosts() []string {
+	if len(s.extent.Hosts) == 0 && s.host != "" {
+		return []string{s.host}
+	}
+	return s.extent.Hosts
+}
+
+func haveSameColumns(g []*shareOf) bool {
+	return !slices.ContainsFunc(g, func(s *shareOf) bool { return !slices.Equal(s.extent.Header, g[0].extent.Header) })
 }
 
 // merge makes one unit of the parts of a table.
 func (r *Reader) merge(g []*shareOf) {
+	onHost := g[0].saysRank() && !apartByRank(g) && apartByHost(g)
+	if onHost {
+		for _, s := range g {
+			s.host = s.hosts()[0]
+		}
+	}
 	slices.SortStableFunc(g, func(a, b *shareOf) int {
 		return cmp.Or(natural.Compare(a.host, b.host), cmp.Compare(a.rank, b.rank), natural.Compare(a.unit.inputs[0].Path, b.unit.inputs[0].Path))
 	})
@@ -272,7 +340,8 @@ func (r *Reader) merge(g []*shareOf) {
 			rank++
 		}
 		share := r.share(s)
-		if perHost && !s.extent.Named {
+		share.OnHost = onHost
+		if perHost && !s.saysRank() {
 			share.Rank, share.Local = rank, s.rank
 		}
 		u.shares = append(u.shares, share)
@@ -290,7 +359,7 @@ func (r *Reader) merge(g []*shareOf) {
 func (r *Reader) share(s *shareOf) csv.Share {
 	in := s.unit.inputs[0]
 	rank := s.rank
-	if s.extent.Named {
+	if s.saysRank() {
 		rank = -1
 	}
 	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (*csv.Source, error) { return r.openTable(in, r.opened) }}

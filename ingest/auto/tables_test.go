@@ -29,6 +29,17 @@ func stepRows(ranks ...int64) (out []stepRow) {
 	return out
 }
 
+// later returns rows whose steps come behind the first three.
+func later(rows []stepRow) []stepRow {
+	for i := range rows {
+		rows[i].Step += 3
+	}
+	return rows
+}
+
+// onHost returns a table with the rank on a host in place of the rank.
+func onHost(text string) string { return strings.Replace(text, "rank", "local_rank", 1) }
+
 func csvOf(rows []stepRow) string {
 	text := "step,rank,data_ns,backward_ns\n"
 	for _, r := range rows {
@@ -77,6 +88,11 @@ func TestTablesOfOneJob(t *testing.T) {
 		"two runs by folder":      {map[string]string{"x/a.csv": csvOf(stepRows(0)), "x/b.csv": csvOf(stepRows(1)), "y/a.csv": csvOf(stepRows(0)), "y/b.csv": csvOf(stepRows(1))}, "x 0 1, y 0 1", false},
 		"a run and its copy":      {map[string]string{"j/a.csv": csvOf(stepRows(0)), "j/b.csv": csvOf(stepRows(1)), "j/c.csv": strings.Replace(csvOf(stepRows(0, 1)), "backward", "back", 1)}, "c 0 1, j 0 1", false},
 		"a run that rows name":    {map[string]string{"j/a.csv": named, "j/b.csv": others}, "mine 0 1 2 3", false},
+		"stretches of steps":      {map[string]string{"j/part-9.csv": csvOf(stepRows(0, 1)), "j/part-10.csv": csvOf(later(stepRows(0, 1)))}, "j 0 1, j 0 1", false},
+		"stretches of hosts":      {map[string]string{"j/node0/p-0.csv": csvOf(stepRows(0)), "j/node0/p-1.csv": csvOf(later(stepRows(0))), "j/node1/p-0.csv": csvOf(stepRows(1)), "j/node1/p-1.csv": csvOf(later(stepRows(1)))}, "j 0:node0 1:node1, j 0:node0 1:node1", false},
+		"stretches of two runs":   {map[string]string{"j/x-0.csv": csvOf(stepRows(0)), "j/x-1.csv": csvOf(later(stepRows(0))), "j/y-0.csv": csvOf(stepRows(0)), "j/y-1.csv": csvOf(later(stepRows(0)))}, "x 0, x 0, y 0, y 0", false},
+		"ranks on hosts":          {map[string]string{"j/node10.csv": onHost(csvOf(stepRows(0, 1))), "j/node9.csv": onHost(csvOf(stepRows(0)))}, "j 0:node9 1:node10 2:node10", false},
+		"ranks on hosts, runs":    {map[string]string{"j/a.csv": onHost(csvOf(stepRows(0, 1))), "j/b.csv": onHost(csvOf(stepRows(0, 1)))}, "a 0 1, b 0 1", false},
 		"runs of the same ranks":  {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": csvOf(stepRows(0, 1))}, "a 0 1, b 0 1", false},
 		"other columns elsewhere": {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": strings.Replace(csvOf(stepRows(2, 3)), "data", "eval", 1)}, "a 0 1, b 2 3", true},
 	} {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
@@ -22,12 +23,17 @@ type Share struct {
 	Host  string // "": not known
 	Local int    // −1: not known
 	Stage string // that the values of the file are of; "": columns say it
+	// OnHost says that ranks are numbered on each host, and count on from those of the hosts before, in the order of the files.
+	OnHost bool
 }
 
 // Extent is what the beginning of a file of a table says about whose times it has.
 type Extent struct {
 	Named  bool     // a column says the rank
 	Ranks  []int    // that it says, in ascending order
+	OnHost bool     // ranks may be numbered on each host
+	Hosts  []string // that a column names
+	First  int64    // step
 	Series bool     // it has one stage, which no column names
 	Header []string // names of its columns
 }
@@ -45,23 +51,32 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 	if _, _, ranks := ranksInNames(names); ranks || isTwoRows(names) {
 		return s, false
 	}
-	known := meanings(names)
-	if !hasKind(known, step) {
+	at := identityOf(names)
+	if at.step < 0 {
 		return s, false
 	}
 	s.Series = IsSeries(names)
-	at := slices.IndexFunc(known, func(c column) bool { return c.kind == rank })
-	if at < 0 {
-		_, long := longColumns(names)
-		return s, !hasLocal(known) && !long && ascends(t, slices.IndexFunc(known, func(c column) bool { return c.kind == step }))
-	}
-	s.Named = true
+	_, long := longColumns(names)
+	s.Named = at.rank >= 0
+	s.OnHost = at.rank < 0 && at.local >= 0 || at.weak
+	ascends, steps := true, make(map[string]bool)
 	for range inBatch {
 		cells, err := t.Next()
-		if err != nil || at >= len(cells) {
+		if err != nil || max(at.step, at.rank, at.host) >= len(cells) {
 			break
 		}
-		rank, err := strconv.Atoi(numberOf(cells[at]))
+		if step := cells[at.step]; len(steps) == 0 {
+			s.First, _ = parseWhole(numberOf(strings.TrimSpace(step)))
+		}
+		ascends = ascends && !steps[cells[at.step]]
+		steps[cells[at.step]] = true
+		if at.host >= 0 && !slices.Contains(s.Hosts, cells[at.host]) {
+			s.Hosts = append(s.Hosts, strings.Clone(cells[at.host]))
+		}
+		if !s.Named {
+			continue
+		}
+		rank, err := strconv.Atoi(numberOf(cells[at.rank]))
 		if err != nil {
 			return s, false
 		}
@@ -69,23 +84,7 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 			s.Ranks = slices.Insert(s.Ranks, i, rank)
 		}
 	}
-	return s, len(s.Ranks) > 0
-}
-
-// ascends reports whether the first rows have one row for each step: then they are of one rank.
-func ascends(t rows, at int) bool {
-	seen := make(map[string]bool)
-	for range inBatch {
-		cells, err := t.Next()
-		if err != nil || at >= len(cells) {
-			break
-		}
-		if seen[cells[at]] {
-			return false
-		}
-		seen[cells[at]] = true
-	}
-	return len(seen) > 0
+	return s, len(steps) > 0 && (s.Named || s.OnHost || !long && ascends)
 }
 
 // NewShares reads the files of a table, one or more for each rank or set of ranks, as one. Its windows are those of the run of that name,
@@ -113,6 +112,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 	shares = slices.Clone(shares)
 	slices.SortStableFunc(shares, func(a, b Share) int { return cmp.Compare(a.Rank, b.Rank) })
 	byWindow, world := make(map[windowKey][]*trace.Part), make(map[string]int)
+	begins, next := make(map[string]int), 0 // the first rank of each host, and of the next one
 	var notes []input.Note
 	own := true
 	for len(shares) > 0 {
@@ -125,6 +125,13 @@ func (s *Shares) read(shares []Share, o Options) error {
 			return err
 		}
 		own = own && l.own
+		first := 0
+		if host := shares[0].Host; shares[0].OnHost {
+			if _, known := begins[host]; !known {
+				begins[host] = next
+			}
+			first = begins[host]
+		}
 		for _, w := range windows {
 			key := windowKey{run: s.run}
 			if l.has[attrRun] {
@@ -136,6 +143,8 @@ func (s *Shares) read(shares []Share, o Options) error {
 			for r := range w.Ranks {
 				p := w.Part(r)
 				p.Run = key.run
+				p.Rank.ID += first
+				next = max(next, p.Rank.ID+1)
 				p.Pos = input.Pos{File: shares[0].Name}
 				p.Rank.Host = cmp.Or(p.Rank.Host, shares[0].Host)
 				if p.Rank.LocalRank < 0 {

@@ -301,6 +301,7 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
 		}
 		f.lackIf(r.Roles && c.Steps.Pattern == claim.Constant && !c.Grows, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+		f.lackIf(l.Held, evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Ambiguous})
 		if l.Clock {
 			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})
 		}

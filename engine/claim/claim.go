@@ -102,6 +102,7 @@ type Entered struct {
 	Last     int      // those that it entered last
 	Points   int      // those that it entered
 	Clock    bool     // the delay is smaller than the uncertainty of the rank's clock
+	Held     bool     // its calls before may have held it for members that have no record of them
 	Recorded [2]int64 // the first and last step struck, as recorded; −1: not known
 	First    int64    // begin of the first step struck, on the common clock, ns
 	End      int64    // end of the last

@@ -121,6 +121,13 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	return w, ok
 }
 
+// MayHold reports whether the call of an entry may hold one of its members longer than others for a member that has no record of it: where
+// a rooted operation hands data on, its root is held until each of the others has entered.
+func (t *Waits) MayHold(e Entry) bool {
+	p := &t.Points[t.Of[e.Process][e.Call]]
+	return !p.Message && !t.Whole(p) && shapesOf(t.KindOf(e).Op) != nil
+}
+
 // releaseOf returns when the member of a rank may go on: when those that it waits for have entered, itself among them.
 func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
 	of := t.Points[p].Entries

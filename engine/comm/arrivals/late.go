@@ -254,7 +254,7 @@ func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck ma
 	l := &claim.Entered{Place: place, First: beginOf(d, f.Steps.First), End: d.Cut.Ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
 	out.Entered = l
 	l.Delay = t.excess / int64(max(1, t.strikes))
-	hits := 0
+	hits, held := 0, 0
 	for _, e := range slices.Concat(s.Places[place].Cohorts...) {
 		if int(e.Process) != rank {
 			continue
@@ -262,10 +262,14 @@ func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck ma
 		g := s.Groups[s.Call(e).Group]
 		if out.Group, l.Desc = g.Name, g.Desc; struck[e] {
 			hits++
+			if s.MayHold(sync.Back(e, 1)) {
+				held++
+			}
 		}
 	}
 	if hits > 0 {
 		l.Delay = f.Parts[0].Size * int64(f.Steps.Count) / int64(hits)
+		l.Held = 2*held > hits
 	}
 	c := s.Clocks[s.Domain[rank]]
 	if c.Host != "" {

@@ -178,8 +178,8 @@ func handsOut(op nccl.Op, root int, entered []float64) []float64 {
 }
 
 // handingOut returns a job in which every step has a rooted operation, an exchange of all with all and an all-reduce.
-// One rank is late before one of them in every step.
-func handingOut(seed uint64, op nccl.Op, ranks, root, late, before int) *Job {
+// One rank is late before one of them in every step. Some ranks are not recorded.
+func handingOut(seed uint64, op nccl.Op, ranks, root, late, before int, gone ...int) *Job {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	now := make([]float64, ranks)
 	calls := make([][]comms.Call, ranks)
@@ -206,11 +206,20 @@ func handingOut(seed uint64, op nccl.Op, ranks, root, late, before int) *Job {
 			}
 		}
 	}
-	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
 	for r := range now {
 		members[r] = r
+	}
+	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
+	for r := range now {
+		if slices.Contains(gone, r) {
+			continue
+		}
+		p := len(c.Processes)
+		for i := range calls[r] {
+			calls[r][i].Process, calls[r][i].Group = p, p
+		}
 		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
-		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: members, Rank: r, Enqueued: -1, Completed: -1})
+		c.Groups = append(c.Groups, comms.Group{Process: p, Name: "0", Size: ranks, Members: members, Rank: r, Enqueued: -1, Completed: -1})
 		c.Calls = append(c.Calls, calls[r]...)
 	}
 	j := &Job{}
@@ -238,6 +247,28 @@ func TestRootIsHeld(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestRootMayBeHeld: a root that a member holds which is not recorded is late as far as others show, and may have waited for that member;
+// not where its own delay lies before other calls.
+func TestRootMayBeHeld(t *testing.T) {
+	for seed := range uint64(5) {
+		for _, c := range []struct {
+			late, before int
+			gone         []int
+			who          int
+			held         bool
+		}{
+			{2, 0, []int{2}, 0, true},
+			{0, 2, []int{2}, 0, false},
+			{0, 1, nil, 0, false},
+		} {
+			r := handingOut(seed, nccl.Broadcast, 4, 0, c.late, c.before, c.gone...).Analyze(Options{})
+			if len(r.Late) != 1 || r.Late[0].Rank() != c.who || r.Late[0].Entered.Held != c.held {
+				t.Errorf("seed %d, rank %d late before call %d, without %v: %+v", seed, c.late, c.before, c.gone, r.Late)
 			}
 		}
 	}

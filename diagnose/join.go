@@ -81,7 +81,7 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		f.Host = l.Host
 	}
 	if l.RunGain > f.RunGain && (w.Raised || l.RunGain > seesMore*f.RunGain) {
-		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess) {
+		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess || l.Explained > 2*f.Explained) {
 			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is, or where it is known to be
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain

@@ -57,6 +57,10 @@ func TestAgree(t *testing.T) {
 			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "backward", "all_reduce", "0", line, "b"
 			f.Evidence = []evidence.Observation{of, enters, replay}
 		}},
+		"most of it is elsewhere, in more steps": {func(f *Finding) { f.Explained, f.Op, f.Host = 10e6, "barrier", "b" }, nil, evidence.FromArrivals, func(f *Finding) {
+			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "backward", "all_reduce", "0", line, "b"
+			f.Evidence = []evidence.Observation{of, enters, replay}
+		}},
 		"by kernels, in no stage": {func(f *Finding) { f.Stage = "" }, nil, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "", "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{nccl, replay}

@@ -5,9 +5,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// ahead splits text into rows while those before are understood, on another thread: of a large table each
+// rowPrefetch splits text into rows while those before are understood, on another thread: of a large table each
 // takes half of the time. Begun by the first row, it ends by end.
-type ahead struct {
+type rowPrefetch struct {
 	rows
 	batches chan batch
 	stop    chan struct{}
@@ -30,9 +30,9 @@ type batch struct {
 // for the last of them, and batchesAhead how many times at most.
 const inBatch, cellsInBatch, batchesAhead = 512, 128 << 10, 4
 
-func newAhead(of rows) *ahead { return &ahead{rows: of} }
+func newAhead(of rows) *rowPrefetch { return &rowPrefetch{rows: of} }
 
-func (a *ahead) begin() {
+func (a *rowPrefetch) begin() {
 	a.batches, a.stop = make(chan batch, batchesAhead), make(chan struct{})
 	a.busy.Go(func() {
 		defer close(a.batches)
@@ -50,7 +50,7 @@ func (a *ahead) begin() {
 	})
 }
 
-func (a *ahead) read() batch { return readBatch(a.rows) }
+func (a *rowPrefetch) read() batch { return readBatch(a.rows) }
 
 // readBatch reads as many rows as are handed over at a time.
 func readBatch(in rows) batch {
@@ -73,7 +73,7 @@ func readBatch(in rows) batch {
 }
 
 // hasNext reports whether there is a row that was not given.
-func (a *ahead) hasNext() bool {
+func (a *rowPrefetch) hasNext() bool {
 	for a.given == len(a.now.cells) && a.now.err == nil {
 		if a.batches == nil {
 			a.begin()
@@ -87,7 +87,7 @@ func (a *ahead) hasNext() bool {
 	return a.given < len(a.now.cells)
 }
 
-func (a *ahead) Next() ([]string, error) {
+func (a *rowPrefetch) Next() ([]string, error) {
 	if !a.hasNext() {
 		a.pos = a.now.after
 		return nil, a.now.err
@@ -98,17 +98,17 @@ func (a *ahead) Next() ([]string, error) {
 	return cells, nil
 }
 
-func (a *ahead) Pos() input.Pos {
+func (a *rowPrefetch) Pos() input.Pos {
 	if a.batches == nil { // at the header
 		return a.rows.Pos()
 	}
 	return a.pos
 }
 
-func (a *ahead) AtEnd() bool { return !a.hasNext() && a.now.atEnd }
+func (a *rowPrefetch) AtEnd() bool { return !a.hasNext() && a.now.atEnd }
 
 // end waits until nothing is read any more.
-func (a *ahead) end() {
+func (a *rowPrefetch) end() {
 	if a.batches == nil {
 		return
 	}

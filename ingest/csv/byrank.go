@@ -38,8 +38,8 @@ func RankIn(text string) (rank int, rest string, ok bool) {
 	return rank, rest, err == nil && rank < 1<<20
 }
 
-// byRank are the rows of a table that has a row for each step, and a column for each rank and stage.
-type byRank struct {
+// rankColumnRows are the rows of a table that has a row for each step, and a column for each rank and stage.
+type rankColumnRows struct {
 	rows
 	fixed  []int   // columns that are of no rank
 	places [][]int // [rank][stage], −1: no column
@@ -51,7 +51,7 @@ type byRank struct {
 
 // ranksInNames finds the ranks in the names of columns; ok where a table has no column of the rank, one of the step, and a column
 // for each of at least two ranks.
-func ranksInNames(names []string) (b byRank, header []string, ok bool) {
+func ranksInNames(names []string) (b rankColumnRows, header []string, ok bool) {
 	known := meanings(names)
 	if !hasKind(known, step) || hasKind(known, rank) {
 		return b, nil, false
@@ -79,7 +79,7 @@ func ranksInNames(names []string) (b byRank, header []string, ok bool) {
 }
 
 // groupByRank groups columns whose names have a rank.
-func groupByRank(names []string, known []column, in func(name string) (rank int, rest string, ok bool)) (b byRank, header []string, ok bool) {
+func groupByRank(names []string, known []column, in func(name string) (rank int, rest string, ok bool)) (b rankColumnRows, header []string, ok bool) {
 	type place struct{ rank, stage int }
 	var stages []string
 	of := make(map[place]int)
@@ -130,7 +130,7 @@ func hasKind(columns []column, k kind) bool {
 }
 
 // Next returns the row of the next rank of which a step has a value.
-func (b *byRank) Next() ([]string, error) {
+func (b *rankColumnRows) Next() ([]string, error) {
 	for {
 		if b.wide == nil || b.next == len(b.ranks) {
 			wide, err := b.rows.Next()
@@ -159,18 +159,18 @@ func (b *byRank) Next() ([]string, error) {
 }
 
 // cell returns a cell of the wide row; "" where the row is shorter.
-func (b *byRank) cell(i int) string {
+func (b *rankColumnRows) cell(i int) string {
 	if i < 0 || i >= len(b.wide) {
 		return ""
 	}
 	return b.wide[i]
 }
 
-func (b *byRank) AtEnd() bool { return b.next == len(b.ranks) && b.rows.AtEnd() }
+func (b *rankColumnRows) AtEnd() bool { return b.next == len(b.ranks) && b.rows.AtEnd() }
 
 // secondHeader joins the names of a header of two rows, the second of which has ranks, as pandas writes it, and passes over the
 // third, which names the index. names comes back where there is no such.
-func secondHeader(names []string, s *sampled) []string {
+func secondHeader(names []string, s *sampledRows) []string {
 	sample := s.sample()
 	if !isTwoRows(names) || len(sample) < 3 || len(sample[0]) != len(names) || len(sample[1]) != len(names) {
 		return names

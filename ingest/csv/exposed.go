@@ -65,7 +65,7 @@ func programOf(names []string, cells []*cell) *program {
 	p := &program{names: names, cells: cells}
 	most := make([]int32, len(names))
 	for _, c := range cells {
-		slices.SortStableFunc(c.ops, func(a, b ran) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+		slices.SortStableFunc(c.ops, func(a, b operatorRun) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 		count := make([]int32, len(names))
 		for i := range c.ops {
 			op := &c.ops[i]
@@ -335,7 +335,7 @@ func (c *cell) enclosure(name int32, collective []bool) (begin, end int64, ok bo
 
 // overlaps reports whether an operator runs beside another, neither inside the other, for more of the shorter than
 // times are rounded by.
-func (a ran) overlaps(b ran) bool {
+func (a operatorRun) overlaps(b operatorRun) bool {
 	if a.start > b.start {
 		a, b = b, a
 	}
@@ -363,7 +363,7 @@ func (p *program) account() {
 		p.expose(c)
 	}
 	expected := p.expectedInstances(byRank)
-	usual := make([]*usual, len(ranks))
+	usual := make([]*usualOperators, len(ranks))
 	for i, rank := range ranks {
 		usual[i] = usualOf(byRank[rank], expected)
 	}
@@ -592,12 +592,12 @@ func (p *program) expose(c *cell) {
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	next := 0
-	var running []ran // by start
+	var running []operatorRun // by start
 	for i := 0; i+1 < len(edges); i++ {
 		for ; next < len(c.ops) && c.ops[next].start <= edges[i]; next++ {
 			running = append(running, c.ops[next])
 		}
-		running = slices.DeleteFunc(running, func(op ran) bool { return op.end <= edges[i] })
+		running = slices.DeleteFunc(running, func(op operatorRun) bool { return op.end <= edges[i] })
 		if len(running) > 0 {
 			owner := p.owner(running)
 			c.times[owner.at] += edges[i+1] - edges[i]
@@ -606,7 +606,7 @@ func (p *program) expose(c *cell) {
 }
 
 // owner returns the operator that a moment counts for, of those that run then.
-func (p *program) owner(running []ran) ran {
+func (p *program) owner(running []operatorRun) operatorRun {
 	for i := len(running) - 1; i >= 0; i-- {
 		if !p.beside[running[i].name] {
 			return running[i]

@@ -2,9 +2,9 @@ package csv
 
 import "slices"
 
-// usual is what a rank runs in nearly every step. A step that lacks some of it lost rows: their time lies
+// usualOperators is what a rank runs in nearly every step. A step that lacks some of it lost rows: their time lies
 // between the operators before and behind.
-type usual struct {
+type usualOperators struct {
 	times []int64 // median, by instance; −1 of what need not be there
 	gap   int64   // median, between the last operator and the next step
 	first int     // the instance that steps begin with
@@ -23,7 +23,7 @@ type absence struct {
 
 // findAbsent finds what a rank has no rows of though more than half of all ranks run it in nearly every step. All take part
 // in a collective: what it takes on the others is what it usually takes.
-func (p *program) findAbsent(ranks []*usual, cellOf func(rank int) *cell) {
+func (p *program) findAbsent(ranks []*usualOperators, cellOf func(rank int) *cell) {
 	for i, in := range p.instances {
 		var times, gaps []int64
 		for _, u := range ranks {
@@ -58,8 +58,8 @@ func (p *program) findAbsent(ranks []*usual, cellOf func(rank int) *cell) {
 }
 
 // usualOf returns what a rank runs in its steps, ascending; expected is what it should run, if at all.
-func usualOf(cells []*cell, expected []bool) *usual {
-	u := &usual{times: make([]int64, len(expected))}
+func usualOf(cells []*cell, expected []bool) *usualOperators {
+	u := &usualOperators{times: make([]int64, len(expected))}
 	for i, is := range expected {
 		var all []int64
 		for _, c := range cells {
@@ -98,7 +98,7 @@ func middle(values []int64) int64 {
 // spans sets when the steps of a rank begin and how long they take: from its first operator to that of the next
 // step, or, where the clock begins anew with every step, from its zero to the last operator. A step that lacks its
 // first operators begins before the next by as long as these usually take.
-func (u *usual) spans(cells []*cell) {
+func (u *usualOperators) spans(cells []*cell) {
 	anew := 0
 	for i, c := range cells {
 		if c.begin = c.ops[0].start; i > 0 && c.begin <= cells[i-1].ops[0].start {
@@ -130,7 +130,7 @@ func (u *usual) spans(cells []*cell) {
 
 // fill gives the operators without a row in a step of a rank the time between those before and behind, in the
 // proportions in which they usually take it.
-func (p *program) fill(c *cell, u *usual) {
+func (p *program) fill(c *cell, u *usualOperators) {
 	for i := 0; i < len(u.times); i++ {
 		if c.has[i] || u.times[i] < 0 {
 			continue

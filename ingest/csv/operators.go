@@ -80,8 +80,8 @@ func IsLong(names []string) bool {
 	return long && Recognizes(names) || timed
 }
 
-// ran is an operator that a rank ran in a step.
-type ran struct {
+// operatorRun is an operator that a rank ran in a step.
+type operatorRun struct {
 	name       int32
 	seq        int32 // of the name in the step
 	start, end int64 // ns
@@ -94,7 +94,7 @@ type cell struct {
 	fixed []string
 	rank  string // the cells that are of no step
 	step  int64
-	ops   []ran
+	ops   []operatorRun
 	begin int64 // of the step, ns
 	wall  int64
 	times []int64 // by instance
@@ -244,7 +244,7 @@ func (o *operatorRows) row(cells []string) error {
 	}
 	c, err := o.cellOf(cells)
 	if err == nil {
-		c.ops = append(c.ops, ran{name: id, start: start, end: value})
+		c.ops = append(c.ops, operatorRun{name: id, start: start, end: value})
 	}
 	return err
 }

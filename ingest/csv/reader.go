@@ -31,14 +31,14 @@ type Reader struct {
 	made    bool         // is there a window
 	unit    Unit         // that the caller said
 	ask     bool         // about the unit of its times
-	earlier earlier
-	emptied emptied   // since the window before
-	read    int       // rows since then
-	after   error     // what ended the table behind the rows that were collected; nil: others follow
-	apart   bool      // other files have the other ranks, with which windows are understood
-	clocks  clocks    // among the stages
-	sums    sums.Rule // of the stages
-	end     error     // what Next returns when ready is empty
+	earlier closedWindows
+	emptied emptyCells // since the window before
+	read    int        // rows since then
+	after   error      // what ended the table behind the rows that were collected; nil: others follow
+	apart   bool       // other files have the other ranks, with which windows are understood
+	clocks  clocks     // among the stages
+	sums    sums.Rule  // of the stages
+	end     error      // what Next returns when ready is empty
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)
@@ -172,8 +172,8 @@ func (c *Reader) shape(names []string, o Options) (err error) {
 }
 
 // renumber numbers the ranks and steps of rows, and samples what comes of it.
-func (c *Reader) renumber(names []string) (in *sampled, err error) {
-	in, ok := c.rows.(*sampled)
+func (c *Reader) renumber(names []string) (in *sampledRows, err error) {
+	in, ok := c.rows.(*sampledRows)
 	if !ok {
 		in = newSampled(c.rows)
 	}
@@ -184,7 +184,7 @@ func (c *Reader) renumber(names []string) (in *sampled, err error) {
 	if said != "" {
 		c.notes = append(c.notes, input.Note{Kind: input.NoteRanksNumbered, Text: said})
 	}
-	if in, ok = rows.(*sampled); !ok {
+	if in, ok = rows.(*sampledRows); !ok {
 		in = newSampled(rows)
 	}
 	c.rows, c.names = in, header
@@ -303,13 +303,13 @@ func (c *Reader) understood(w *trace.Window) {
 	c.notes, c.ask = nil, false
 	if c.emptied.rows > 0 {
 		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRowsEmpty, Text: c.emptied.text(c.layout, c.read)})
-		c.emptied = emptied{}
+		c.emptied = emptyCells{}
 	}
 	c.read = 0
 }
 
 // text names which cells of so many rows have no value.
-func (e *emptied) text(l *layout, rows int) string {
+func (e *emptyCells) text(l *layout, rows int) string {
 	name, _ := splitUnit(l.names[e.first.empty])
 	cell := fmt.Sprintf("step %d, rank %d, %s", e.first.step, e.first.rank, strings.TrimPrefix(name, prefixStage))
 	all := thousands(rows * len(l.stages))

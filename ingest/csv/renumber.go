@@ -42,8 +42,8 @@ func hostOf(text string) (host, local string, ok bool) {
 	return m[1], m[2], true
 }
 
-// renumbered are the rows of a table whose ranks are numbered on each host, or whose steps in each epoch.
-type renumbered struct {
+// renumberedRows are the rows of a table whose ranks are numbered on each host, or whose steps in each epoch.
+type renumberedRows struct {
 	rows  [][]string
 	pos   []input.Pos
 	next  int
@@ -83,7 +83,7 @@ func isEpochStep(name string) bool { return strings.Contains(normalName(leaf(nam
 
 // renumber gives a table whose ranks are told by host and local rank ranks that count through the hosts, and one whose steps begin
 // anew with every epoch steps that count on. It reads such a table whole; said is what it did, "" where that was nothing.
-func renumber(in *sampled, names []string, limit int64) (out rows, header []string, said string, err error) {
+func renumber(in *sampledRows, names []string, limit int64) (out rows, header []string, said string, err error) {
 	at := identityOf(names)
 	cell := func(cells []string, i int) string {
 		if i < 0 || i >= len(cells) {
@@ -105,7 +105,7 @@ func renumber(in *sampled, names []string, limit int64) (out rows, header []stri
 	if !hosts && !epochs {
 		return in, names, "", nil
 	}
-	r := &renumbered{first: in.Pos()}
+	r := &renumberedRows{first: in.Pos()}
 	for held := int64(0); ; {
 		cells, err := in.Next()
 		if err != nil {
@@ -135,7 +135,7 @@ func renumber(in *sampled, names []string, limit int64) (out rows, header []stri
 }
 
 // joinEpochs makes steps that begin anew with every epoch count on.
-func (r *renumbered) joinEpochs(at identity) {
+func (r *renumberedRows) joinEpochs(at identity) {
 	most, first := int64(-1), int64(-1)
 	number := func(cells []string, i int) int64 {
 		if i >= len(cells) {
@@ -179,7 +179,7 @@ func (r *renumbered) joinEpochs(at identity) {
 }
 
 // numberRanks numbers the ranks of all hosts, in the order of their names, and returns the header with a column of the rank.
-func (r *renumbered) numberRanks(at identity, names []string, cell func([]string, int) string) (header []string, said string) {
+func (r *renumberedRows) numberRanks(at identity, names []string, cell func([]string, int) string) (header []string, said string) {
 	type place struct{ host, local string }
 	of := func(cells []string) place {
 		text := cell(cells, at.rank)
@@ -262,9 +262,9 @@ func (r *renumbered) numberRanks(at identity, names []string, cell func([]string
 	return header, fmt.Sprintf("ranks are numbered through the hosts, in the order of their names: %s, from 0 to %d", strings.Join(quoteNames(hosts[:min(len(hosts), 8)]), ", "), len(places)-1)
 }
 
-func (r *renumbered) Header() ([]string, error) { return nil, r.end }
+func (r *renumberedRows) Header() ([]string, error) { return nil, r.end }
 
-func (r *renumbered) Next() ([]string, error) {
+func (r *renumberedRows) Next() ([]string, error) {
 	if r.next == len(r.rows) {
 		return nil, r.end
 	}
@@ -272,11 +272,11 @@ func (r *renumbered) Next() ([]string, error) {
 	return r.rows[r.next-1], nil
 }
 
-func (r *renumbered) Pos() input.Pos {
+func (r *renumberedRows) Pos() input.Pos {
 	if r.next == 0 {
 		return r.first
 	}
 	return r.pos[r.next-1]
 }
 
-func (r *renumbered) AtEnd() bool { return r.next == len(r.rows) && r.atEnd }
+func (r *renumberedRows) AtEnd() bool { return r.next == len(r.rows) && r.atEnd }

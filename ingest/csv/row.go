@@ -77,13 +77,13 @@ func (c *Reader) parse() error {
 	}
 }
 
-// emptied counts rows that were left out because a stage has no value.
-type emptied struct {
+// emptyCells counts rows that were left out because a stage has no value.
+type emptyCells struct {
 	rows, cells int
 	first       row // its step, rank, line, and column that is empty
 }
 
-func (e *emptied) add(r *row) {
+func (e *emptyCells) add(r *row) {
 	e.cells += r.empties
 	if e.rows++; e.rows == 1 {
 		e.first = row{step: r.step, rank: r.rank, line: r.line, empty: r.empty}

@@ -7,21 +7,21 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// sampled are rows of which the first batch was read, to see how they are written.
-type sampled struct {
+// sampledRows are rows of which the first batch was read, to see how they are written.
+type sampledRows struct {
 	rows
 	first batch
 	given int // of the first batch
 	pos   input.Pos
 }
 
-func newSampled(in rows) *sampled {
-	s := &sampled{rows: in, pos: in.Pos()}
+func newSampled(in rows) *sampledRows {
+	s := &sampledRows{rows: in, pos: in.Pos()}
 	s.first = readBatch(in)
 	return s
 }
 
-func (s *sampled) Next() ([]string, error) {
+func (s *sampledRows) Next() ([]string, error) {
 	switch {
 	case s.given < len(s.first.cells):
 		s.given++
@@ -36,9 +36,9 @@ func (s *sampled) Next() ([]string, error) {
 	return cells, err
 }
 
-func (s *sampled) Pos() input.Pos { return s.pos }
+func (s *sampledRows) Pos() input.Pos { return s.pos }
 
-func (s *sampled) AtEnd() bool {
+func (s *sampledRows) AtEnd() bool {
 	switch {
 	case s.given < len(s.first.cells):
 		return false
@@ -49,13 +49,13 @@ func (s *sampled) AtEnd() bool {
 }
 
 // skip passes over the first rows.
-func (s *sampled) skip(n int) { s.given += n }
+func (s *sampledRows) skip(n int) { s.given += n }
 
 // sample returns the first rows that were not passed over.
-func (s *sampled) sample() [][]string { return s.first.cells[s.given:] }
+func (s *sampledRows) sample() [][]string { return s.first.cells[s.given:] }
 
 // unitOf returns the unit of a column of timestamps; Unsaid of any other.
-func (s *sampled) unitOf(column int) Unit {
+func (s *sampledRows) unitOf(column int) Unit {
 	if stamps, ok := s.rows.(interface{ unitOf(column int) Unit }); ok {
 		return stamps.unitOf(column)
 	}
@@ -64,7 +64,7 @@ func (s *sampled) unitOf(column int) Unit {
 
 // trimExtraCells makes rows as long as the header that have one cell more: the last, which is empty, or the first, in which data frames are
 // numbered.
-func trimExtraCells(names []string, s *sampled) []string {
+func trimExtraCells(names []string, s *sampledRows) []string {
 	sample := s.sample()
 	if len(sample) == 0 {
 		return names
@@ -83,7 +83,7 @@ func trimExtraCells(names []string, s *sampled) []string {
 }
 
 // unitRow puts units that stand in a row of their own below the header into the names, and passes over the row.
-func unitRow(names []string, s *sampled) []string {
+func unitRow(names []string, s *sampledRows) []string {
 	sample := s.sample()
 	if len(sample) < 2 || len(sample[0]) != len(names) {
 		return names

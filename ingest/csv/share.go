@@ -193,7 +193,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 
 // readShares reads the files of one rank, or of a set of ranks, and returns their windows and layout.
 func readShares(shares []Share, o Options) (windows []*trace.Window, l *layout, err error) {
-	var in rows = &behind{shares: shares}
+	var in rows = &stageFileRows{shares: shares}
 	if shares[0].Stage == "" {
 		src, err := shares[0].Open()
 		if err != nil {
@@ -202,7 +202,7 @@ func readShares(shares []Share, o Options) (windows []*trace.Window, l *layout, 
 		defer src.Close()
 		in, o.Limits = src.rows, src.lim
 		if shares[0].Rank >= 0 {
-			in = &ranked{rows: in, rank: strconv.Itoa(shares[0].Rank)}
+			in = &rankedRows{rows: in, rank: strconv.Itoa(shares[0].Rank)}
 		}
 	}
 	c, err := newReader(in, shares[0].Name, o)
@@ -235,19 +235,19 @@ func (s *Shares) Next() (*trace.Window, error) {
 // Close implements io.Closer, and has nothing to close: the files were closed when they had been read.
 func (s *Shares) Close() error { return nil }
 
-// ranked are the rows of a file that has no column of the rank.
-type ranked struct {
+// rankedRows are the rows of a file that has no column of the rank.
+type rankedRows struct {
 	rows
 	rank  string
 	cells []string
 }
 
-func (r *ranked) Header() ([]string, error) {
+func (r *rankedRows) Header() ([]string, error) {
 	names, err := r.rows.Header()
 	return append(names, "rank"), err
 }
 
-func (r *ranked) Next() ([]string, error) {
+func (r *rankedRows) Next() ([]string, error) {
 	cells, err := r.rows.Next()
 	if err != nil {
 		return nil, err
@@ -256,8 +256,8 @@ func (r *ranked) Next() ([]string, error) {
 	return r.cells, nil
 }
 
-// behind are the rows of files that have a stage each, as a long table.
-type behind struct {
+// stageFileRows are the rows of files that have a stage each, as a long table.
+type stageFileRows struct {
 	shares []Share
 	table  rows
 	close  func() error
@@ -265,12 +265,12 @@ type behind struct {
 	cells  []string
 }
 
-func (b *behind) Header() ([]string, error) {
+func (b *stageFileRows) Header() ([]string, error) {
 	return []string{"step", "rank", "stage", "value"}, nil
 }
 
 // open opens the next file and reads its header.
-func (b *behind) open() error {
+func (b *stageFileRows) open() error {
 	src, err := b.shares[0].Open()
 	if err != nil {
 		return err
@@ -291,7 +291,7 @@ func (b *behind) open() error {
 	return nil
 }
 
-func (b *behind) Next() ([]string, error) {
+func (b *stageFileRows) Next() ([]string, error) {
 	for {
 		if b.table == nil {
 			if err := b.open(); err != nil {
@@ -314,11 +314,11 @@ func (b *behind) Next() ([]string, error) {
 	}
 }
 
-func (b *behind) Pos() input.Pos {
+func (b *stageFileRows) Pos() input.Pos {
 	if b.table == nil {
 		return input.Pos{File: b.shares[0].Name}
 	}
 	return b.table.Pos()
 }
 
-func (b *behind) AtEnd() bool { return len(b.shares) == 1 && b.table != nil && b.table.AtEnd() }
+func (b *stageFileRows) AtEnd() bool { return len(b.shares) == 1 && b.table != nil && b.table.AtEnd() }

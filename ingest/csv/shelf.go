@@ -17,14 +17,14 @@ import (
 type shelf struct {
 	coder   *zstd.Encoder
 	decoder *zstd.Decoder
-	runs    []*shelved
+	runs    []*shelfRun
 	rows    int   // that are on it
 	held    int64 // bytes of all blocks
 	raw     []byte
 }
 
-// shelved is a run of rows, and the block of it that was decoded.
-type shelved struct {
+// shelfRun is a run of rows, and the block of it that was decoded.
+type shelfRun struct {
 	blocks []block
 	rows   []groupRow
 	times  []int64
@@ -65,7 +65,7 @@ func (s *shelf) put(g *group) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.rows[a].step, g.rows[b].step) })
-	run := &shelved{}
+	run := &shelfRun{}
 	for part := range slices.Chunk(order, blockRows) {
 		b := s.raw[:0]
 		number := func(of func(i int) int64) {
@@ -139,7 +139,7 @@ func (s *shelf) take(g *group, wanted int) error {
 }
 
 // give appends the next row of a run to a group.
-func (r *shelved) give(g *group) {
+func (r *shelfRun) give(g *group) {
 	i, S, C := r.next, len(g.layout.stages), len(g.side)
 	for c, x := range r.side[i*C : (i+1)*C] {
 		if x.sampled {
@@ -152,7 +152,7 @@ func (r *shelved) give(g *group) {
 }
 
 // load decodes the next block of a run where there are no rows left of the one before.
-func (s *shelf) load(r *shelved, g *group) error {
+func (s *shelf) load(r *shelfRun, g *group) error {
 	if r.next < len(r.rows) || len(r.blocks) == 0 {
 		return nil
 	}

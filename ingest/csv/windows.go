@@ -9,7 +9,7 @@ import (
 )
 
 // finish ends a window whose rows are all there, and refuses one that was ended before; limit is what may be held of them.
-func (g *group) finish(seen *earlier, limit int64) error {
+func (g *group) finish(seen *closedWindows, limit int64) error {
 	g.maxRank = slices.Max(g.ranks)
 	if line, again := seen.note(windowKey{g.run, g.window}, stretch{g.first, g.lastStep, g.lastAt}); again {
 		return input.At(input.Pos{File: g.file, Line: g.firstLine}, input.Bad(input.ErrDuplicate,
@@ -78,9 +78,9 @@ func (k windowKey) compare(o windowKey) int {
 // stretch is the steps of a window that was made, and the line it ended at.
 type stretch struct{ first, last, line int64 }
 
-// earlier remembers the windows that were made, some 65,536 to 131,072 of
+// closedWindows remembers the windows that were made, some 65,536 to 131,072 of
 // them, to recognise rows that come too late.
-type earlier struct {
+type closedWindows struct {
 	lately, before map[windowKey]stretch
 }
 
@@ -89,7 +89,7 @@ const generation = 1 << 16
 // note enters a window. again reports that one of the same name has steps in
 // common with it, and where that one ended; the numbers of windows alone may
 // come again, as after a restart.
-func (e *earlier) note(key windowKey, s stretch) (line int64, again bool) {
+func (e *closedWindows) note(key windowKey, s stretch) (line int64, again bool) {
 	old, ok := e.lately[key]
 	if !ok {
 		old, ok = e.before[key]

@@ -96,7 +96,7 @@ func (c *Columns) read(line []byte, x *reading) (rank int, ok bool) {
 			if !fits {
 				return rank, false
 			}
-			x.times = append(x.times, measured{of, ns})
+			x.times = append(x.times, measurement{of, ns})
 		}
 	}
 	return rank, true

@@ -18,8 +18,8 @@ import (
 //go:embed dialects.yaml
 var builtIn []byte
 
-// described is a dialect as a person writes it: dialects.yaml says what each field is.
-type described struct {
+// dialectSpec is a dialect as a person writes it: dialects.yaml says what each field is.
+type dialectSpec struct {
 	Dialect string
 	Has     []string          `yaml:",omitempty"`
 	Any     []string          `yaml:",omitempty"`
@@ -58,17 +58,17 @@ type Dialects struct {
 
 // dialect is one of them, ready to read lines.
 type dialect struct {
-	described
+	dialectSpec
 	has, any, not ingest.Has
 	steps         []*pattern
 	epoch         *pattern
-	times         []timed
+	times         []timePlace
 
 	stepNeeds, timeNeeds []ingest.Has // words without which a pattern of steps, or of times, finds nothing
 }
 
-// timed is where times stand, and what they are of: a stage, or one of the words below.
-type timed struct {
+// timePlace is where times stand, and what they are of: a stage, or one of the words below.
+type timePlace struct {
 	at *pattern
 	of string
 }
@@ -92,7 +92,7 @@ var standard = sync.OnceValue(func() *Dialects {
 
 // ParseDialects reads dialects, of which each must read its sample; name stands in errors.
 func ParseDialects(name string, text []byte) (*Dialects, error) {
-	var list []described
+	var list []dialectSpec
 	if err := strictyaml.Decode(name, text, &list); err != nil {
 		return nil, err
 	}
@@ -190,8 +190,8 @@ func (d *Dialects) joinBuiltin(also ...Listener) *Dialects {
 }
 
 // compile returns a dialect ready to read, or says what is wrong with it.
-func (x *described) compile() (*dialect, error) {
-	d := &dialect{described: *x}
+func (x *dialectSpec) compile() (*dialect, error) {
+	d := &dialect{dialectSpec: *x}
 	if x.Dialect == "" || len(x.Has)+len(x.Any) == 0 {
 		return nil, input.Bad(input.ErrMissing, "a dialect needs a name (dialect) and words that stand in each of its lines (has)")
 	}
@@ -223,7 +223,7 @@ func (x *described) compile() (*dialect, error) {
 		if !slices.ContainsFunc(p.parts, func(p part) bool { return p.hole.isTime() }) {
 			return nil, input.Bad(input.ErrMissing, "%q has no time: {s}, {ms}, {us} or {its}", text)
 		}
-		d.times = append(d.times, timed{p, x.Times[text]})
+		d.times = append(d.times, timePlace{p, x.Times[text]})
 	}
 	return d, d.readsSample()
 }
@@ -266,13 +266,13 @@ type reading struct {
 	step, steps, epoch int64 // −1: none
 	stamp              int64 // of the line, or of the run's clock; −1: none
 	resolution         int64 // of the stamp
-	times              []measured
+	times              []measurement
 	assumed            bool // a time had no unit
 	validation         bool // it is of a step of validation
 }
 
-// measured is a time, ns, and what it is of.
-type measured struct {
+// measurement is a time, ns, and what it is of.
+type measurement struct {
 	of string
 	ns int64
 }
@@ -315,7 +315,7 @@ func (x *reading) read(line []byte) bool {
 }
 
 // find takes the times that a pattern finds.
-func (x *reading) find(line []byte, t *timed) {
+func (x *reading) find(line []byte, t *timePlace) {
 	for from := 0; from < len(line); {
 		m, ok := t.at.find(line, from)
 		if !ok {
@@ -334,7 +334,7 @@ func (x *reading) find(line []byte, t *timed) {
 		case of == ofClock:
 			x.stamp = m.ns
 		default:
-			x.times = append(x.times, measured{of, m.ns})
+			x.times = append(x.times, measurement{of, m.ns})
 		}
 		if t.of != ofNames {
 			return
@@ -344,7 +344,7 @@ func (x *reading) find(line []byte, t *timed) {
 
 // hasTime reports whether a time of something was read.
 func (x *reading) hasTime(of string) bool {
-	return slices.ContainsFunc(x.times, func(t measured) bool { return t.of == of })
+	return slices.ContainsFunc(x.times, func(t measurement) bool { return t.of == of })
 }
 
 // String writes what was read, as `gives` of a dialect does.

@@ -95,7 +95,7 @@ func (b *Builder) ReadDLIO(src io.Reader, name string, rank int) error {
 				if !(load[i] >= 0 && proc[i] >= 0 && load[i] < 1e7 && proc[i] < 1e7) {
 					return bad(key, input.ErrRange)
 				}
-				if err := b.add(t, nil, step, []measured{{"data", int64(load[i] * 1e9)}, {ofStep, int64(max(load[i], proc[i]) * 1e9)}}); err != nil {
+				if err := b.add(t, nil, step, []measurement{{"data", int64(load[i] * 1e9)}, {ofStep, int64(max(load[i], proc[i]) * 1e9)}}); err != nil {
 					return err
 				}
 				step++

@@ -63,7 +63,7 @@ type form struct {
 	next   *form // of the line behind one of this form, the last time
 	says   bool  // a step or a time
 	d      *dialect
-	valued []valued // rank, step, steps, epoch, clock, and times
+	valued []numberMeaning // rank, step, steps, epoch, clock, and times
 
 	validation, assumed bool
 }
@@ -78,8 +78,8 @@ type formPiece struct {
 	ratio  ratio // of the numbers beside it
 }
 
-// valued is what a number of a line says, or all lines of its form.
-type valued struct {
+// numberMeaning is what a number of a line says, or all lines of its form.
+type numberMeaning struct {
 	of          string // of a time
 	first, last int    // number, which may have a point or an exponent in it; −1: all say the same
 	value       int64  // that; ns of a time
@@ -245,7 +245,7 @@ func (f *forms) read(line []byte, form *form, x *reading) (rank int, ok bool) {
 		if i < valuesBefore {
 			values[i] = value
 		} else {
-			x.times = append(x.times, measured{v.of, value})
+			x.times = append(x.times, measurement{v.of, value})
 		}
 	}
 	x.d, x.validation, x.assumed, x.resolution = form.d, form.validation, form.assumed, 0
@@ -254,7 +254,7 @@ func (f *forms) read(line []byte, form *form, x *reading) (rank int, ok bool) {
 }
 
 // valueIn returns the value in a line whose numbers stand at some places; false where it is none.
-func (v *valued) valueIn(line []byte, at *[mostNumbers]span) (value int64, ok bool) {
+func (v *numberMeaning) valueIn(line []byte, at *[mostNumbers]span) (value int64, ok bool) {
 	if v.first < 0 {
 		return v.value, true
 	}
@@ -349,7 +349,7 @@ func (f *forms) value(one *form, base *statement, l *lineReader, line []byte) bo
 	changed := make([][]bool, len(base.values)) // [value][number]
 	for i := range changed {
 		changed[i] = make([]bool, n)
-		one.valued = append(one.valued, valued{first: -1, value: base.values[i], unit: stepNumber})
+		one.valued = append(one.valued, numberMeaning{first: -1, value: base.values[i], unit: stepNumber})
 		if i >= valuesBefore {
 			one.valued[i].of = base.times[i-valuesBefore]
 		}
@@ -382,7 +382,7 @@ func (f *forms) value(one *form, base *statement, l *lineReader, line []byte) bo
 }
 
 // place finds the numbers that change a value, which must follow one another.
-func (v *valued) place(changed []bool) bool {
+func (v *numberMeaning) place(changed []bool) bool {
 	v.first = slices.Index(changed, true)
 	if v.first < 0 {
 		return true
@@ -395,7 +395,7 @@ func (v *valued) place(changed []bool) bool {
 }
 
 // findUnit finds the unit in which numbers are value i of all lines; false: there is none.
-func (v *valued) findUnit(i int, texts [][]byte, said []statement, at *[mostNumbers]span) bool {
+func (v *numberMeaning) findUnit(i int, texts [][]byte, said []statement, at *[mostNumbers]span) bool {
 	units := []hole{stepNumber}
 	if i >= valueStamp {
 		units = []hole{inSeconds, inMillis, inMicros, perSecond}

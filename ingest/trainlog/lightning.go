@@ -27,8 +27,8 @@ var actions = map[string]string{
 // tableWords are in the head of the table.
 var tableWords = []string{"Action", "Total time (s)"}
 
-// profiled is a table that is open.
-type profiled struct {
+// profilerTable is a table that is open.
+type profilerTable struct {
 	open  bool
 	bar   bool               // rows begin with one
 	head  []string           // its columns
@@ -45,7 +45,7 @@ func (l *lineReader) profilerLine(line []byte, head bool) (done bool, err error)
 	switch {
 	case head && bytes.IndexByte(text, '|') >= 0:
 		err = l.endProfiler()
-		l.profiled = profiled{open: true, bar: text[0] == '|', head: cellsOfTable(text), total: map[string]float64{}}
+		l.profiled = profilerTable{open: true, bar: text[0] == '|', head: cellsOfTable(text), total: map[string]float64{}}
 		return true, err
 	case !l.profiled.open:
 		return false, nil
@@ -91,22 +91,22 @@ func cellsOfTable(text []byte) []string {
 // endProfiler keeps the open table as one step, the mean of all.
 func (l *lineReader) endProfiler() error {
 	p := l.profiled
-	l.profiled = profiled{}
+	l.profiled = profilerTable{}
 	if !p.open || !(p.calls >= 1) || l.b == nil {
 		return nil
 	}
 	whole := p.total["batch"] + p.total["data"]
 	p.total["optimizer"] = max(0, p.total["optimizer"]-p.total["forward"]-p.total["backward"])
-	times := []measured{}
+	times := []measurement{}
 	for _, s := range stageNames {
 		if of, ok := p.total[s.word]; ok {
 			if ns := of / p.calls * 1e9; ns < longest {
-				times = append(times, measured{s.word, int64(ns)})
+				times = append(times, measurement{s.word, int64(ns)})
 			}
 		}
 	}
 	if ns := whole / p.calls * 1e9; ns < longest {
-		times = append(times, measured{ofStep, int64(ns)})
+		times = append(times, measurement{ofStep, int64(ns)})
 	}
 	t, err := l.b.trackOf(&l.b.tracks, l, track{rank: l.rank})
 	if err != nil {

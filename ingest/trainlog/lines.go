@@ -22,7 +22,7 @@ type lineReader struct {
 	at, bar    int64 // number of the line, and of the last that is a progress bar
 	step       int64 // of the line before, for timers
 	block      block // of timers, that is open
-	profiled   profiled
+	profiled   profilerTable
 	x          reading
 	forms      *forms // nil: lines are not told by their forms
 }
@@ -86,7 +86,7 @@ const mostBeside = 8
 
 // take takes the times that have a known name.
 func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
-	var beside [mostBeside]measured
+	var beside [mostBeside]measurement
 	n, before := 0, len(x.times)
 	for from := 0; ; {
 		var t timing
@@ -106,14 +106,14 @@ func (x *reading) take(line []byte, next func([]byte, int) (timing, int)) {
 		case !ok:
 		case of.weak && unit == "":
 			if n < mostBeside && bytes.IndexByte(t.number, '.') >= 0 {
-				beside[n] = measured{of.of, ns}
+				beside[n] = measurement{of.of, ns}
 				n++
 			}
 		case of.of == ofClock:
 			x.stamp = ns
 		default:
 			x.assumed = x.assumed || unit == ""
-			x.times = append(x.times, measured{of.of, ns})
+			x.times = append(x.times, measurement{of.of, ns})
 		}
 	}
 	if n < 2 && len(x.times) == before {
@@ -134,11 +134,11 @@ type named struct {
 	d      *dialect
 	name   [longestKept]byte
 	length int
-	meant
+	nameMeaning
 }
 
-// meant is what a name means.
-type meant struct {
+// nameMeaning is what a name means.
+type nameMeaning struct {
 	of, unit string
 	known    bool
 	weak     bool // it counts with a unit or beside others alone
@@ -146,20 +146,20 @@ type meant struct {
 
 // stageOf returns the stage of a name in the dialect, which is looked up once for the names of lines that follow each
 // other.
-func (x *reading) stageOf(name []byte) meant {
+func (x *reading) stageOf(name []byte) nameMeaning {
 	if len(name) > longestKept {
 		return x.d.stageOf(name)
 	}
 	n := &x.names[(7*len(name)+int(name[0])+3*int(name[len(name)-1]))%names]
 	if n.d != x.d || n.length != len(name) || string(n.name[:n.length]) != string(name) {
 		n.d, n.length = x.d, copy(n.name[:], name)
-		n.meant = x.d.stageOf(name)
+		n.nameMeaning = x.d.stageOf(name)
 	}
-	return n.meant
+	return n.nameMeaning
 }
 
 // stageOf returns what a name means in the dialect.
-func (d *dialect) stageOf(name []byte) (m meant) {
+func (d *dialect) stageOf(name []byte) (m nameMeaning) {
 	if m.of, m.unit, m.known = stageOf(d.Names, name); !m.known {
 		m.of, m.unit, m.weak = stageOf(d.Beside, name)
 	}
@@ -327,7 +327,7 @@ func (l *lineReader) keep(rank int) error {
 		l.bar = l.at
 	}
 	if x.stamp >= 0 {
-		x.times = append(x.times, measured{ofClock, x.stamp})
+		x.times = append(x.times, measurement{ofClock, x.stamp})
 		t.resolution = max(t.resolution, x.resolution)
 	}
 	t.mean, t.sum, t.assumed = t.mean || x.d.Mean, t.sum || x.d.Sum, t.assumed || x.assumed

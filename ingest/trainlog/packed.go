@@ -1,8 +1,8 @@
 package trainlog
 
-// packed is numbers in as few bytes as the furthest of them needs: first, and by how many units each is above least, or, of a sequence, each by as much more
+// packedNumbers is numbers in as few bytes as the furthest of them needs: first, and by how many units each is above least, or, of a sequence, each by as much more
 // than the one before it.
-type packed struct {
+type packedNumbers struct {
 	n           int
 	first       int64 // of a sequence, whose numbers each are by step more; what all are where it is 0
 	step        int64
@@ -17,8 +17,8 @@ type packed struct {
 var packedUnits = [...]int64{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 10, 1}
 
 // pack packs every number of a stride, from one on.
-func pack(v []int64, from, stride int) packed {
-	p := packed{n: len(v) / stride}
+func pack(v []int64, from, stride int) packedNumbers {
+	p := packedNumbers{n: len(v) / stride}
 	if p.sequence(v, from, stride) {
 		return p
 	}
@@ -55,8 +55,8 @@ func pack(v []int64, from, stride int) packed {
 }
 
 // raw keeps numbers as they are.
-func (p packed) raw(v []int64, from, stride int) packed {
-	p = packed{n: p.n, unit: 1, whole: make([]int64, 0, p.n)}
+func (p packedNumbers) raw(v []int64, from, stride int) packedNumbers {
+	p = packedNumbers{n: p.n, unit: 1, whole: make([]int64, 0, p.n)}
 	for i := from; i < len(v); i += stride {
 		p.whole = append(p.whole, v[i])
 	}
@@ -64,7 +64,7 @@ func (p packed) raw(v []int64, from, stride int) packed {
 }
 
 // sequence reports whether numbers follow each other by as much, and keeps that.
-func (p *packed) sequence(v []int64, from, stride int) bool {
+func (p *packedNumbers) sequence(v []int64, from, stride int) bool {
 	if p.n == 0 {
 		return true
 	}
@@ -83,7 +83,7 @@ func (p *packed) sequence(v []int64, from, stride int) bool {
 	return true
 }
 
-func packInto[T uint8 | uint16 | uint32](to []T, v []int64, stride int, p *packed) []T {
+func packInto[T uint8 | uint16 | uint32](to []T, v []int64, stride int, p *packedNumbers) []T {
 	for i := 0; i < len(v); i += stride {
 		if v[i] == notTimed {
 			to = append(to, 0)
@@ -95,7 +95,7 @@ func packInto[T uint8 | uint16 | uint32](to []T, v []int64, stride int, p *packe
 }
 
 // unpack writes numbers to every place of a stride, from one on.
-func (p *packed) unpack(to []int64, from, stride int) {
+func (p *packedNumbers) unpack(to []int64, from, stride int) {
 	switch {
 	case p.unit == 0:
 		for i, x := from, p.first; i < len(to); i, x = i+stride, x+p.step {
@@ -114,7 +114,7 @@ func (p *packed) unpack(to []int64, from, stride int) {
 	}
 }
 
-func unpackFrom[T uint8 | uint16 | uint32](v []T, to []int64, stride int, p *packed) {
+func unpackFrom[T uint8 | uint16 | uint32](v []T, to []int64, stride int, p *packedNumbers) {
 	for i, x := range v {
 		if x == 0 {
 			to[i*stride] = notTimed

@@ -23,8 +23,8 @@ type rows struct {
 // piece is some rows. Steps are −1 that are counted from the one before; times are ns, by row and column, or notTimed.
 type piece struct {
 	steps, values []int64
-	packed        []packed // steps, and columns; nil: none, or other than steps and values
-	used          int64    // when it was read last
+	packed        []packedNumbers // steps, and columns; nil: none, or other than steps and values
+	used          int64           // when it was read last
 }
 
 // piece returns an open piece.
@@ -108,7 +108,7 @@ func (r *rows) enter(k int) {
 func (r *rows) pack(k int) {
 	p := &r.pieces[k]
 	if p.packed == nil {
-		p.packed = append(make([]packed, 0, 1+r.width), pack(p.steps, 0, 1))
+		p.packed = append(make([]packedNumbers, 0, 1+r.width), pack(p.steps, 0, 1))
 		for c := range r.width {
 			p.packed = append(p.packed, pack(p.values, c, r.width))
 		}
@@ -159,7 +159,7 @@ func (r *rows) widen() {
 	for i := range r.pieces {
 		p := &r.pieces[i]
 		if p.packed != nil {
-			p.packed = append(p.packed, packed{n: p.packed[0].n, first: notTimed})
+			p.packed = append(p.packed, packedNumbers{n: p.packed[0].n, first: notTimed})
 		}
 		if p.steps == nil {
 			continue

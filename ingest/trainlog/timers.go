@@ -157,10 +157,10 @@ func separate(r map[string]int64) {
 }
 
 // timesInOrder returns the times of stages in the order of a step.
-func timesInOrder(r map[string]int64) (times []measured) {
+func timesInOrder(r map[string]int64) (times []measurement) {
 	for _, s := range stageNames {
 		if ns, ok := r[s.word]; ok {
-			times = append(times, measured{s.word, ns})
+			times = append(times, measurement{s.word, ns})
 		}
 	}
 	return times

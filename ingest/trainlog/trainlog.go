@@ -195,7 +195,7 @@ func (b *Builder) columnOf(d *dialect, of string) (int32, error) {
 
 // add keeps a row of times, or adds them to the last row where they are of its step. Step is −1 where the line does not
 // tell it.
-func (b *Builder) add(t *track, d *dialect, step int64, times []measured) error {
+func (b *Builder) add(t *track, d *dialect, step int64, times []measurement) error {
 	fits, n := t.n > 0, t.n-1
 	if fits && step >= 0 && step != t.step(n) {
 		fits = false

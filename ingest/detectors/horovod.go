@@ -40,8 +40,8 @@ type negotiation struct {
 	at    []float64
 }
 
-// lastOf is how often a rank was ready last, and how long after the rank before it, µs.
-type lastOf struct {
+// lastCount is how often a rank was ready last, and how long after the rank before it, µs.
+type lastCount struct {
 	times int
 	after []float64
 }
@@ -52,7 +52,7 @@ func timeline(src io.Reader, name string, _ ingest.Limits) ([]health.Event, erro
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrFormat, "no timeline of Horovod: it begins with no array"))
 	}
-	open, last, ranks, all := map[int64]*negotiation{}, map[int]*lastOf{}, map[int]bool{}, 0
+	open, last, ranks, all := map[int64]*negotiation{}, map[int]*lastCount{}, map[int]bool{}, 0
 	for d.More() {
 		var t tick
 		if err := d.Decode(&t); err != nil {
@@ -88,7 +88,7 @@ func timeline(src io.Reader, name string, _ ingest.Limits) ([]health.Event, erro
 }
 
 // count counts who was last in a negotiation that ended.
-func (n *negotiation) count(last map[int]*lastOf) {
+func (n *negotiation) count(last map[int]*lastCount) {
 	at := 0
 	for i := range n.at {
 		if n.at[i] > n.at[at] {
@@ -99,7 +99,7 @@ func (n *negotiation) count(last map[int]*lastOf) {
 	slices.Sort(others)
 	l := last[n.ranks[at]]
 	if l == nil {
-		l = &lastOf{}
+		l = &lastCount{}
 		last[n.ranks[at]] = l
 	}
 	l.times++
@@ -110,7 +110,7 @@ func (n *negotiation) count(last map[int]*lastOf) {
 const muchMore = 3
 
 // lastInNegotiations concludes who is ready last.
-func lastInNegotiations(last map[int]*lastOf, ranks, all int) health.Event {
+func lastInNegotiations(last map[int]*lastCount, ranks, all int) health.Event {
 	worst := -1
 	for _, rank := range slices.Sorted(maps.Keys(last)) {
 		if worst < 0 || last[rank].times > last[worst].times {

@@ -49,11 +49,11 @@ type Log struct {
 	kind     string // of the scores that come
 	table    string // of DeepSpeed that is open
 	op       string
-	comms    map[string]waited // by operation and size, of the last table
+	comms    map[string]waitRow // by operation and size, of the last table
 }
 
-// waited is a row of DeepSpeed's second table: its latency, and what of that was waiting, ms.
-type waited struct {
+// waitRow is a row of DeepSpeed's second table: its latency, and what of that was waiting, ms.
+type waitRow struct {
 	calls          int
 	latency, total float64
 }
@@ -61,7 +61,7 @@ type waited struct {
 // Line takes a line, of which it is known whether it has one of the [Words].
 func (l *Log) Line(line []byte, marked bool) {
 	if l.extremes == nil {
-		l.extremes, l.scores, l.hosts, l.comms = map[string][]reading{}, map[string]map[int][]float64{}, map[int]string{}, map[string]waited{}
+		l.extremes, l.scores, l.hosts, l.comms = map[string][]reading{}, map[string]map[int][]float64{}, map[int]string{}, map[string]waitRow{}
 	}
 	if l.kind == "" && l.table == "" && !marked {
 		return
@@ -123,7 +123,7 @@ func (l *Log) row(text string) {
 	calls, _ := strconv.Atoi(m[2])
 	latency, _ := strconv.ParseFloat(m[3], 64)
 	straggler, _ := strconv.ParseFloat(m[4], 64)
-	l.comms[l.op+" of "+m[1]] = waited{calls, latency, straggler}
+	l.comms[l.op+" of "+m[1]] = waitRow{calls, latency, straggler}
 }
 
 // events returns the conclusions of the log.

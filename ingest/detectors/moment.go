@@ -27,8 +27,8 @@ var (
 	lostRow = regexp.MustCompile(`^\|\s+(\d{1,3})\s.*(?:ERR!|GPU is lost|Unknown Error)`)
 )
 
-// used is what a GPU does at a moment, or in the middle of what was recorded of it.
-type used struct{ gpu, celsius, watts, mebibytes, percent, megahertz int }
+// gpuUse is what a GPU does at a moment, or in the middle of what was recorded of it.
+type gpuUse struct{ gpu, celsius, watts, mebibytes, percent, megahertz int }
 
 // notTold is a number that a screen or a table does not have.
 const notTold = -1
@@ -36,7 +36,7 @@ const notTold = -1
 // screen reads the screen of nvidia-smi, of several the last.
 func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, error) {
 	lines := ingest.NewTerminalLines(src, name, lim)
-	var all []used
+	var all []gpuUse
 	var lost []string
 	gpu := -1
 	for {
@@ -61,7 +61,7 @@ func screen(src io.Reader, name string, lim ingest.Limits) ([]health.Event, erro
 			for i := range m {
 				n[i], _ = strconv.Atoi(m[i])
 			}
-			all = append(all, used{gpu: gpu, celsius: n[1], watts: n[2], mebibytes: n[4], percent: n[5]})
+			all = append(all, gpuUse{gpu: gpu, celsius: n[1], watts: n[2], mebibytes: n[4], percent: n[5]})
 			gpu = -1
 		}
 	}
@@ -81,18 +81,18 @@ const (
 
 // ConcludeReadings reports in what the GPUs of each host differ over the readings of a monitor; nothing where it has none of how busy they are.
 func ConcludeReadings(t *health.Record) (texts []string) {
-	hosts := map[string]map[int]*used{}
+	hosts := map[string]map[int]*gpuUse{}
 	for i := range t.Series {
 		s := &t.Series[i]
 		if s.Device < 0 || len(s.Readings) == 0 {
 			continue
 		}
 		if hosts[s.Host] == nil {
-			hosts[s.Host] = map[int]*used{}
+			hosts[s.Host] = map[int]*gpuUse{}
 		}
 		u := hosts[s.Host][s.Device]
 		if u == nil {
-			u = &used{gpu: s.Device, celsius: notTold, watts: notTold, mebibytes: notTold, percent: notTold}
+			u = &gpuUse{gpu: s.Device, celsius: notTold, watts: notTold, mebibytes: notTold, percent: notTold}
 			hosts[s.Host][s.Device] = u
 		}
 		values := make([]float64, len(s.Readings))
@@ -112,7 +112,7 @@ func ConcludeReadings(t *health.Record) (texts []string) {
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		var all []used
+		var all []gpuUse
 		for _, gpu := range slices.Sorted(maps.Keys(hosts[host])) {
 			if u := hosts[host][gpu]; u.percent != notTold {
 				all = append(all, *u)
@@ -131,12 +131,12 @@ func ConcludeReadings(t *health.Record) (texts []string) {
 }
 
 // differences reports in what GPUs of a host differ.
-func differences(all []used, lost []string) string {
+func differences(all []gpuUse, lost []string) string {
 	var text []string
 	if len(lost) > 0 {
 		text = append(text, fmt.Sprintf("GPU %s does not answer", strings.Join(lost, ", ")))
 	}
-	var idles, works []used
+	var idles, works []gpuUse
 	for _, u := range all {
 		switch {
 		case u.mebibytes != notTold && u.mebibytes < usesMemory:
@@ -149,7 +149,7 @@ func differences(all []used, lost []string) string {
 	if slow, usual := slower(works); len(slow) > 0 {
 		text = append(text, fmt.Sprintf("GPU %s runs at %d MHz, the others that compute at %d MHz", gpus(slow), slow[0].megahertz, usual))
 	}
-	hottest := slices.MaxFunc(append(all, used{gpu: notTold}), func(x, y used) int { return x.celsius - y.celsius })
+	hottest := slices.MaxFunc(append(all, gpuUse{gpu: notTold}), func(x, y gpuUse) int { return x.celsius - y.celsius })
 	switch {
 	case len(idles) > 0 && len(works) > len(idles):
 		at, or := "", ""
@@ -170,12 +170,12 @@ func differences(all []used, lost []string) string {
 }
 
 // slower returns GPUs whose clock is lower than that of most which work as much, and that of those, MHz.
-func slower(works []used) (slow []used, usual int) {
-	works = slices.DeleteFunc(slices.Clone(works), func(u used) bool { return u.megahertz == 0 })
+func slower(works []gpuUse) (slow []gpuUse, usual int) {
+	works = slices.DeleteFunc(slices.Clone(works), func(u gpuUse) bool { return u.megahertz == 0 })
 	if len(works) < 2 {
 		return nil, 0
 	}
-	slices.SortStableFunc(works, func(x, y used) int { return x.megahertz - y.megahertz })
+	slices.SortStableFunc(works, func(x, y gpuUse) int { return x.megahertz - y.megahertz })
 	usual = works[len(works)/2].megahertz
 	for _, u := range works {
 		if float64(u.megahertz) < slowClock*float64(usual) {
@@ -186,7 +186,7 @@ func slower(works []used) (slow []used, usual int) {
 }
 
 // gpus lists the numbers of GPUs.
-func gpus(list []used) string {
+func gpus(list []gpuUse) string {
 	var names []string
 	for _, u := range list {
 		names = append(names, strconv.Itoa(u.gpu))
@@ -194,10 +194,10 @@ func gpus(list []used) string {
 	return strings.Join(names, ", ")
 }
 
-func smallest(all []used) int {
-	return slices.MinFunc(all, func(x, y used) int { return x.percent - y.percent }).percent
+func smallest(all []gpuUse) int {
+	return slices.MinFunc(all, func(x, y gpuUse) int { return x.percent - y.percent }).percent
 }
 
-func largest(all []used) int {
-	return slices.MaxFunc(all, func(x, y used) int { return x.percent - y.percent }).percent
+func largest(all []gpuUse) int {
+	return slices.MaxFunc(all, func(x, y gpuUse) int { return x.percent - y.percent }).percent
 }

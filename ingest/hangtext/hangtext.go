@@ -72,8 +72,8 @@ type member struct {
 	rank int
 }
 
-// said is what is known of a member.
-type said struct {
+// memberState is what is known of a member.
+type memberState struct {
 	seq                 int64 // of the call that it waits in; −1: not known
 	op                  string
 	shape, dtype        string
@@ -92,16 +92,16 @@ type Scanner struct {
 
 	words   ingest.Words // [marks]
 	any     ingest.Has
-	members map[member]*said
+	members map[member]*memberState
 	unknown int   // messages that do not tell the rank
 	list    group // whose missing ranks the next lines name
 	until   int64 // line at which such a list ends
 
-	unwound unwound
+	unwound processOutput
 
-	kept      map[member]*said // what other files said
-	top, news int64            // largest number of a step so far, and new ones behind the last message
-	recovered []string         // messages behind which steps went on
+	kept      map[member]*memberState // what other files said
+	top, news int64                   // largest number of a step so far, and new ones behind the last message
+	recovered []string                // messages behind which steps went on
 }
 
 // Begin begins a file, whose rank its name tells; −1: it tells none.
@@ -179,13 +179,13 @@ func (s *Scanner) hasMark(line []byte) bool {
 }
 
 // memory returns what is known of a member.
-func (s *Scanner) memory(m member, at int64) *said {
+func (s *Scanner) memory(m member, at int64) *memberState {
 	if s.members == nil {
-		s.members = map[member]*said{}
+		s.members = map[member]*memberState{}
 	}
 	x := s.members[m]
 	if x == nil {
-		x = &said{seq: -1, enqueued: -1, completed: -1, in: -1, out: -1, line: at}
+		x = &memberState{seq: -1, enqueued: -1, completed: -1, in: -1, out: -1, line: at}
 		if len(s.members) < trace.MaxRanks {
 			s.members[m] = x
 		}

@@ -51,8 +51,8 @@ var (
 	exited      = regexp.MustCompile(`^\s*exitcode\s*: (-?\d{1,5}) `)
 )
 
-// unwound is what was printed of processes, by rank.
-type unwound struct {
+// processOutput is what was printed of processes, by rank.
+type processOutput struct {
 	of     map[int]*process
 	open   int // processes of which lines are to come
 	looked int // stacks of faulthandler
@@ -137,7 +137,7 @@ func (s *Scanner) unwind(text string, at int64) bool {
 }
 
 // close ends the stack of a process that is open.
-func (u *unwound) close(p *process) {
+func (u *processOutput) close(p *process) {
 	if p.open == 0 {
 		return
 	}
@@ -183,7 +183,7 @@ func (s *Scanner) exits(text string) bool {
 }
 
 // exit keeps how the process that torchrun speaks of ended, where no exception says it.
-func (u *unwound) exit(how string) {
+func (u *processOutput) exit(how string) {
 	if p := u.of[u.failed]; p != nil && p.ended != "" {
 		return
 	}

@@ -72,11 +72,11 @@ type reader struct {
 	cut      bool
 	events   int64
 	timed    int64 // of them
-	damaged  counted
-	untimed  counted
-	negative counted
-	endless  counted // without a duration
-	large    counted // beyond maxEvent
+	damaged  eventCount
+	untimed  eventCount
+	negative eventCount
+	endless  eventCount // without a duration
+	large    eventCount // beyond maxEvent
 	unknown  strangers
 	stepping processes
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// counted is how many events had something, and where the first was.
-type counted struct {
+// eventCount is how many events had something, and where the first was.
+type eventCount struct {
 	n     int64
 	first input.Pos
 }
 
-func (c *counted) add(at input.Pos) {
+func (c *eventCount) add(at input.Pos) {
 	if c.n++; c.n == 1 {
 		c.first = at
 	}
@@ -31,7 +31,7 @@ func (d *reader) tell() {
 		d.note(input.NoteTruncated, "the trace ends in the middle, behind its event %d: what came before is used", d.events)
 	}
 	for _, c := range []struct {
-		counted
+		eventCount
 		what string
 	}{
 		{d.damaged, "could not be read and were left out"},

@@ -50,9 +50,9 @@ type communication struct {
 	r        *recording
 	attached bool // NCCL's sizes are attached to ranges
 	of       map[processID]*commProcess
-	ours     map[int64]named // kernel names, by string id
+	ours     map[int64]kernelName // kernel names, by string id
 	kernels  int
-	places   []placed                       // of kernels, in their order
+	places   []kernelPlace                  // of kernels, in their order
 	configs  map[comms.Config]*comms.Config // each once
 	schemas  schemas
 	api      map[processID][]apiRange // ranges of NCCL's own
@@ -60,8 +60,8 @@ type communication struct {
 	phases   int                      // in all
 }
 
-// placed is where a kernel is kept, and its row in the file.
-type placed struct {
+// kernelPlace is where a kernel is kept, and its row in the file.
+type kernelPlace struct {
 	p    *commProcess
 	i    int
 	row  int64
@@ -71,7 +71,7 @@ type placed struct {
 // keepCommunication keeps NCCL's share of the file where NCCL may have attached sizes to its ranges, or kernels alone
 // are wanted.
 func (r *recording) keepCommunication() error {
-	c := &communication{r: r, of: make(map[processID]*commProcess), ours: make(map[int64]named),
+	c := &communication{r: r, of: make(map[processID]*commProcess), ours: make(map[int64]kernelName),
 		configs: make(map[comms.Config]*comms.Config), api: make(map[processID][]apiRange)}
 	if err := c.schemaTables(); err != nil {
 		return err
@@ -85,17 +85,17 @@ func (r *recording) keepCommunication() error {
 	return nil
 }
 
-type named struct {
+type kernelName struct {
 	nccl.KernelName
 	ours bool
 }
 
-type launchedAt struct{ correlation, at, thread int64 }
+type launchRecord struct{ correlation, at, thread int64 }
 
 // launches are the latest calls of a process that launched something, by the end of their correlation, and the kernels whose calls come
 // after them.
 type launches struct {
-	latest  []launchedAt
+	latest  []launchRecord
 	awaited map[int64][]int // kernels, by correlation
 }
 
@@ -105,13 +105,13 @@ const mostLaunches = 1 << 14
 // launch takes a call that launches something, by when it was on the common axis.
 func (c *communication) launch(w *work, at int64) {
 	p := c.process(w.owner.process(), at)
-	made := launchedAt{w.correlation, at, w.owner.number()}
+	made := launchRecord{w.correlation, at, w.owner.number()}
 	for _, i := range p.awaited[w.correlation] {
 		made.setLaunchOf(&p.Kernels[i])
 	}
 	delete(p.awaited, w.correlation)
 	if p.latest == nil {
-		p.latest = make([]launchedAt, mostLaunches)
+		p.latest = make([]launchRecord, mostLaunches)
 	}
 	if kept := &p.latest[w.correlation%mostLaunches]; kept.correlation != w.correlation {
 		*kept = made
@@ -139,7 +139,7 @@ func (p *commProcess) launchedBy(i int) {
 }
 
 // setLaunchOf notes with a kernel what launched it.
-func (l launchedAt) setLaunchOf(k *comms.Kernel) {
+func (l launchRecord) setLaunchOf(k *comms.Kernel) {
 	k.Launch, k.Thread, k.HasLaunch = l.at, l.thread, true
 }
 
@@ -158,7 +158,7 @@ func (c *communication) kernel(w *work, start, end int64) error {
 	}
 	p := c.process(w.owner.process(), start)
 	p.devices[w.device]++
-	c.places = append(c.places, placed{p, len(p.Kernels), w.row, w.name})
+	c.places = append(c.places, kernelPlace{p, len(p.Kernels), w.row, w.name})
 	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: w.stream, Correlation: w.correlation})
 	p.launchedBy(len(p.Kernels) - 1)
 	return nil

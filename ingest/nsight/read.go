@@ -100,10 +100,10 @@ func read(path string, o Options) (c content, err error) {
 	return c, err
 }
 
-// inOrder hands on the rows of tables by their start.
-type inOrder func(f *export.File, tables []string, row export.Row, each func(table int) error) error
+// startOrder hands on the rows of tables by their start.
+type startOrder func(f *export.File, tables []string, row export.Row, each func(table int) error) error
 
-func readBy(f *export.File, path string, o Options, order inOrder) (c content, err error) {
+func readBy(f *export.File, path string, o Options, order startOrder) (c content, err error) {
 	r := newRecording(f, path, o)
 	defer r.discard()
 	if err := r.tables(); err != nil {

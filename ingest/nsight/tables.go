@@ -92,7 +92,7 @@ var timeline = []string{runtimeTable, kernelTable, memcpyTable, memsetTable, gra
 
 // timeline calls each with all API calls and everything that GPUs did, by
 // start; the value is reused.
-func (r *recording) timeline(order inOrder, each func(table string, w *work) error) error {
+func (r *recording) timeline(order startOrder, each func(table string, w *work) error) error {
 	var w work
 	row := export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
 		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId|demangledName|shortName": &w.name}

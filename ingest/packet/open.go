@@ -27,9 +27,9 @@ type run struct {
 	open   []*window // ascending by place
 	ranks  map[int]*member
 	shares map[*stream]*share
-	closed []closed    // ascending by place, then by first step
-	cuts   []input.Pos // streams of it that ended in the middle of a line
-	coming []*stream   // that begin with it and are still to be opened
+	closed []closedWindow // ascending by place, then by first step
+	cuts   []input.Pos    // streams of it that ended in the middle of a line
+	coming []*stream      // that begin with it and are still to be opened
 }
 
 // share is what a stream has had of a run.
@@ -65,8 +65,8 @@ type window struct {
 	sources map[*stream]struct{}
 }
 
-// closed remembers a window that was handed out, to recognise late packets.
-type closed struct {
+// closedWindow remembers a window that was handed out, to recognise late packets.
+type closedWindow struct {
 	place
 	first, end   int64
 	ranks, world int
@@ -256,8 +256,8 @@ func (m *member) silent(w *window) bool {
 
 // remember notes that w was closed.
 func (n *run) remember(w *window) {
-	c := closed{w.place, w.first, w.end, w.ranks, w.world, w.parts[0].Pos}
-	i, _ := slices.BinarySearchFunc(n.closed, c, func(a, b closed) int {
+	c := closedWindow{w.place, w.first, w.end, w.ranks, w.world, w.parts[0].Pos}
+	i, _ := slices.BinarySearchFunc(n.closed, c, func(a, b closedWindow) int {
 		return cmp.Or(a.compare(b.place), cmp.Compare(a.first, b.first))
 	})
 	n.closed = slices.Insert(n.closed, i, c)
@@ -268,7 +268,7 @@ func (n *run) remember(w *window) {
 
 // late refuses a packet of a window at this place that is closed.
 func (n *run) late(at place, p *trace.Part) error {
-	i, _ := slices.BinarySearchFunc(n.closed, at, func(c closed, p place) int { return c.compare(p) })
+	i, _ := slices.BinarySearchFunc(n.closed, at, func(c closedWindow, p place) int { return c.compare(p) })
 	for ; i < len(n.closed) && n.closed[i].place == at; i++ {
 		c := n.closed[i]
 		if p.FirstStep >= c.end || p.FirstStep+int64(p.Steps()) <= c.first {

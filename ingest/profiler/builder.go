@@ -30,7 +30,7 @@ type Builder struct {
 	lost        int // pieces that were too many
 	calls       calls
 	works       works
-	collectives []ran // on the device
+	collectives []deviceCollective // on the device
 	functions   []function
 	launches    launches
 	threads     map[int64]uint16 // of the host, that launched something

@@ -40,15 +40,15 @@ func (u *union) flush(steps []profile.Step, done func(c *profile.Categories, par
 	}
 }
 
-// occupied is when work of each kind ran.
-type occupied struct {
+// busyTime is when work of each kind ran.
+type busyTime struct {
 	of          [kinds]union
 	busy        union // any kind
 	computeComm union // compute or communication
 }
 
 // add takes a piece of work, by start.
-func (o *occupied) add(w *work, steps []profile.Step) {
+func (o *busyTime) add(w *work, steps []profile.Step) {
 	i := interval{w.start, w.end}
 	o.of[w.kind].add(i, steps, counts[w.kind])
 	o.busy.add(i, steps, countBusy)
@@ -79,7 +79,7 @@ func countComputeComm(c *profile.Categories, part interval) { c.ExposedComm += p
 func (i interval) length() int64 { return i.end - i.start }
 
 // finish completes the accounts.
-func (o *occupied) finish(steps []profile.Step) {
+func (o *busyTime) finish(steps []profile.Step) {
 	for kind := range o.of {
 		o.of[kind].flush(steps, counts[kind])
 	}

@@ -9,8 +9,8 @@ import (
 // a collective.
 const wrapper = "record_param_comms"
 
-// ran is a collective on the device, and what is known of its call.
-type ran struct {
+// deviceCollective is a collective on the device, and what is known of its call.
+type deviceCollective struct {
 	Call
 	launch int64 // when the host launched it
 }
@@ -31,7 +31,7 @@ func (b *Builder) deviceCollective(w Work) int32 {
 	if c.Op == nccl.UnknownOp {
 		c.Op = nccl.OpIn(c.Name)
 	}
-	b.collectives = append(b.collectives, ran{Call: c})
+	b.collectives = append(b.collectives, deviceCollective{Call: c})
 	return int32(len(b.collectives) - 1)
 }
 

@@ -31,7 +31,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 		return nil
 	}
 	timeSteps(r.Steps, ends)
-	var ran occupied
+	var ran busyTime
 	idle := b.newIdling(r)
 	accounts := make([]*account, len(r.Steps))
 	err = b.works.eachByStart(&b.launches, func(w *work) {
@@ -87,14 +87,14 @@ type account struct {
 	step    *profile.Step
 	device  *profile.Device
 	now     int64
-	active  []running
+	active  []runningWork
 	until   []int64          // by slot: the end of the work that it launched
 	exposed profile.Exposure // that may go on
 	loose   int64            // time of no stage since a stage exposed communication
 }
 
-// running is work that has begun and not ended.
-type running struct {
+// runningWork is work that has begun and not ended.
+type runningWork struct {
 	work
 	slot int
 }
@@ -119,7 +119,7 @@ func (a *account) add(w *work, slot int) {
 	if len(a.active) >= maxActive {
 		a.active = slices.Delete(a.active, 0, 1)
 	}
-	a.active = append(a.active, running{*w, slot})
+	a.active = append(a.active, runningWork{*w, slot})
 	if slot >= 0 && w.kind != Communication {
 		if from := max(w.start, a.until[slot]); from < w.end {
 			a.device.Busy[slot] += w.end - from
@@ -138,7 +138,7 @@ func (a *account) finish() {
 // advance accounts for running work up to a moment, or until all has ended.
 func (a *account) advance(to int64) {
 	for {
-		a.active = slices.DeleteFunc(a.active, func(r running) bool { return r.end <= a.now })
+		a.active = slices.DeleteFunc(a.active, func(r runningWork) bool { return r.end <= a.now })
 		if len(a.active) == 0 || a.now >= to {
 			return
 		}
@@ -173,7 +173,7 @@ func (a *account) charge(to int64) {
 }
 
 // expose gives now … to to exposed communication.
-func (a *account) expose(r *running, to int64) {
+func (a *account) expose(r *runningWork, to int64) {
 	stage, micro := a.h.stageAndMicrostep(r.slot)
 	if stage < 0 {
 		a.loose += to - a.now

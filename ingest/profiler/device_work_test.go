@@ -176,7 +176,7 @@ func TestUnion(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		steps := []profile.Step{{Time: &profile.Categories{Start: 0, End: 30}}, {Time: &profile.Categories{Start: 30, End: 30}}, {Time: &profile.Categories{Start: 30, End: 90}}}
-		var o occupied
+		var o busyTime
 		var in [kinds][100]bool
 		all := make([]work, rng.IntN(12))
 		for i := range all {

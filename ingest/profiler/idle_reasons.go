@@ -26,10 +26,10 @@ func (b *Builder) AddSynchronisation(start, end int64) {
 	}
 }
 
-// idling divides the time in which nothing ran on the device by what the work behind it waited for. Until it was launched, the device waited
+// idleTime divides the time in which nothing ran on the device by what the work behind it waited for. Until it was launched, the device waited
 // for the host: in a stage that waits for data; behind a synchronisation, where the host had waited until nothing ran; or else because the host
 // launches more slowly than the device works. From the launch on the work had to begin.
-type idling struct {
+type idleTime struct {
 	steps  []profile.Step
 	data   []bool     // by stage: it waits for data
 	synced []interval // by start, apart from each other
@@ -38,8 +38,8 @@ type idling struct {
 }
 
 // newIdling begins before the first step of a rank, whose times on the device are known.
-func (b *Builder) newIdling(r *profile.Rank) *idling {
-	o := &idling{steps: r.Steps, end: r.Steps[0].Time.Start}
+func (b *Builder) newIdling(r *profile.Rank) *idleTime {
+	o := &idleTime{steps: r.Steps, end: r.Steps[0].Time.Start}
 	for _, name := range r.Stages {
 		o.data = append(o.data, strings.HasPrefix(name, stagename.DataStem))
 	}
@@ -55,7 +55,7 @@ func (b *Builder) newIdling(r *profile.Rank) *idling {
 }
 
 // add takes a piece of work, by start.
-func (o *idling) add(w *work) {
+func (o *idleTime) add(w *work) {
 	if w.start > o.end {
 		switch launched := min(max(w.launch, o.end), w.start); {
 		case w.thread == noThread:
@@ -69,7 +69,7 @@ func (o *idling) add(w *work) {
 }
 
 // finish takes the time behind the last work.
-func (o *idling) finish() {
+func (o *idleTime) finish() {
 	if last := o.steps[len(o.steps)-1].Time.End; last > o.end {
 		o.hostLate(interval{o.end, last})
 	}
@@ -79,7 +79,7 @@ func (o *idling) finish() {
 const drained = 20_000
 
 // hostLate charges time in which the device waited for the host to launch.
-func (o *idling) hostLate(gap interval) {
+func (o *idleTime) hostLate(gap interval) {
 	if gap.start >= gap.end {
 		return
 	}
@@ -104,12 +104,12 @@ func (o *idling) hostLate(gap interval) {
 }
 
 // hostStep returns the step that the host was in at a moment, −1: before the first.
-func (o *idling) hostStep(t int64) int {
+func (o *idleTime) hostStep(t int64) int {
 	return sort.Search(len(o.steps), func(i int) bool { return o.steps[i].Start > t }) - 1
 }
 
 // charge adds a piece of time to the steps that it lies in on the device, for a reason.
-func (o *idling) charge(gap interval, to func(t *profile.IdleTimes, ns int64)) {
+func (o *idleTime) charge(gap interval, to func(t *profile.IdleTimes, ns int64)) {
 	for o.step < len(o.steps) && o.steps[o.step].Time.End <= gap.start {
 		o.step++
 	}

@@ -168,11 +168,11 @@ type search struct {
 	o      Options
 	places []int // where parts were divided
 	found  []Change
-	ranked ranked
+	ranked valueRanks
 }
 
-// ranked is the ranks of the values that were ranked last.
-type ranked struct {
+// valueRanks is the ranks of the values that were ranked last.
+type valueRanks struct {
 	from, to int
 	ranks    []float64
 }
@@ -180,7 +180,7 @@ type ranked struct {
 // ranks returns the ranks of the values from a position to another, which are not to be changed.
 func (s *search) ranks(from, to int) []float64 {
 	if r := &s.ranked; r.ranks == nil || r.from != from || r.to != to {
-		s.ranked = ranked{from, to, meanRanks(s.values[from:to])}
+		s.ranked = valueRanks{from, to, meanRanks(s.values[from:to])}
 	}
 	return s.ranked.ranks
 }

@@ -11,7 +11,7 @@ import (
 
 // describe finds of every communicator who its ranks are, how it is used and what for. Those on which nothing was called, of one rank, stay: the layout
 // is seen by them too.
-func (r *Result) describe(m *members, duplicates map[int]bool, t *tied, l parallel.Layout) {
+func (r *Result) describe(m *members, duplicates map[int]bool, t *tiedCalls, l parallel.Layout) {
 	calls := make([][]int, len(r.Groups))
 	for i := range r.Calls {
 		if !duplicates[i] {

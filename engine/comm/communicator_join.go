@@ -26,7 +26,7 @@ type members struct {
 }
 
 // members groups the sides by what was recorded of them.
-func (r *Result) members(t *tied) *members {
+func (r *Result) members(t *tiedCalls) *members {
 	owner := make(map[int]int)
 	for i := range r.Ranks {
 		for _, p := range []int{r.Ranks[i].Log, r.Ranks[i].Profile} {
@@ -97,7 +97,7 @@ func (r *Result) endsBySide() map[int]map[int64]ending {
 }
 
 // joinByEnds puts sides together that nothing recorded does, and groups again.
-func (r *Result) joinByEnds(m *members, t *tied) {
+func (r *Result) joinByEnds(m *members, t *tiedCalls) {
 	ends := r.endsBySide()
 	var alone []int
 	for i := range m.list {
@@ -198,7 +198,7 @@ func (r *Result) endTogether(m *members, x, y int, ends map[int]map[int64]ending
 }
 
 // name gives the sides of one communicator an id that no log has, and ranks where nothing recorded any.
-func (m *members) name(g []int, id uint64, t *tied) {
+func (m *members) name(g []int, id uint64, t *tiedCalls) {
 	slices.SortFunc(g, func(x, y int) int { return cmp.Compare(m.sides[x].Process, m.sides[y].Process) })
 	known := !slices.ContainsFunc(g, func(s int) bool { return m.sides[s].Rank < 0 })
 	for i, s := range g {

@@ -11,7 +11,7 @@ import (
 // its launches from there on, and that need not be the same launch on all ranks. The sides are
 // compared with one that counts from the communicator's making, or else with the longest: a collective ends on
 // all ranks at once.
-func (r *Result) alignCounts(t *tied) {
+func (r *Result) alignCounts(t *tiedCalls) {
 	if len(t.late) == 0 {
 		return
 	}
@@ -54,7 +54,7 @@ func (r *Result) alignCounts(t *tied) {
 }
 
 // endsOfGroups returns the launches of each communicator with the ends of their kernels, by count.
-func (r *Result) endsOfGroups(t *tied) map[int][]launchUnit {
+func (r *Result) endsOfGroups(t *tiedCalls) map[int][]launchUnit {
 	ends := map[int]int64{} // of calls
 	var calls []int
 	for i := range r.Ranks {

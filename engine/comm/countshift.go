@@ -38,7 +38,7 @@ const maxShifts = 4096
 // the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four.
 // ok is false where nothing decides.
 func countShift(of, in []launchUnit) (d int64, ok bool) {
-	var best []shifted
+	var best []possibleShift
 	shifts, ok := shiftsOf(of, in)
 	if !ok {
 		return 0, false
@@ -54,7 +54,7 @@ func countShift(of, in []launchUnit) (d int64, ok bool) {
 	case 1:
 		return best[0].by, true
 	}
-	slices.SortStableFunc(best, func(x, y shifted) int { return cmp.Compare(x.spread, y.spread) })
+	slices.SortStableFunc(best, func(x, y possibleShift) int { return cmp.Compare(x.spread, y.spread) })
 	return best[0].by, 4*best[0].spread+leastApart < best[1].spread
 }
 
@@ -63,9 +63,9 @@ const (
 	leastApart    = 1_000 // nanoseconds that spreads differ by, at least
 )
 
-// shifted is a shift that is possible, and what three of four distances between the clocks then deviate from their median at most;
+// possibleShift is a shift that is possible, and what three of four distances between the clocks then deviate from their median at most;
 // infinite without times.
-type shifted struct {
+type possibleShift struct {
 	by     int64
 	spread float64
 }
@@ -93,7 +93,7 @@ func shiftsOf(of, in []launchUnit) (list []int64, ok bool) {
 }
 
 // tryShift reports whether a shift is possible.
-func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
+func tryShift(of, in []launchUnit, d int64) (s possibleShift, possible bool) {
 	agree := 0
 	var apart []float64
 	for i := range of {
@@ -103,14 +103,14 @@ func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 			continue
 		}
 		if !found || !in[j].mayContain(u) {
-			return shifted{}, false
+			return possibleShift{}, false
 		}
 		agree++
 		if u.HasTime && in[j].HasTime {
 			apart = append(apart, float64(u.Time-in[j].Time))
 		}
 	}
-	s = shifted{by: d, spread: math.Inf(1)}
+	s = possibleShift{by: d, spread: math.Inf(1)}
 	if len(apart) >= minShiftTimes {
 		usual := robust.Lower(apart)
 		for i := range apart {

@@ -10,7 +10,7 @@ import (
 )
 
 // match pairs the calls of each rank with its kernels.
-func (r *Result) match(m *members, t *tied, by Scoring) error {
+func (r *Result) match(m *members, t *tiedCalls, by Scoring) error {
 	switch by {
 	case ByThesis:
 		return r.matchNames(align.ByThesis)
@@ -56,7 +56,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 }
 
 // matchTied takes the matches that NVTX ranges or a dump tell, and aligns what calls and kernels they leave.
-func (r *Result) matchTied(rank int, t *tied) error {
+func (r *Result) matchTied(rank int, t *tiedCalls) error {
 	k := &r.Ranks[rank]
 	kernels, calls := map[int]bool{}, map[int]bool{}
 	for _, x := range t.ties[rank] {

@@ -31,8 +31,8 @@ type tie struct {
 	sure         bool
 }
 
-// tied is what profilers recorded of calls, besides kernels.
-type tied struct {
+// tiedCalls is what profilers recorded of calls, besides kernels.
+type tiedCalls struct {
 	ties    [][]tie       // of each rank
 	began   map[int]int64 // when a call was entered, on the profiler's clock
 	unsized map[int]bool  // groups of which it is not recorded how many ranks they have
@@ -41,8 +41,8 @@ type tied struct {
 
 // reconcile makes every call count once that both a log and a profiler recorded, and adds those to the job's that the logs lack;
 // what a process without a log called is what its profiler recorded. What cannot be found with certainty is left to alignment.
-func (r *Result) reconcile(of *profiled, by Scoring) *tied {
-	t := &tied{ties: make([][]tie, len(r.Ranks)), began: map[int]int64{}, unsized: map[int]bool{}}
+func (r *Result) reconcile(of *profiledCalls, by Scoring) *tiedCalls {
+	t := &tiedCalls{ties: make([][]tie, len(r.Ranks)), began: map[int]int64{}, unsized: map[int]bool{}}
 	if by != ByEvidence {
 		return t
 	}
@@ -100,7 +100,7 @@ func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) boo
 // profile is what a profiler recorded of the calls of one rank.
 type profile struct {
 	r     *Result
-	t     *tied
+	t     *tiedCalls
 	rank  int
 	k     *Rank
 	calls []int                // of Recorded.Calls, as they were entered
@@ -111,7 +111,7 @@ type profile struct {
 	used  map[int]bool         // calls that the log has
 }
 
-func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
+func newProfile(r *Result, t *tiedCalls, rank int, calls []int) *profile {
 	p := &profile{r: r, t: t, rank: rank, k: &r.Ranks[rank], calls: calls, group: map[int]int{}, shift: map[int]int64{}, used: map[int]bool{}}
 	p.order, p.units = unitsOf(calls, p.call, func(group int) bool { return group != comms.None })
 	return p
@@ -204,7 +204,7 @@ func (p *profile) sortCalls() {
 
 // completeGroups fills in what no range says of communicators: how many ranks they have, as many as are seen with the same
 // id, and which rank is whose. Those of profilers follow on the logged ones.
-func (r *Result) completeGroups(logged int, t *tied) {
+func (r *Result) completeGroups(logged int, t *tiedCalls) {
 	byID := map[uint64][]int{}
 	for i := range r.Groups {
 		if g := &r.Groups[i]; g.ID != 0 {

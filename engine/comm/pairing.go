@@ -44,7 +44,7 @@ func (r *Result) witness(process int) witness {
 }
 
 // pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
-func (r *Result) pair(of *profiled) []Rank {
+func (r *Result) pair(of *profiledCalls) []Rank {
 	p := pairs{r: r, logs: r.loggedProcesses(of)}
 	for i := range r.Recorded.Processes {
 		if r.profiled[i] {
@@ -63,7 +63,7 @@ func (r *Result) pair(of *profiled) []Rank {
 
 // loggedProcesses lists the processes that logged calls or communicators. Lines whose process is not
 // known are no process beside others that are.
-func (r *Result) loggedProcesses(of *profiled) (list []witness) {
+func (r *Result) loggedProcesses(of *profiledCalls) (list []witness) {
 	rank, largest, has := map[int]int{}, map[int]int{}, map[int]bool{}
 	for i := range r.Groups {
 		g := &r.Groups[i]

@@ -21,7 +21,7 @@ func (e *NoRankError) Error() string {
 // keep drops all ranks but some, by their numbers, when what all of them together tell is found: which kernel ran which call, who is which
 // rank, and how clocks run. What follows is of the ranks that are left, as if the others had left neither log nor export. It returns the calls
 // that stand twice, by their new indices.
-func (r *Result) keep(numbers []int, m *members, t *tied, duplicates map[int]bool) (left map[int]bool, err error) {
+func (r *Result) keep(numbers []int, m *members, t *tiedCalls, duplicates map[int]bool) (left map[int]bool, err error) {
 	if len(numbers) == 0 {
 		return duplicates, nil
 	}

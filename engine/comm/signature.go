@@ -97,8 +97,8 @@ func (u *usageOf) turnsOf(rank int) turns {
 	return t
 }
 
-// launched is the sends and receives of one launch, by peer.
-type launched struct {
+// launchTraffic is the sends and receives of one launch, by peer.
+type launchTraffic struct {
 	sends, recvs map[int]bool
 	size         int64 // of the first send
 	uneven       bool
@@ -106,7 +106,7 @@ type launched struct {
 
 // sendPattern returns how its sends and receives are used.
 func (u *usageOf) sendPattern(calls []int) (s parallel.Sending) {
-	launches := map[int64]*launched{}
+	launches := map[int64]*launchTraffic{}
 	sent, received := map[int]bool{}, map[int]bool{}
 	for _, i := range calls {
 		c := &u.r.Calls[i]
@@ -115,7 +115,7 @@ func (u *usageOf) sendPattern(calls []int) (s parallel.Sending) {
 		}
 		l := launches[c.Launch]
 		if l == nil {
-			l = &launched{sends: map[int]bool{}, recvs: map[int]bool{}, size: -1}
+			l = &launchTraffic{sends: map[int]bool{}, recvs: map[int]bool{}, size: -1}
 			launches[c.Launch] = l
 		}
 		if c.Op == nccl.Recv {

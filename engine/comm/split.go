@@ -4,17 +4,17 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// profiled is what profilers recorded of calls, beside the logs.
-type profiled struct {
+// profiledCalls is what profilers recorded of calls, beside the logs.
+type profiledCalls struct {
 	calls  [][]int // of each process, indices of Recorded.Calls
 	logged [][]int // of each process that logged, indices of Result.Calls
 }
 
 // split takes the calls and communicators of logs for those of the job, and leaves those of profilers to [Result.reconcile]. What
 // other sources recorded says nothing of kernels or sizes, and is left out.
-func (r *Result) split() *profiled {
+func (r *Result) split() *profiledCalls {
 	c := r.Recorded
-	of := &profiled{calls: make([][]int, len(c.Processes)), logged: make([][]int, len(c.Processes))}
+	of := &profiledCalls{calls: make([][]int, len(c.Processes)), logged: make([][]int, len(c.Processes))}
 	log := func(process int) bool { return process != comms.None && r.kindOf(process) == comms.SourceNCCLLog }
 	others := false
 	group := make([]int, len(c.Groups))

@@ -183,7 +183,7 @@ func likenessOf(r *Result, call int) likeness {
 // agree on that, or the repetition may be one inside of steps.
 func (s *Steps) placeByRepetition(r *Result) int {
 	steps := 0
-	all := make([]repeated, len(r.Ranks))
+	all := make([]repetitionSpan, len(r.Ranks))
 	for i := range r.Ranks {
 		calls := r.Ranks[i].Calls
 		if len(calls) == 0 {
@@ -220,17 +220,17 @@ func numberAlike(r *Result, calls []int) []int {
 	return numbers
 }
 
-// repeated is the part of a sequence that repeats itself: where it begins, its period and how often it comes.
-type repeated struct{ from, period, times int }
+// repetitionSpan is the part of a sequence that repeats itself: where it begins, its period and how often it comes.
+type repetitionSpan struct{ from, period, times int }
 
-func (x repeated) end() int { return x.from + x.times*x.period }
+func (x repetitionSpan) end() int { return x.from + x.times*x.period }
 
 // mostlySteps is the part of a rank's calls that its steps have at least.
 const mostlySteps = 0.8
 
 // areSteps reports whether what repeats itself are steps: most calls are in it, and no large one comes only after it. Layers and microbatches
 // repeat themselves too, and gradients are reduced after the last of them.
-func areSteps(r *Result, calls []int, x repeated) bool {
+func areSteps(r *Result, calls []int, x repetitionSpan) bool {
 	if float64(x.end()-x.from) < mostlySteps*float64(len(calls)) {
 		return false
 	}
@@ -253,7 +253,7 @@ const (
 )
 
 // repetition finds the longest part of a sequence that repeats itself at least three times. StepsOf periods that explain nearly as much the shortest wins. O(length) for each of some dozen periods.
-func repetition(list []int) repeated {
+func repetition(list []int) repetitionSpan {
 	type found struct{ from, period, length int }
 	var all []found
 	longest := 0
@@ -277,10 +277,10 @@ func repetition(list []int) repeated {
 	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(a.period, b.period) })
 	for _, f := range all {
 		if 10*f.length >= 9*longest {
-			return repeated{f.from, f.period, f.length / f.period}
+			return repetitionSpan{f.from, f.period, f.length / f.period}
 		}
 	}
-	return repeated{}
+	return repetitionSpan{}
 }
 
 // distances returns the distances between one occurrence and the next of the rarest kinds that come three times or more, each kind's most frequent one.

@@ -16,15 +16,15 @@ func TestRepetition(t *testing.T) {
 	step := slices.Concat(slices.Repeat(layer, 5), []int{3})
 	for name, c := range map[string]struct {
 		list []int
-		want repeated
+		want repetitionSpan
 	}{
-		"steps of layers":            {slices.Concat([]int{7, 8, 9}, slices.Repeat(step, 4), []int{8}), repeated{3, 11, 4}},
-		"every call a step":          {[]int{9, 1, 1, 1, 1, 9}, repeated{1, 1, 4}},
-		"a step that was cut":        {slices.Concat([]int{9}, slices.Repeat(step, 3), step[:4]), repeated{1, 11, 3}},
-		"twice is no repetition":     {slices.Concat([]int{4, 5, 6, 7, 8}, []int{4, 5, 6, 7, 8}), repeated{}},
-		"nothing repeats itself":     {[]int{1, 2, 3, 4, 5}, repeated{}},
-		"nothing":                    {nil, repeated{}},
-		"layers of one step, layers": {step, repeated{0, 2, 5}},
+		"steps of layers":            {slices.Concat([]int{7, 8, 9}, slices.Repeat(step, 4), []int{8}), repetitionSpan{3, 11, 4}},
+		"every call a step":          {[]int{9, 1, 1, 1, 1, 9}, repetitionSpan{1, 1, 4}},
+		"a step that was cut":        {slices.Concat([]int{9}, slices.Repeat(step, 3), step[:4]), repetitionSpan{1, 11, 3}},
+		"twice is no repetition":     {slices.Concat([]int{4, 5, 6, 7, 8}, []int{4, 5, 6, 7, 8}), repetitionSpan{}},
+		"nothing repeats itself":     {[]int{1, 2, 3, 4, 5}, repetitionSpan{}},
+		"nothing":                    {nil, repetitionSpan{}},
+		"layers of one step, layers": {step, repetitionSpan{0, 2, 5}},
 	} {
 		if got := repetition(c.list); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

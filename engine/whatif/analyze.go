@@ -50,7 +50,7 @@ func (m *Model) Analyze() *Result {
 	r.TopRanks = topRanks(r.Workers)
 	lastStage := m.chooseNodes(func(v int) bool { return m.nodes[v].Stage == m.stages-1 })
 	top, _ := m.choose(Selection{{Ranks: r.TopRanks}})
-	effects := m.effects([]chosen{lastStage, top})
+	effects := m.effects([]laneChoice{lastStage, top})
 	r.LastStage, r.TopWorkers = effects[0], effects[1]
 	return r
 }
@@ -107,7 +107,7 @@ func (m *Model) launchParts(r *Result) {
 		}
 	}
 	var list []scenario
-	keep := func(c chosen) { list = append(list, scenario{recorded: all, delayed: &c}) }
+	keep := func(c laneChoice) { list = append(list, scenario{recorded: all, delayed: &c}) }
 	for k := range families {
 		keep(m.chooseNodes(func(v int) bool { return of[v] == k }))
 	}
@@ -141,7 +141,7 @@ func (n Node) beginsStep() bool {
 }
 
 // effects replays every choice from both sides.
-func (m *Model) effects(choices []chosen) []Effect {
+func (m *Model) effects(choices []laneChoice) []Effect {
 	now, ideal := meanOf(m.noDelay.span), meanOf(m.allIdeal.span)
 	var list []scenario
 	for _, c := range choices {

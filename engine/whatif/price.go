@@ -9,7 +9,7 @@ import (
 // left as recorded while all else is fixed ("keep all but X ideal"). The
 // effects are in the order of the selections.
 func (m *Model) Price(selections ...Selection) ([]Effect, error) {
-	choices := make([]chosen, len(selections))
+	choices := make([]laneChoice, len(selections))
 	for i, sel := range selections {
 		var err error
 		if choices[i], err = m.choose(sel); err != nil {
@@ -67,7 +67,7 @@ func (m *Model) Suspects(r *Result, n int) []Suspect {
 	add(SuspectStage, r.ByStage)
 	add(SuspectReplica, r.ByDP)
 	add(SuspectOp, r.ByOp)
-	choices := make([]chosen, len(list))
+	choices := make([]laneChoice, len(list))
 	for i, s := range list {
 		choices[i], _ = m.choose(Selection{s.selection()}) // names come from the model itself
 	}

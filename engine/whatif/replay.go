@@ -10,8 +10,8 @@ import (
 // scenario is one replay: the chosen operators cost what was recorded, all
 // others their ideal.
 type scenario struct {
-	recorded chosen
-	delayed  *chosen // operators that keep their launch delay; nil: none
+	recorded laneChoice
+	delayed  *laneChoice // operators that keep their launch delay; nil: none
 	// sweep replays once for every replica, with the choice narrowed to that
 	// replica; the choice must not have masks.
 	sweep bool

@@ -191,7 +191,7 @@ func TestBuildRefuses(t *testing.T) {
 type slow struct {
 	m      *Model
 	groups []int // of each node, −1
-	c      chosen
+	c      laneChoice
 	delays bool
 	ends   map[[2]int]int64
 }
@@ -236,7 +236,7 @@ func (s *slow) end(v, l int) int64 {
 	return at + cost
 }
 
-func (m *Model) slowly(c chosen, delays bool) times {
+func (m *Model) slowly(c laneChoice, delays bool) times {
 	s := &slow{m: m, groups: make([]int, len(m.nodes)), c: c, delays: delays, ends: make(map[[2]int]int64)}
 	for v := range s.groups {
 		s.groups[v] = slices.IndexFunc(m.groups, func(g Group) bool { return slices.Contains(g.Members, int32(v)) })

@@ -39,22 +39,22 @@ func family(op string) string {
 // selection is none.
 type Selection []Where
 
-// chosen says for every node in which lanes it is chosen: a mask of −1 and 0,
+// laneChoice says for every node in which lanes it is chosen: a mask of −1 and 0,
 // or one for all lanes.
-type chosen struct {
+type laneChoice struct {
 	all  []bool
 	mask [][]int64 // nil: none, unless all
 }
 
-func (m *Model) newChosen() chosen {
-	return chosen{make([]bool, len(m.nodes)), make([][]int64, len(m.nodes))}
+func (m *Model) newChosen() laneChoice {
+	return laneChoice{make([]bool, len(m.nodes)), make([][]int64, len(m.nodes))}
 }
 
 // chooseAll chooses all operators.
-func (m *Model) chooseAll() chosen { return m.newChosen().invert() }
+func (m *Model) chooseAll() laneChoice { return m.newChosen().invert() }
 
 // chooseNodes returns a selection of whole nodes.
-func (m *Model) chooseNodes(in func(v int) bool) chosen {
+func (m *Model) chooseNodes(in func(v int) bool) laneChoice {
 	c := m.newChosen()
 	for v := range c.all {
 		c.all[v] = in(v)
@@ -63,8 +63,8 @@ func (m *Model) chooseNodes(in func(v int) bool) chosen {
 }
 
 // invert chooses the operators that c does not.
-func (c chosen) invert() chosen {
-	out := chosen{make([]bool, len(c.all)), make([][]int64, len(c.mask))}
+func (c laneChoice) invert() laneChoice {
+	out := laneChoice{make([]bool, len(c.all)), make([][]int64, len(c.mask))}
 	done := make(map[*int64][]int64) // masks are shared among nodes
 	for v, all := range c.all {
 		mask := c.mask[v]
@@ -87,10 +87,10 @@ func (c chosen) invert() chosen {
 
 // choose resolves a selection; it refuses names and numbers that the model
 // does not have.
-func (m *Model) choose(sel Selection) (chosen, error) {
+func (m *Model) choose(sel Selection) (laneChoice, error) {
 	for _, w := range sel {
 		if err := m.checkNames(w); err != nil {
-			return chosen{}, err
+			return laneChoice{}, err
 		}
 	}
 	c := m.newChosen()

@@ -124,19 +124,19 @@ func differ(a, b *Amount) bool {
 	return len(a.Choices) > 0 && len(b.Choices) > 0 && (a.Choices[0].Algorithm != b.Choices[0].Algorithm || a.Choices[0].Protocol != b.Choices[0].Protocol)
 }
 
-// of is what one side does of a use.
-type of struct {
+// sideUse is what one side does of a use.
+type sideUse struct {
 	calls, bytes float64 // of a step, where the steps of both are known
 	sizes, bus   []float64
 	choices      map[Choice]int
 }
 
 // side is one recording.
-type side map[Use]*of
+type side map[Use]*sideUse
 
-func (s side) use(u Use) *of {
+func (s side) use(u Use) *sideUse {
 	if s[u] == nil {
-		s[u] = &of{choices: map[Choice]int{}}
+		s[u] = &sideUse{choices: map[Choice]int{}}
 	}
 	return s[u]
 }

@@ -38,7 +38,7 @@ func (p *problem) certify() found {
 		below = p.sink(i, in, out, below)
 		p.scores(score, i)
 		p.forward(i, in, score, nil)
-		p.forward(i, out, score, &returned{above: above, below: below})
+		p.forward(i, out, score, &returnScores{above: above, below: below})
 		above = p.leave(i, in, out, above)
 	}
 	return found{int64(in[p.m]), int64(out[p.m])}
@@ -89,11 +89,11 @@ func (p *problem) scores(dst []int32, i int) {
 	}
 }
 
-// returned is how well paths that come back from outside score.
-type returned struct{ above, below int32 }
+// returnScores is how well paths that come back from outside score.
+type returnScores struct{ above, below int32 }
 
 // forward replaces row i−1 in h by row i.
-func (p *problem) forward(i int, h, score []int32, back *returned) {
+func (p *problem) forward(i int, h, score []int32, back *returnScores) {
 	left, right := p.band.left[i], p.band.right[i]
 	diagonal, before, entering := int32(Never), int32(Never), int32(Never)
 	if left > p.band.left[i-1] {

@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/gonum/graph/topo"
 )
 
-// connected are the sets of ranks that have to do with each other, directly or through others: several, where several jobs lie
+// connectedSets are the sets of ranks that have to do with each other, directly or through others: several, where several jobs lie
 // in one folder.
-type connected struct {
+type connectedSets struct {
 	sets [][]int     // of ranks, ascending
 	of   map[int]int // of a rank, index of sets
 	most []int       // of each set, of a communicator of it, ranks without a log included
 }
 
 // connect joins the ranks of each communicator.
-func connect(all []Communicator) *connected {
+func connect(all []Communicator) *connectedSets {
 	g := simple.NewUndirectedGraph()
 	for i := range all {
 		for _, rank := range all[i].Ranks {
@@ -27,7 +27,7 @@ func connect(all []Communicator) *connected {
 			}
 		}
 	}
-	p := &connected{of: map[int]int{}}
+	p := &connectedSets{of: map[int]int{}}
 	for n, nodes := range topo.ConnectedComponents(g) {
 		var set []int
 		for _, node := range nodes {
@@ -54,7 +54,7 @@ func Sets(all []Communicator) [][]int {
 }
 
 // leadsFurther reports whether other communicators lead from the ranks of c to further ones.
-func (p *connected) leadsFurther(c *Communicator) bool {
+func (p *connectedSets) leadsFurther(c *Communicator) bool {
 	if len(c.Ranks) == 0 {
 		return false
 	}

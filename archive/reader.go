@@ -27,10 +27,10 @@ type Reader struct {
 	taken   int          // steps of it that were read
 	row     int64        // of the file, where the next of them begins
 	beside  int          // columns that are read at a time; 0: one
-	ahead   ahead        // windows that were read and not given
+	ahead   readAhead    // windows that were read and not given
 	ranks   []trace.Rank // of the cohort
 	cohort  int          // that was asked for last
-	found   found
+	found   channelSamples
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)

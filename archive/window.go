@@ -13,8 +13,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// ahead is windows that were read together, and the error of the one behind them.
-type ahead struct {
+// readAhead is windows that were read together, and the error of the one behind them.
+type readAhead struct {
 	windows []*trace.Window
 	err     error
 }
@@ -24,9 +24,9 @@ type ahead struct {
 const together = 1 << 17
 
 // readNext reads the next windows: one, or as many as are read together.
-func (a *Reader) readNext() ahead {
+func (a *Reader) readNext() readAhead {
 	var list []*table
-	var out ahead
+	var out readAhead
 	for values := 0; a.next < len(a.meta.Windows) && (len(list) == 0 || a.beside > 0 && values < together); {
 		t, err := a.begin()
 		if err == nil {
@@ -173,7 +173,7 @@ type table struct {
 	first int64 // row of the file that is the window's first
 	// channels are the names of the file's side channels.
 	channels []string
-	found    *found
+	found    *channelSamples
 	failed   []error // by column
 }
 
@@ -274,8 +274,8 @@ func (t *table) readSide(c *columns, f form) error {
 	return nil
 }
 
-// found are the rows of a window that have a sample of a channel, and the samples.
-type found struct {
+// channelSamples are the rows of a window that have a sample of a channel, and the samples.
+type channelSamples struct {
 	rows   []int
 	values []float64
 }

@@ -20,7 +20,7 @@ type Builder struct {
 	Limits *comm.Benchmarks
 	o      frontier.Options
 	runs   []*run
-	traced []*traced
+	traced []*operatorTrace
 	failed map[string]*bug.Error // by run
 }
 
@@ -55,8 +55,8 @@ type rankSum struct {
 	last  int
 }
 
-// placed says where the stages and ranks of a window are in its run.
-type placed struct{ stages, ranks []int }
+// windowPlaces says where the stages and ranks of a window are in its run.
+type windowPlaces struct{ stages, ranks []int }
 
 func (b *Builder) runOf(name string) *run {
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == name })
@@ -138,8 +138,8 @@ func (r *run) add(d *frontier.Detail) {
 
 // placeOf finds the stages and ranks of a window in the run, which takes up those
 // that are new.
-func (r *run) placeOf(d *frontier.Detail) *placed {
-	w := &placed{stages: make([]int, len(d.Stages)), ranks: make([]int, len(d.Ranks))}
+func (r *run) placeOf(d *frontier.Detail) *windowPlaces {
+	w := &windowPlaces{stages: make([]int, len(d.Stages)), ranks: make([]int, len(d.Ranks))}
 	for _, b := range d.Recorded { // in the order of the step
 		s := d.Stages[d.Stage[b]]
 		i := slices.IndexFunc(r.stages, func(x Stage) bool { return x.Name == s.Name })
@@ -163,7 +163,7 @@ func (r *run) placeOf(d *frontier.Detail) *placed {
 }
 
 // step adds one step, and gives the lateness of the window's ranks in it.
-func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
+func (r *run) step(d *frontier.Detail, t int, w *windowPlaces) []int64 {
 	late := d.Lateness(t)
 	c := column{first: d.StepAt(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
 		late: pad([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
@@ -203,7 +203,7 @@ func (r *run) step(d *frontier.Detail, t int, w *placed) []int64 {
 }
 
 // draw keeps the steps of a window that are worth drawing.
-func (r *run) draw(d *frontier.Detail, w *placed, lanes []int) {
+func (r *run) draw(d *frontier.Detail, w *windowPlaces, lanes []int) {
 	for t := range d.Steps {
 		r.drawn = append(r.drawn, drawingOf(d, t, w, lanes))
 		if len(r.drawn) > mostSpans { // of which each has one at least

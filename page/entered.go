@@ -6,10 +6,10 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// entered is by how much each rank delays the calls of each step that it enters: its
+// entryDelays is by how much each rank delays the calls of each step that it enters: its
 // own delay, summed over the calls. What it inherits from another synchronisation
 // point is not among it.
-type entered struct {
+type entryDelays struct {
 	at    map[int]int         // of a rank's ID
 	steps map[int64][]float32 // by rank, ns; NaN where it entered nothing
 	first int64
@@ -27,14 +27,14 @@ type waiting struct {
 }
 
 // keep begins to keep the waits of the steps of drawings.
-func (e *entered) keep(all []drawing) {
+func (e *entryDelays) keep(all []drawing) {
 	e.drawn, e.waits = make(map[int64]bool, len(all)), make(map[waiting][2]int64)
 	for i := range all {
 		e.drawn[all[i].step] = true
 	}
 }
 
-func (e *entered) see(c arrivals.Call) {
+func (e *entryDelays) see(c arrivals.Call) {
 	if c.Step < 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (e *entered) see(c arrivals.Call) {
 }
 
 // largestDelays returns the largest own delay in any of some steps, by the rank's number here.
-func (e *entered) largestDelays(first int64, steps int) []float32 {
+func (e *entryDelays) largestDelays(first int64, steps int) []float32 {
 	var out []float32
 	for t := first; t < first+int64(steps); t++ {
 		out = combineSeries(out, e.steps[t], func(x, y float32) float32 { return max(x, y) })
@@ -70,7 +70,7 @@ func (e *entered) largestDelays(first int64, steps int) []float32 {
 }
 
 // columns makes columns of steps that have no stage times: at most mostColumns.
-func (e *entered) columns() (c columns) {
+func (e *entryDelays) columns() (c columns) {
 	for t := e.first; t <= e.last && len(e.steps) > 0; t++ {
 		if row, ok := e.steps[t]; ok {
 			c.add(column{first: t, steps: 1, last: -1, late: append([]float32(nil), row...)}, len(e.at))
@@ -82,7 +82,7 @@ func (e *entered) columns() (c columns) {
 // enteredSteps puts who enters calls last over the steps of a run, where most of its
 // columns have entries: stage times cannot show who is late inside a stage in which
 // all ranks wait for each other.
-func (o *outline) enteredSteps(e *entered, out *Steps) {
+func (o *outline) enteredSteps(e *entryDelays, out *Steps) {
 	known := 0
 	rows := make([][]float32, len(o.columns.all))
 	for i := range o.columns.all {
@@ -120,7 +120,7 @@ func (o *outline) enteredSteps(e *entered, out *Steps) {
 
 // addSteps puts the steps of a run without stage times on its page, as its entries show
 // them.
-func (e *entered) addSteps(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
+func (e *entryDelays) addSteps(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
 	if a == nil || len(e.steps) == 0 {
 		return
 	}
@@ -152,7 +152,7 @@ func (e *entered) addSteps(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
 
 // shade puts waits inside stages into a drawing, at the end of the stage: the order of
 // calls and work in it is not drawn.
-func (e *entered) shade(d *drawing, o *outline) {
+func (e *entryDelays) shade(d *drawing, o *outline) {
 	for i := range d.lanes {
 		l := &d.lanes[i]
 		var spans []span

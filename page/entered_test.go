@@ -11,7 +11,7 @@ import (
 // TestEntered: of each step the own delays before all of its calls add up, columns have
 // the largest of theirs, and waits after the last call of a stage are drawn at its end.
 func TestEntered(t *testing.T) {
-	var e entered
+	var e entryDelays
 	e.keep([]drawing{{step: 11}})
 	for step := range int64(4) {
 		for rank, own := range []int64{0, 7, -3} {

@@ -42,7 +42,7 @@ type point struct {
 
 // drawingOf returns a step of a window. The series and ranks are those of the run;
 // lanes are the positions, in the window, of the ranks to draw.
-func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
+func drawingOf(d *frontier.Detail, step int, w *windowPlaces, lanes []int) drawing {
 	late := d.Lateness(step)
 	out := drawing{step: d.StepAt(step), length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
 	if len(d.Culprits) > 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// traced is what is kept of an operator trace. Its stages are the names of its
+// operatorTrace is what is kept of an operator trace. Its stages are the names of its
 // operators.
-type traced struct {
+type operatorTrace struct {
 	run
 	length int64 // of all steps
 	apart  *Apart
@@ -25,7 +25,7 @@ func (b *Builder) operators(t *operator.Trace) error {
 	if err != nil {
 		return err
 	}
-	x := &traced{run: run{name: t.Run, members: v.Trace.Ranks, sums: make([]rankSum, len(v.Trace.Ranks)), place: make(map[int]int)}}
+	x := &operatorTrace{run: run{name: t.Run, members: v.Trace.Ranks, sums: make([]rankSum, len(v.Trace.Ranks)), place: make(map[int]int)}}
 	for i, r := range x.members {
 		x.place[r.ID] = i
 	}
@@ -45,7 +45,7 @@ func (b *Builder) operators(t *operator.Trace) error {
 }
 
 // take draws the steps of a trace and sums its operators.
-func (x *traced) take(v *operators.View) {
+func (x *operatorTrace) take(v *operators.View) {
 	t := v.Trace
 	waits, _ := t.Waits()
 	lanes := x.lanes()
@@ -85,7 +85,7 @@ func (x *traced) take(v *operators.View) {
 }
 
 // keep takes the drawings of all steps, or of the longest and the usual.
-func (x *traced) keep(byStep map[int32]*drawing) {
+func (x *operatorTrace) keep(byStep map[int32]*drawing) {
 	for _, d := range byStep {
 		d.late = d.length
 		x.length += d.length
@@ -106,7 +106,7 @@ func (x *traced) keep(byStep map[int32]*drawing) {
 }
 
 // lanes returns the workers to draw: all, or some evenly taken.
-func (x *traced) lanes() []int {
+func (x *operatorTrace) lanes() []int {
 	n := len(x.members)
 	if n <= mostLanes {
 		return sequence(n)
@@ -145,7 +145,7 @@ func spansOf(all []drawing) (n int) {
 
 // addTrace puts a trace on the page.
 func (b *Builder) addTrace(v *diagnose.RunVerdict, out *Run) {
-	i := slices.IndexFunc(b.traced, func(x *traced) bool { return x.name == v.Run })
+	i := slices.IndexFunc(b.traced, func(x *operatorTrace) bool { return x.name == v.Run })
 	if i < 0 || b.traced[i].steps == 0 || v.Operators == nil {
 		return
 	}

@@ -73,7 +73,7 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.addTrace(v, &out)
 	}
-	var e entered
+	var e entryDelays
 	if i >= 0 {
 		e.keep(b.runs[i].drawn)
 		out.Arrivals, out.Traffic = arrivalsOf(&b.runs[i].arrivals, v, e.see), traffic(b.runs[i].calls, b.Limits, v)

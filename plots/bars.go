@@ -52,7 +52,7 @@ func (b Bars) Draw(w Width) (*Figure, error) {
 	p.Y.Tick.Marker, p.Y.Tick.Length = plot.ConstantTicks(ticks), 0
 	p.Add(&plotter.Grid{Vertical: rule})
 	for k := range b.Series {
-		p.Add(onto(b.series(k).Plot), onto(func(c draw.Canvas, p *plot.Plot) { b.marks(c, p, k) }))
+		p.Add(painter(b.series(k).Plot), painter(func(c draw.Canvas, p *plot.Plot) { b.marks(c, p, k) }))
 	}
 	f := figure(w, vg.Length(n*(len(b.Series)+1))*barHeight, p)
 	f.legend = b.legend()

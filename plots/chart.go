@@ -178,7 +178,7 @@ func (panel Panel) visible(l Line) []Point {
 }
 
 // series draws a series, its points so far aside on paper.
-func (panel Panel) series(p *plot.Plot, of Line, l look, aside vg.Length) onto {
+func (panel Panel) series(p *plot.Plot, of Line, l look, aside vg.Length) painter {
 	line := plotter.Line{LineStyle: l.line()}
 	bars := plotter.YErrorBars{LineStyle: pen(l.color, 0.7), CapWidth: 3.6}
 	points := panel.visible(of)
@@ -231,6 +231,6 @@ func (panel Panel) reference(p *plot.Plot, r Reference) {
 		line, end = plotter.XYs{{X: at, Y: p.Y.Min}, {X: at, Y: p.Y.Max}}, vg.Point{X: -2, Y: 2}
 		name.XAlign = draw.XRight
 	}
-	p.Add(onto((&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: dim, Width: 0.8, Dashes: []vg.Length{3, 2}}}).Plot),
-		onto((&plotter.Labels{XYs: line[:1], Labels: []string{r.Name}, TextStyle: []text.Style{name}, Offset: end}).Plot))
+	p.Add(painter((&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: dim, Width: 0.8, Dashes: []vg.Length{3, 2}}}).Plot),
+		painter((&plotter.Labels{XYs: line[:1], Labels: []string{r.Name}, TextStyle: []text.Style{name}, Offset: end}).Plot))
 }

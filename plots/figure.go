@@ -185,8 +185,8 @@ func (f *Figure) size() (width, height vg.Length) {
 	return f.width, f.body + legend
 }
 
-// onto is a function that draws onto the data of a plot.
-type onto func(draw.Canvas, *plot.Plot)
+// painter is a function that draws onto the data of a plot.
+type painter func(draw.Canvas, *plot.Plot)
 
 // Plot implements plot.Plotter.
-func (f onto) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+func (f painter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }

@@ -77,7 +77,7 @@ func (d dots) X(c int) float64    { return (float64(c) + 0.5) / float64(d.column
 func (d dots) Y(r int) float64    { return (float64(r) + 0.5) / float64(d.rows*d.high) }
 
 // paint draws a matrix over the whole of the data.
-func (m cells) paint(top float64) onto {
+func (m cells) paint(top float64) painter {
 	colours := shades(top).Palette(shadeCount)
 	heat := plotter.HeatMap{GridXYZ: m.dots(), Palette: colours, Max: top, NaN: unknown, Overflow: colours.Colors()[shadeCount-1], Rasterized: true}
 	return func(c draw.Canvas, p *plot.Plot) {
@@ -100,6 +100,6 @@ func frame(c draw.Canvas, _ *plot.Plot) {
 func scale(value Axis, top float64) *plot.Plot {
 	p := newPlot(Axis{}, value)
 	p.HideX()
-	p.Add(&plotter.ColorBar{ColorMap: shades(top), Vertical: true, Colors: shadeCount}, onto(frame))
+	p.Add(&plotter.ColorBar{ColorMap: shades(top), Vertical: true, Colors: shadeCount}, painter(frame))
 	return p
 }

@@ -110,7 +110,7 @@ func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) 
 		for _, b := range bins {
 			steps.XYs = append(steps.XYs, plotter.XY{X: h.X.place(b.From), Y: panel.height(b, k+1)}, plotter.XY{X: h.X.place(b.To)})
 		}
-		p.Add(onto(steps.Plot))
+		p.Add(painter(steps.Plot))
 	}
 	return p, nil
 }

@@ -52,7 +52,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	ys := workerAxis(m.Rows)
 	tall := min(max(vg.Length(rows)*(tickSize+3), 75), 1.2*w.length())
 	p.Y.Tick.Marker = plot.ConstantTicks(ys.labelsIn(tall, tickSize+1, func(i int) float64 { return float64(rows-i) - 0.5 }))
-	p.Add(shown.paint(top), onto(ys.rowsOf))
+	p.Add(shown.paint(top), painter(ys.rowsOf))
 	m.nameColumns(p, w, top)
 	f := figure(w, tall, p)
 	f.beside = scale(m.Value, top)
@@ -81,12 +81,12 @@ func (m Matrix) nameColumns(p *plot.Plot, w Width, top float64) {
 	switch {
 	case m.X.From < m.X.To:
 		p.X.Min, p.X.Max = m.X.From, m.X.To
-		p.Add(onto(m.drawLines))
+		p.Add(painter(m.drawLines))
 	case m.Blocks != nil:
-		p.Add(onto(xs.drawBorders))
+		p.Add(painter(xs.drawBorders))
 	default:
 		p.X.Tick.Marker = plot.ConstantTicks(xs.labelsIn(m.wide(w), xs.widest()+4, func(i int) float64 { return float64(i) + 0.5 }))
-		p.Add(onto(xs.columnsOf), onto(func(c draw.Canvas, p *plot.Plot) { m.write(c, p, top) }))
+		p.Add(painter(xs.columnsOf), painter(func(c draw.Canvas, p *plot.Plot) { m.write(c, p, top) }))
 	}
 }
 

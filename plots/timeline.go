@@ -52,7 +52,7 @@ func (l Timeline) Draw(w Width) (*Figure, error) {
 	p.Y.Min, p.Y.Max = 0, float64(lanes)
 	p.Y.Tick.Marker = plot.ConstantTicks(l.names(lanes))
 	p.Y.Tick.Length = 0
-	p.Add(&plotter.Grid{Vertical: rule}, onto(func(c draw.Canvas, p *plot.Plot) { l.plot(c, p, lanes) }))
+	p.Add(&plotter.Grid{Vertical: rule}, painter(func(c draw.Canvas, p *plot.Plot) { l.plot(c, p, lanes) }))
 	f := figure(w, vg.Length(lanes)*laneHeight, p)
 	f.legend = l.legend()
 	return f, nil

@@ -90,17 +90,17 @@ func (f *Figure) writePDF(w io.Writer) error {
 	width, height := f.size()
 	c := vgpdf.New(width, height)
 	c.EmbedFonts(false) // there are none
-	f.draw(draw.NewCanvas(outlined{c}, width, height))
+	f.draw(draw.NewCanvas(outlineCanvas{c}, width, height))
 	_, err := c.WriteTo(w)
 	return err
 }
 
-// outlined is a canvas that draws text as filled paths. The fonts that vgpdf
+// outlineCanvas is a canvas that draws text as filled paths. The fonts that vgpdf
 // embeds have no letters beyond those of Western Europe, so no τ, and are larger
 // than most figures.
-type outlined struct{ vg.Canvas }
+type outlineCanvas struct{ vg.Canvas }
 
-func (o outlined) FillString(face font.Face, at vg.Point, text string) {
+func (o outlineCanvas) FillString(face font.Face, at vg.Point, text string) {
 	var b sfnt.Buffer
 	units := fixed.Int26_6(face.Face.UnitsPerEm())
 	scale := face.Font.Size / vg.Length(units)
@@ -126,14 +126,14 @@ func (o outlined) FillString(face font.Face, at vg.Point, text string) {
 
 // DrawImage turns the image over: the axes of PDF point upwards, and vgpdf does
 // not turn images back.
-func (o outlined) DrawImage(r vg.Rectangle, img image.Image) {
-	o.Canvas.DrawImage(r, overturned{img})
+func (o outlineCanvas) DrawImage(r vg.Rectangle, img image.Image) {
+	o.Canvas.DrawImage(r, flippedImage{img})
 }
 
-// overturned is an image with its rows from bottom to top.
-type overturned struct{ image.Image }
+// flippedImage is an image with its rows from bottom to top.
+type flippedImage struct{ image.Image }
 
-func (o overturned) At(x, y int) color.Color {
+func (o flippedImage) At(x, y int) color.Color {
 	b := o.Bounds()
 	return o.Image.At(x, b.Max.Y-1-(y-b.Min.Y))
 }

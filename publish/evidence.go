@@ -82,24 +82,24 @@ func appendValue(out []byte, v reflect.Value) (_ []byte, err error) {
 	return append(out, text...), err
 }
 
-// observed is a kind of evidence and what it is.
-type observed struct {
+// evidenceForm is a kind of evidence and what it is.
+type evidenceForm struct {
 	of  evidence.Observation
 	doc string
 }
 
 // Meaning returns what a kind of evidence is.
 func Meaning(e evidence.Observation) string {
-	i := slices.IndexFunc(observations, func(k observed) bool { return k.of.Kind() == e.Kind() })
+	i := slices.IndexFunc(observations, func(k evidenceForm) bool { return k.of.Kind() == e.Kind() })
 	return observations[i].doc
 }
 
 // Observations returns the zero values of all kinds of evidence.
 func Observations() []evidence.Observation {
-	return convert(observations, func(k observed) evidence.Observation { return k.of })
+	return convert(observations, func(k evidenceForm) evidence.Observation { return k.of })
 }
 
-var observations = []observed{
+var observations = []evidenceForm{
 	{evidence.Lack{}, "evidence against: a condition of a higher confidence that is not met"},
 	{evidence.Witness{}, "what another recording of the same run says of the finding"},
 	// Of windows.

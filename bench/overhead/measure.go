@@ -45,15 +45,15 @@ func (s *settings) spec(ranks int) *campaign.Spec {
 // errTooLong is what a run that does not end within the limit fails with, and all runs of its size after it.
 var errTooLong = errors.New("the run did not end within the limit")
 
-// limited makes runs that end within a time.
-type limited struct {
+// timeLimit makes runs that end within a time.
+type timeLimit struct {
 	ddp.Maker
 	limit time.Duration
 	over  bool
 }
 
 // Make makes a run. The first that takes too long is the last that is tried.
-func (m *limited) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
+func (m *timeLimit) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
 	if m.over {
 		return errTooLong
 	}
@@ -77,7 +77,7 @@ func (s *settings) measure(ctx context.Context, ranks int, log io.Writer) (size,
 	if err != nil {
 		return size{ranks: ranks}, err
 	}
-	maker := &limited{Maker: ddp.Maker{Dir: dir, Python: s.python, Sfstat: s.sfstat}, limit: s.limit}
+	maker := &timeLimit{Maker: ddp.Maker{Dir: dir, Python: s.python, Sfstat: s.sfstat}, limit: s.limit}
 	told := -1
 	o, err := campaign.Execute(ctx, dir, s.spec(ranks), campaign.Execution{Version: version, Maker: maker, Workers: 1, Progress: func(done, total int) {
 		if done != told {

@@ -10,8 +10,8 @@ import (
 	"github.com/sfstat/sfstat/internal/strictyaml"
 )
 
-// listed is a mutant of a list: a text that stands once in its file, and what takes its place.
-type listed struct {
+// listedMutant is a mutant of a list: a text that stands once in its file, and what takes its place.
+type listedMutant struct {
 	Name string `yaml:"name"`
 	File string `yaml:"file"`
 	From string `yaml:"from"`
@@ -24,7 +24,7 @@ func readMutants(path string) (out []*mutant, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []listed
+	var list []listedMutant
 	if err := strictyaml.Decode(path, text, &list); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func readMutants(path string) (out []*mutant, err error) {
 	return out, nil
 }
 
-func (l listed) apply() (*mutant, error) {
+func (l listedMutant) apply() (*mutant, error) {
 	text, err := os.ReadFile(l.File)
 	if err != nil {
 		return nil, err

@@ -32,14 +32,14 @@ func transport() http.RoundTripper {
 
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: connectWithin}).DialContext(ctx, network, address)
-	return patient{c}, err
+	return patientConn{c}, err
 }
 
-// patient is a connection that ends when nothing comes for too long, also in the middle
+// patientConn is a connection that ends when nothing comes for too long, also in the middle
 // of a body.
-type patient struct{ net.Conn }
+type patientConn struct{ net.Conn }
 
-func (c patient) Read(p []byte) (int, error) {
+func (c patientConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(answerWithin)); err != nil {
 		return 0, err
 	}

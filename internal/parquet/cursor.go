@@ -69,8 +69,8 @@ type Cursor struct {
 	known   map[string]int64
 	text    int // bytes of all strings
 
-	later later // values of the current page that were not decoded
-	held  int64 // bytes of what the cursor has in memory, by the account of the file
+	later pendingPositions // values of the current page that were not decoded
+	held  int64            // bytes of what the cursor has in memory, by the account of the file
 }
 
 // Cursor starts at the first row of a column.

@@ -159,8 +159,8 @@ func (c *Cursor) lookUp(dst []int64, src []byte, s *scratch) error {
 // ones takes next to nothing, however many rows it is for.
 const lateValues = 1 << 16
 
-// later is the positions of a page that were not decoded.
-type later struct {
+// pendingPositions is the positions of a page that were not decoded.
+type pendingPositions struct {
 	src    []byte // what is left of them
 	width  byte   // bits of a position
 	left   int    // positions
@@ -170,7 +170,7 @@ type later struct {
 }
 
 // begin takes so many positions out of a page, which are checked to be there.
-func (l *later) begin(src []byte, values int) error {
+func (l *pendingPositions) begin(src []byte, values int) error {
 	if len(src) == 0 {
 		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
 	}
@@ -182,7 +182,7 @@ func (l *later) begin(src []byte, values int) error {
 }
 
 // next returns a page of at most lateValues of them, and their number.
-func (l *later) next() (page []byte, values int) {
+func (l *pendingPositions) next() (page []byte, values int) {
 	size := (int(l.width) + 7) / 8
 	if l.count == 0 {
 		head, n := binary.Uvarint(l.src) // checked by begin

@@ -23,7 +23,7 @@ func (t *Table) CSV(w io.Writer) error {
 }
 
 // record returns the cell as a program reads it.
-func (s shown) record(c Cell) string {
+func (s shownColumn) record(c Cell) string {
 	switch c.holds {
 	case nothing:
 		return ""

@@ -20,7 +20,7 @@ func (t *Table) HTML(out *bytes.Buffer, name string) {
 	}
 	t = t.square()
 	fmt.Fprintf(out, `<div class="scroll" role="region" tabindex="0" aria-label="%s"><table><thead><tr>`, template.HTMLEscapeString(glyph.Visible(name)))
-	cols := make([]shown, len(t.Columns))
+	cols := make([]shownColumn, len(t.Columns))
 	for i := range cols {
 		cols[i] = t.show(i)
 		class := cols[i].class()
@@ -88,7 +88,7 @@ func HTMLTerms(out *bytes.Buffer, class string, list []glyph.Term) {
 }
 
 // class returns how the cells of a column stand.
-func (s shown) class() string {
+func (s shownColumn) class() string {
 	switch {
 	case s.Kind == Bar:
 		return "bar"
@@ -102,7 +102,7 @@ func (s shown) class() string {
 
 // htmlBar draws part of the peak. A style attribute would ask the page to allow all
 // of them.
-func (s shown) htmlBar(out *bytes.Buffer, c Cell) {
+func (s shownColumn) htmlBar(out *bytes.Buffer, c Cell) {
 	class, part := "bar", 0.0
 	if c.Strong {
 		class = "bar strong"

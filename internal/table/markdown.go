@@ -21,7 +21,7 @@ func (t *Table) Markdown(out *bytes.Buffer) {
 	shorter := *t.square()
 	t = &shorter
 	t.remove(func(col int) bool { return t.Columns[col].Kind == Bar || t.Columns[col].Spare })
-	cols := make([]shown, len(t.Columns))
+	cols := make([]shownColumn, len(t.Columns))
 	var heads, rules []string
 	for i := range cols {
 		cols[i] = t.show(i)
@@ -54,7 +54,7 @@ func MarkdownTerm(out *bytes.Buffer, x glyph.Term) {
 	fmt.Fprintf(out, "- **%s**: %s\n", Escape(x.Name), Escape(x.Text))
 }
 
-func markdownCell(s shown, c Cell) string {
+func markdownCell(s shownColumn, c Cell) string {
 	if !c.HasValue() || !s.Kind.name() {
 		return Escape(s.value(c))
 	}

@@ -12,7 +12,7 @@ import (
 
 // A bar is as long as its part of the peak, to an eighth of a column.
 func TestBar(t *testing.T) {
-	s := shown{peak: 80}
+	s := shownColumn{peak: 80}
 	for v, want := range map[float64]string{0: "", 80: "██████████", 40: "█████", 1: "▏", 0.001: "", 79.4: "█████████▉", 6: "▊", -3: "", math.Inf(-1): ""} {
 		if got := s.bar(RealCell(v), 10); got != want {
 			t.Errorf("bar(%v of 80, 10) = %q, want %q", v, got, want)
@@ -72,7 +72,7 @@ func TestKinds(t *testing.T) {
 // The kinds of numbers differ in how many digits are shown.
 func TestDigits(t *testing.T) {
 	for kind, want := range map[Kind]string{Fraction: "1.2 %", Rate: "1.23 %", Fine: "1.235 %", Factor: "0.01 ×", Hundredths: "0.01", Unit: "0.012", Precise: "0.0123457", Real: "0.0123"} {
-		if got := (shown{Column: Column{Kind: kind}}).value(RealCell(0.01234567)); got != want {
+		if got := (shownColumn{Column: Column{Kind: kind}}).value(RealCell(0.01234567)); got != want {
 			t.Errorf("of kind %d: %q, want %q", kind, got, want)
 		}
 	}

@@ -73,7 +73,7 @@ func (w writer) table(in *Table) *Table {
 
 // keysAbove writes the keys of a row that are too wide for their columns on lines of
 // their own, and returns the rest of the row.
-func (w writer) keysAbove(cols []shown, widths []int, row []Cell) []Cell {
+func (w writer) keysAbove(cols []shownColumn, widths []int, row []Cell) []Cell {
 	rest := row
 	for i, c := range cols {
 		if v := c.value(row[i]); c.Kind == Key && glyph.Columns(v) > widths[i] {
@@ -117,7 +117,7 @@ func (w writer) paintBar(padded string, c Cell) string {
 
 // cell returns one cell, padded to n columns. A column in which some cell has a
 // note keeps a place for the mark in all.
-func (w writer) cell(s shown, c Cell, n int) string {
+func (w writer) cell(s shownColumn, c Cell, n int) string {
 	if s.Kind == Bar {
 		return glyph.PadRight(s.bar(c, n), n)
 	}
@@ -131,7 +131,7 @@ func (w writer) cell(s shown, c Cell, n int) string {
 	return glyph.PadRight(v+m, n)
 }
 
-func align(s shown, v string, n int) string {
+func align(s shownColumn, v string, n int) string {
 	if s.right() {
 		return glyph.PadLeft(v, n)
 	}
@@ -194,8 +194,8 @@ func (t *Table) namesFit(room int) bool {
 }
 
 // natural returns the width that each column asks for.
-func (t *Table) natural() ([]shown, []int) {
-	cols := make([]shown, len(t.Columns))
+func (t *Table) natural() ([]shownColumn, []int) {
+	cols := make([]shownColumn, len(t.Columns))
 	widths := make([]int, len(t.Columns))
 	for i := range t.Columns {
 		s := t.show(i)
@@ -218,7 +218,7 @@ func (t *Table) natural() ([]shown, []int) {
 
 // layout gives every column its width: what it asks for, less what has to be
 // saved, and the rest to the bars.
-func (t *Table) layout(room int) ([]shown, []int) {
+func (t *Table) layout(room int) ([]shownColumn, []int) {
 	cols, widths := t.natural()
 	for _, s := range shrink {
 		for total(widths) > room {
@@ -246,7 +246,7 @@ func (t *Table) layout(room int) ([]shown, []int) {
 
 // cuts returns the names of a column in n columns of the page, less the place of
 // their note.
-func (t *Table) cuts(col int, s shown, n int) map[string]string {
+func (t *Table) cuts(col int, s shownColumn, n int) map[string]string {
 	if s.noted {
 		n--
 	}
@@ -261,7 +261,7 @@ func (t *Table) cuts(col int, s shown, n int) map[string]string {
 
 // growBars gives the room that is left to the bars, the same to each: equal
 // values then have bars of equal length.
-func growBars(cols []shown, widths []int, room int) {
+func growBars(cols []shownColumn, widths []int, room int) {
 	bars := 0
 	for _, c := range cols {
 		if c.Kind == Bar {

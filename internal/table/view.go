@@ -21,8 +21,8 @@ func mark(note int) string {
 	return "*"
 }
 
-// shown is how one column is shown to people.
-type shown struct {
+// shownColumn is how one column is shown to people.
+type shownColumn struct {
 	Column
 	plain bool // in a table of words
 	scale scale
@@ -31,8 +31,8 @@ type shown struct {
 	noted bool              // some cell has a note
 }
 
-func (t *Table) show(col int) shown {
-	s := shown{Column: t.Columns[col], plain: t.wordy(), peak: t.largest(col)}
+func (t *Table) show(col int) shownColumn {
+	s := shownColumn{Column: t.Columns[col], plain: t.wordy(), peak: t.largest(col)}
 	s.noted = slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[col].Note != 0 })
 	if s.Kind == Length || t.OneUnit {
 		s.scale = scaleFor(s.peak)
@@ -57,7 +57,7 @@ func (t *Table) longest() float64 {
 
 // value returns the cell as a person reads it, without its note; bars are drawn by
 // the renderers that have them.
-func (s shown) value(c Cell) string {
+func (s shownColumn) value(c Cell) string {
 	if !c.HasValue() {
 		if s.Kind.numeric() && !s.plain {
 			return Absent
@@ -99,10 +99,10 @@ func (s shown) value(c Cell) string {
 }
 
 // right reports whether the cells stand to the right.
-func (s shown) right() bool { return !s.plain && (s.Kind.numeric() || s.Kind == Amount) }
+func (s shownColumn) right() bool { return !s.plain && (s.Kind.numeric() || s.Kind == Amount) }
 
 // fit returns value in at most n columns.
-func (s shown) fit(c Cell, n int) string {
+func (s shownColumn) fit(c Cell, n int) string {
 	v := s.value(c)
 	if glyph.Columns(v) <= n {
 		return v
@@ -128,7 +128,7 @@ func (s shown) fit(c Cell, n int) string {
 var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // bar draws part of the peak in at most n columns, to an eighth of a column.
-func (s shown) bar(c Cell, n int) string {
+func (s shownColumn) bar(c Cell, n int) string {
 	if !c.HasValue() || !(s.peak > 0) || !(c.real > 0) {
 		return ""
 	}

@@ -5,7 +5,7 @@
 // under the key [Key]. docs/inputs.md is the format's page, with queries for
 // DuckDB and pandas.
 //
-// Nothing is lost but arrivals, which packet.BesideWriter keeps in a file
+// Nothing is lost but arrivals, which packet.SidecarWriter keeps in a file
 // beside: a window that is written and read again is equal in every other
 // field to the last bit, side channels included. Two things are put in their
 // canonical form on the way: samples of a side channel in the order of step

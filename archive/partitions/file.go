@@ -187,7 +187,7 @@ type table struct {
 	writer *archive.Writer
 	beside *atomicfile.File // nil: there are no arrivals
 	packed *zstd.Encoder
-	lines  *packet.BesideWriter
+	lines  *packet.SidecarWriter
 }
 
 func newTable(on disk.Disk, path string) (*table, error) {
@@ -213,7 +213,7 @@ func (t *table) write(w *trace.Window) (err error) {
 		if t.packed, err = zstd.NewWriter(t.beside); err != nil {
 			return err
 		}
-		t.lines = packet.NewBesideWriter(t.packed)
+		t.lines = packet.NewSidecarWriter(t.packed)
 	}
 	return t.lines.Write(w)
 }

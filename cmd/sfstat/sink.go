@@ -136,7 +136,7 @@ type sinkFile struct {
 	run   string
 
 	beside  *output // nil where there is nothing to lie there
-	besides *packet.BesideWriter
+	besides *packet.SidecarWriter
 }
 
 // finish writes what is buffered.
@@ -302,7 +302,7 @@ func (s *sink) writeBeside(f *sinkFile, w *trace.Window) (err error) {
 		if f.beside, err = s.p.begin(packet.SidecarPath(f.name), ".zst"); err != nil {
 			return err
 		}
-		f.besides = packet.NewBesideWriter(f.beside)
+		f.besides = packet.NewSidecarWriter(f.beside)
 	}
 	return f.besides.Write(w)
 }

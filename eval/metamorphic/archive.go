@@ -91,7 +91,7 @@ func eachWindow(change func(*trace.Window, *editing) error) func(*file, *editing
 // archiveFiles returns an archive of windows in the place of a file, with what lies beside it.
 func archiveFiles(f *file, windows []*trace.Window) ([]*file, error) {
 	var table, besides bytes.Buffer
-	to, lines := archive.NewWriter(&table), packet.NewBesideWriter(&besides)
+	to, lines := archive.NewWriter(&table), packet.NewSidecarWriter(&besides)
 	for _, w := range windows {
 		if err := to.Write(w); err != nil {
 			return nil, err

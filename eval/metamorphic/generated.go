@@ -235,7 +235,7 @@ func writeArchive(path string, w *trace.Window) error {
 		return err
 	}
 	var lines bytes.Buffer
-	if err := packet.NewBesideWriter(&lines).Write(w); err != nil {
+	if err := packet.NewSidecarWriter(&lines).Write(w); err != nil {
 		return err
 	}
 	beside, err := (&file{name: "lines", stored: lines.Bytes(), form: partner}).compress(".zst")

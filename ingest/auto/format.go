@@ -131,7 +131,7 @@ func init() { // its functions look at it
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Summarises(b.text) }, noun: "a summary over ranks or GPUs, which sfstat diagnose shows beside a recording of the job"},
 		{format: RASText, name: "RAS text", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: plain(ncclras.RecogniseText), gives: Entries, read: whole((*Reader).readRASText), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
-		{format: Arrivals, name: "arrivals", sniff: object(hasWord(`"` + packet.BesideSchema + `"`)),
+		{format: Arrivals, name: "arrivals", sniff: object(hasWord(`"` + packet.SidecarSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.SidecarSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: Windows, read: (*unit).packets,
 			noun: "packets, which hold stage windows and not single operations"},

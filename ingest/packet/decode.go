@@ -44,7 +44,7 @@ const (
 )
 
 // required are the fields that every packet has, one bit each.
-const required = besideRequired | 1<<fieldWorld | 1<<fieldStages | 1<<fieldDurations
+const required = sidecarRequired | 1<<fieldWorld | 1<<fieldStages | 1<<fieldDurations
 
 var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "host", "local_rank", "role", "stages",
 	"first_step", "durations_ns", "wall_ns", "side", "epoch_ns", "lines", "arrivals", "notes", "data_wait", "accumulation", "gather_ok"}

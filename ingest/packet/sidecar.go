@@ -11,14 +11,14 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// BesideSchema is the value of the key "schema" in every line of a file that
+// SidecarSchema is the value of the key "schema" in every line of a file that
 // holds what tables of windows have no columns for: of each window and rank the
 // fields epoch_ns, lines and arrivals of its packet, and the fields run, window,
 // rank and first_step by which they are found.
-const BesideSchema = "sfstat.arrivals/1"
+const SidecarSchema = "sfstat.arrivals/1"
 
-// besideRequired are the fields that every such line has.
-const besideRequired = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldFirstStep
+// sidecarRequired are the fields that every such line has.
+const sidecarRequired = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldFirstStep
 
 // SidecarPath returns the file, compressed by zstd, beside the table of windows at path.
 func SidecarPath(path string) string { return path + SidecarSuffix }
@@ -32,19 +32,19 @@ func NeedsSidecar(w *trace.Window) bool {
 	return len(w.Arrivals) > 0 || slices.ContainsFunc(w.Epochs, func(e int64) bool { return e != 0 })
 }
 
-// BesideWriter writes epochs and arrivals of windows, a line for each rank that
+// SidecarWriter writes epochs and arrivals of windows, a line for each rank that
 // has any.
-type BesideWriter struct {
+type SidecarWriter struct {
 	w   io.Writer
 	buf []byte
 }
 
-// NewBesideWriter writes to w, one Write per line.
-func NewBesideWriter(w io.Writer) *BesideWriter { return &BesideWriter{w: w} }
+// NewSidecarWriter writes to w, one Write per line.
+func NewSidecarWriter(w io.Writer) *SidecarWriter { return &SidecarWriter{w: w} }
 
 // Write writes the lines of a window, which the table must hold too, in the same
 // order.
-func (b *BesideWriter) Write(w *trace.Window) error {
+func (b *SidecarWriter) Write(w *trace.Window) error {
 	if err := w.Storable(); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (b *BesideWriter) Write(w *trace.Window) error {
 		if p.Epoch == 0 && p.Arrivals == nil {
 			continue
 		}
-		b.buf = append(b.buf[:0], `{"schema":"`+BesideSchema+`","run":`...)
+		b.buf = append(b.buf[:0], `{"schema":"`+SidecarSchema+`","run":`...)
 		b.buf = number(quote(b.buf, w.Run), `,"window":`, w.Index)
 		b.buf = number(b.buf, `,"rank":`, int64(w.Ranks[r].ID))
 		b.buf = number(b.buf, `,"first_step":`, w.FirstStep)
@@ -170,11 +170,11 @@ func (b *sidecar) Close() error {
 // decodeSidecar reads a line into p, of which it sets what stands there, and into
 // d.arrived.
 func (d *decoder) decodeSidecar(line []byte, p *trace.Part) *keyError {
-	d.reads = BesideSchema
+	d.reads = SidecarSchema
 	d.begin(line, p)
 	f := d.packet(p)
 	if f == nil {
-		f = d.complete(besideRequired)
+		f = d.complete(sidecarRequired)
 	}
 	return d.placeFault(f)
 }

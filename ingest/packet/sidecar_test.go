@@ -67,7 +67,7 @@ func arrived(t testing.TB) []*trace.Window {
 // sidecarOf are the lines beside a table of the windows.
 func sidecarOf(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
-	out := NewBesideWriter(&b)
+	out := NewSidecarWriter(&b)
 	for _, w := range windows {
 		if err := out.Write(w); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func TestBesideRefused(t *testing.T) {
 		"a rank that the window does not have":  {strings.Replace(all, `"rank":2`, `"rank":3`, 1), 2, input.ErrMissing},
 		"a rank twice":                          {lines[0] + all, 2, input.ErrDuplicate},
 		"ranks that descend":                    {lines[1] + lines[0] + lines[2], 2, input.ErrFormat},
-		"another schema":                        {strings.Replace(all, BesideSchema, Schema, 1), 1, input.ErrFormat},
+		"another schema":                        {strings.Replace(all, SidecarSchema, Schema, 1), 1, input.ErrFormat},
 		"no run":                                {strings.Replace(all, `"run"`, `"ran"`, 1), 1, input.ErrMissing},
 		"a stage that is not there":             {strings.Replace(all, `"stage":[1,`, `"stage":[2,`, 1), 1, input.ErrTooLarge},
 		"no JSON":                               {lines[0] + "x", 2, input.ErrFormat},

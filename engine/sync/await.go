@@ -117,10 +117,19 @@ func (t *Waits) variation(sample []Cohort, lag int8) int64 {
 
 // holdsAcross reports whether a call holds members that come to the cohorts from different groups. Their work is the
 // same whether they waited or not; but where the ranks of that call stay together something holds them, and waits for
-// it leave the work of the members as even as it is. at has the place of each point.
+// it leave the work of the members as even as it is. at has the place of each point; where members come from several, the
+// one that most come from counts: before the first step there are others.
 func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
-	e := sample[0][0]
-	of := at[t.Of[e.Process][e.Call-int32(lag)]]
+	votes, of := make([]int, len(t.Places)), -1
+	for _, c := range sample {
+		for _, e := range c {
+			if i := at[t.Of[e.Process][e.Call-int32(lag)]]; i >= 0 {
+				if votes[i]++; of < 0 || votes[i] > votes[of] {
+					of = int(i)
+				}
+			}
+		}
+	}
 	if of < 0 || !t.together(t.Places[of].Cohorts) {
 		return false
 	}

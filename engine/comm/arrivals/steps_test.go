@@ -230,6 +230,40 @@ func TestAwaitedLater(t *testing.T) {
 	}
 }
 
+// TestFirstCallElsewhere: of two ways to divide four ranks, as of sharded data and split layers, calls of one are waited for before those of the
+// other, whatever was called before the first of them: a rank that works 17 ms longer before these is late.
+func TestFirstCallElsewhere(t *testing.T) {
+	groups := [][]int{{0, 2}, {1, 3}, {0, 1}, {2, 3}}
+	rng, s := rand.New(rand.NewPCG(5, 9)), newStepped(4)
+	for step := range int64(180) {
+		for g, members := range groups[:2] {
+			if step == 0 { // the weights are handed out
+				s.enter(g, members, 99, step)
+			}
+			s.enter(g, members, 100, step)
+		}
+		for r := range s.now {
+			s.now[r] += 10 + 2*rng.NormFloat64()
+		}
+		s.now[0] += 17
+		for g, members := range groups[2:] {
+			s.enter(2+g, members, 200, step)
+			for noise := 3 * rng.Float64(); len(members) > 0; members = members[1:] { // what both do in as long
+				s.now[members[0]] += noise
+			}
+		}
+	}
+	r := s.job(groups).Analyze(Options{})
+	if len(r.Late) != 1 || r.Late[0].Rank() != 0 || r.Late[0].Size < 16*ms || r.Late[0].Size > 18*ms {
+		t.Fatalf("late %+v, want rank 0 by 17 ms", r.Late)
+	}
+	for i := range r.Places {
+		if p := &r.Places[i]; p.Repeats && p.Waits != 1 {
+			t.Errorf("before %d calls of %s nobody is known to have waited", p.Points, p.Op)
+		}
+	}
+}
+
 // TestPartOfRareCalls: of as few meetings as show the least delay that is found, a rank that loses a third of the run, for two fifths of it or in
 // some of its steps, is told, as one that is late or may be.
 func TestPartOfRareCalls(t *testing.T) {

@@ -2,14 +2,16 @@ package sync
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// rooted is the broadcasts, gathers or reduces of one kind in a group.
+// rooted is the broadcasts, gathers or reduces of one kind in a group, of all micro-batches alike.
 type rooted struct{ kind, group int32 }
 
 // shape is how the members of a rooted operation wait for one another.
@@ -50,9 +52,10 @@ const (
 
 // findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
 // and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
-// included: a rank that is late in every step holds, in every step, those that hand to it and nobody else.
+// included: a rank that is late in every step holds, in every step, those that hand to it and nobody else. What it is late by
+// again before the next micro-batch looks like that too; its call in the last one tells.
 func (t *Waits) findRoots() {
-	t.roots = map[rooted]rootWait{}
+	t.roots, t.ofAny = map[rooted]rootWait{}, t.ofAnyMicrobatch()
 	of := map[rooted][]Cohort{}
 	for i := range t.Places {
 		p := &t.Places[i]
@@ -60,7 +63,7 @@ func (t *Waits) findRoots() {
 			continue
 		}
 		for _, c := range t.Sample(p.Cohorts) {
-			r := rooted{p.Before, t.Call(Back(c[0], 1)).Group}
+			r := rooted{t.ofAny[p.Before], t.Call(Back(c[0], 1)).Group}
 			of[r] = append(of[r], c)
 		}
 	}
@@ -85,6 +88,21 @@ func (t *Waits) findRoots() {
 			delete(t.roots, r)
 		}
 	}
+}
+
+// ofAnyMicrobatch returns, for each kind, the first that is like it but for the micro-batch.
+func (t *Waits) ofAnyMicrobatch() []int32 {
+	out, first := make([]int32, len(t.Kinds)), map[string]int32{}
+	for i := range t.Kinds {
+		k := &t.Kinds[i]
+		stage, _ := stagename.Split(k.Stage)
+		key := fmt.Sprint(k.Name, k.Op, k.Tensors, k.Stack, k.Size, stage)
+		if _, ok := first[key]; !ok {
+			first[key] = int32(i)
+		}
+		out[i] = first[key]
+	}
+	return out
 }
 
 // leastSample is how many cohorts are looked at however large they are.
@@ -117,7 +135,7 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.Members[of.Group]) {
 		return rootWait{}, false
 	}
-	w, ok := t.roots[rooted{t.SiteOf(of.Entries[0]), of.Group}]
+	w, ok := t.roots[rooted{t.ofAny[t.SiteOf(of.Entries[0])], of.Group}]
 	return w, ok
 }
 

@@ -19,6 +19,7 @@ type Waits struct {
 	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
 	transfers map[way]int64
 	roots     map[rooted]rootWait // how members of rooted operations wait that do not wait for all
+	ofAny     []int32             // [kind] the first kind that is like it in another micro-batch
 	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
 	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
 	Busy  func(rank int, from, to int64) int64

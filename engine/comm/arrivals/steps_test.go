@@ -264,6 +264,35 @@ func TestFirstCallElsewhere(t *testing.T) {
 	}
 }
 
+// TestLateInEachMicrobatch: rank 0 hands out something before each of two micro-batches, and works 20 ms longer before each. By the first of these
+// calls alone it may as well be one that nobody waits for: what it is late by there it is late by again at the second.
+func TestLateInEachMicrobatch(t *testing.T) {
+	all := []int{0, 1}
+	rng, s := rand.New(rand.NewPCG(6, 9)), newStepped(2)
+	for step := range int64(60) {
+		for micro := range 2 {
+			s.now[0] += 20
+			for r := range s.now {
+				s.put(0, r, 1, step)
+				x := &s.calls[r][len(s.calls[r])-1]
+				x.Name, x.Op, x.Stage = "gloo:broadcast", nccl.Broadcast, fmt.Sprint("data@", micro)
+			}
+			s.now[1] = max(s.now[1], s.now[0])
+			for r := range s.now {
+				s.now[r] += 70 + 3*rng.NormFloat64()
+			}
+		}
+		s.enter(0, all, 100, step)
+		for r := range s.now {
+			s.now[r] += 10 + rng.NormFloat64()
+		}
+	}
+	r := s.job([][]int{all}).Analyze(Options{})
+	if len(r.Late) != 1 || r.Late[0].Rank() != 0 || r.Late[0].Size < 37*ms || r.Late[0].Size > 43*ms {
+		t.Fatalf("late %+v, want rank 0 by 40 ms a step", r.Late)
+	}
+}
+
 // TestPartOfRareCalls: of as few meetings as show the least delay that is found, a rank that loses a third of the run, for two fifths of it or in
 // some of its steps, is told, as one that is late or may be.
 func TestPartOfRareCalls(t *testing.T) {

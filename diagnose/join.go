@@ -51,7 +51,7 @@ const seesMore = 1.25
 
 // agree adds to a finding what another recording says of the same rank.
 func (f *Finding) agree(l *Finding, w evidence.Witness) {
-	f.completeWith(l, w.Source)
+	completed := f.completeWith(l, w.Source)
 	w.Agrees, w.Confidence = true, l.Confidence
 	w.Raised = f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
 	e, entered := evidence.EntersLast(l.Evidence, w.Source)
@@ -84,6 +84,9 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess || l.Explained > 2*f.Explained) {
 			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is, or where it is known to be
 		}
+		if lack, few := l.tooFew(); few && !completed && l.total() > 2*f.total() { // that it is so much is by chance, or is not
+			f.lack(lack)
+		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
 		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
 		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
@@ -92,33 +95,42 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 	}
 }
 
+// total returns how much longer all steps that a finding struck are together, ns.
+func (f *Finding) total() int64 { return f.Excess * int64(f.Struck.Count) }
+
+// tooFew returns what a finding lacks where it strikes too few times to exclude chance.
+func (f *Finding) tooFew() (lack evidence.Lack, ok bool) {
+	for _, e := range f.Evidence {
+		if lack, ok = e.(evidence.Lack); ok && lack.Reason == evidence.ChanceNotExcluded {
+			return lack, true
+		}
+	}
+	return lack, false
+}
+
 // completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
-// it, and entries show that they wait, at too few calls to exclude chance: each shows what the other lacks.
-func (f *Finding) completeWith(l *Finding, source evidence.Source) {
+// it, and entries show that they wait, at too few calls to exclude chance: each shows what the other lacks. It reports whether that is so.
+func (f *Finding) completeWith(l *Finding, source evidence.Source) bool {
 	waits := func(e evidence.Observation) bool {
 		lack, ok := e.(evidence.Lack)
 		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
 	}
-	lacks := func(f *Finding, but func(e evidence.Observation) bool) (least evidence.Confidence) {
-		least = evidence.Strong
-		for _, e := range f.Evidence {
-			if lack, ok := e.(evidence.Lack); ok && !but(e) {
-				least = min(least, lack.AtMost)
-			}
+	few, ok := l.tooFew()
+	if !ok || source != evidence.FromArrivals || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
+		return false
+	}
+	most := evidence.Supported
+	for _, e := range slices.Concat(f.Evidence, l.Evidence) {
+		if lack, ok := e.(evidence.Lack); ok && !waits(e) && lack.Reason != few.Reason {
+			most = min(most, lack.AtMost)
 		}
-		return least
 	}
-	few := func(e evidence.Observation) bool {
-		lack, ok := e.(evidence.Lack)
-		return ok && lack.Reason == evidence.ChanceNotExcluded
+	if most <= f.Confidence {
+		return false
 	}
-	if source != evidence.FromArrivals || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) || !slices.ContainsFunc(l.Evidence, few) {
-		return
-	}
-	if c := min(evidence.Supported, lacks(f, waits), lacks(l, few)); c > f.Confidence {
-		f.Confidence = c
-		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), waits)
-	}
+	f.Confidence = most
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), waits)
+	return true
 }
 
 // lack notes a condition of a higher confidence that is not met.

@@ -90,6 +90,32 @@ func TestAgree(t *testing.T) {
 	}
 }
 
+// TestUncertainCost: what a certain claim costs by another one is as uncertain as that, where it is more than twice as much in all.
+func TestUncertainCost(t *testing.T) {
+	few := evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous}
+	for name, c := range map[string]struct {
+		part   float64 // of the run that the certain claim costs
+		lack   evidence.Lack
+		want   evidence.Confidence
+		saving float64
+	}{
+		"five times as much":             {0.06, few, evidence.Ambiguous, 0.3},
+		"twice as much":                  {0.15, few, evidence.Supported, 0.3},
+		"as much":                        {0.3, few, evidence.Supported, 0.3},
+		"for another reason not sure":    {0.06, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}, evidence.Supported, 0.3},
+		"certain, and five times more":   {0.06, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported}, evidence.Supported, 0.3},
+		"not certain, and a little more": {0.27, few, evidence.Supported, 0.27},
+	} {
+		f, l := claimed(1, "data", c.part, evidence.Supported), claimed(1, "data", 0.3, evidence.Strong)
+		l.Evidence = append(l.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 1})
+		l.lack(c.lack)
+		f.agree(&l, evidence.Witness{Source: evidence.FromArrivals})
+		if f.Confidence != c.want || f.RunGain != c.saving {
+			t.Errorf("%s: %s, want %v and %v", name, findingInShort(&f), c.want, c.saving)
+		}
+	}
+}
+
 // TestEachShowsWhatTheOtherLacks: the steps show who, at p = 0.001, and not that others wait; five calls show that they wait, at p = 0.07. Together
 // the finding is supported, as what else is lacking allows.
 func TestEachShowsWhatTheOtherLacks(t *testing.T) {

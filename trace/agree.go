@@ -75,7 +75,7 @@ func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 	return kept, notes
 }
 
-// leftOut says in what the stages of ranks, those of p, differ from those of q.
+// leftOut returns the differences of the stages of ranks p from ranks q.
 func leftOut(ranks []int, p, q *Part) string {
 	record, do, are := "record", "do", "are"
 	if len(ranks) == 1 {
@@ -115,7 +115,7 @@ func gatherFailed(parts []*Part) []int {
 	return failed
 }
 
-// recorderNotes are the notes of all parts, by rank, each once.
+// recorderNotes returns the notes of all parts, by rank, each once.
 func recorderNotes(parts []*Part) []input.Note {
 	var notes []input.Note
 	seen := make(map[string]bool)

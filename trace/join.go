@@ -65,7 +65,7 @@ func Join(parts []*Part) ([]*Window, error) {
 	return windows, nil
 }
 
-// noteClosing says why the window ends where the next one begins.
+// noteClosing notes why the window ends where the next one begins.
 func (w *Window) noteClosing(next *Window) {
 	switch end := w.FirstStep + int64(w.Steps()); {
 	case end < next.FirstStep:

@@ -30,7 +30,7 @@ type Part struct {
 	Notes []string // what the recorder says that it lost or left out, as sentences
 }
 
-// Steps is T, the number of steps of the part.
+// Steps returns T, the number of steps of the part.
 func (p *Part) Steps() int {
 	if len(p.Schema.Stages) == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (p *Part) Validate() error {
 	return w.Validate()
 }
 
-// Part is the share of column r: the inverse of Join.
+// Part returns the share of column r: the inverse of Join.
 func (w *Window) Part(r int) *Part {
 	S, R, T := len(w.Schema.Stages), len(w.Ranks), w.Steps()
 	p := &Part{Run: w.Run, Index: w.Index, WorldSize: w.WorldSize, FirstStep: w.FirstStep, Accumulation: w.Accumulation,
@@ -95,7 +95,7 @@ func (w *Window) recorderTexts() []string {
 	return texts
 }
 
-// EpochOf is when the first step began on column r, 0 where that was not recorded.
+// EpochOf returns when the first step began on column r, 0 where it was not recorded.
 func (w *Window) EpochOf(r int) int64 {
 	if w.Epochs == nil {
 		return 0
@@ -103,7 +103,7 @@ func (w *Window) EpochOf(r int) int64 {
 	return w.Epochs[r]
 }
 
-// ArrivalsOf is what the rank of column r recorded of its collectives, nil where it did not.
+// ArrivalsOf returns the collectives that the rank of column r recorded, nil without.
 func (w *Window) ArrivalsOf(r int) *comms.Record {
 	for _, c := range w.Arrivals {
 		if c.Processes[0].Rank == w.Ranks[r].ID {

@@ -42,7 +42,7 @@ func NewRole(coords ...Coord) (Role, error) {
 	return role, nil
 }
 
-// Coord is the coordinate on an axis, and whether the role has one.
+// Coord returns the coordinate on an axis, and whether the role has one.
 func (r Role) Coord(axis string) (index int, ok bool) {
 	for _, c := range r {
 		if c.Axis == axis {
@@ -57,7 +57,7 @@ func (r Role) Coord(axis string) (index int, ok bool) {
 // work on different data.
 func (r Role) Group() string { return r.format(DataParallel) }
 
-// RoleGroups are the ranks of every role group, by position, groups by their first rank.
+// RoleGroups returns the ranks of every role group, by position, groups by their first rank.
 func RoleGroups(ranks []Rank) (groups [][]int) {
 	at := make(map[string]int)
 	for i, r := range ranks {
@@ -73,7 +73,7 @@ func RoleGroups(ranks []Rank) (groups [][]int) {
 	return groups
 }
 
-// String is all coordinates, as "dp=3,pp=1".
+// String returns all coordinates, as "dp=3,pp=1".
 func (r Role) String() string { return r.format("") }
 
 func (r Role) format(without string) string {
@@ -101,7 +101,7 @@ func (r Role) EscapedString() string {
 	return out.String()
 }
 
-// ParseRole is the inverse of Escaped; "" is not declared.
+// ParseRole returns the role of a text, the inverse of Escaped; "" is not declared.
 func ParseRole(text string) (Role, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

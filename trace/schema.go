@@ -15,9 +15,8 @@ type Schema struct {
 	Stages []string
 }
 
-// Hash is a stable digest of the stage names in order: 16 hexadecimal digits,
-// the same on every machine and in every version. Names are length-prefixed,
-// so ["ab","c"] and ["a","bc"] differ.
+// Hash returns a stable digest of the stage names in order: 16 hexadecimal digits, the same on every machine and in every
+// version. Names are length-prefixed, so ["ab","c"] and ["a","bc"] differ.
 func (s Schema) Hash() string {
 	h := sha256.New()
 	var n [8]byte
@@ -32,7 +31,7 @@ func (s Schema) Hash() string {
 // Equal reports whether both list the same stages in the same order.
 func (s Schema) Equal(o Schema) bool { return slices.Equal(s.Stages, o.Stages) }
 
-// Index is the position of the named stage, or −1.
+// Index returns the position of the named stage, or −1.
 func (s Schema) Index(name string) int { return slices.Index(s.Stages, name) }
 
 // Groups maps every stage to its semantic group: the stage names with their

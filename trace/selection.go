@@ -37,8 +37,8 @@ func (s *Selection) Rank(r Rank) bool {
 	return len(s.Ranks) == 0 || slices.Contains(s.Ranks, r.ID)
 }
 
-// Window is what is selected of w, which is w itself where that is all, or nil.
-// Ranks that are not selected are not missing: nobody expects them.
+// Window returns the selection of w: w itself where it is all, or nil. Ranks that are not selected are not missing: nobody
+// expects them.
 func (s *Selection) Window(w *Window) *Window {
 	if !s.Run(w.Run) || len(s.Windows) > 0 && !slices.Contains(s.Windows, w.Index) {
 		return nil
@@ -69,7 +69,7 @@ func (s *Selection) Window(w *Window) *Window {
 	return out
 }
 
-// stepsOf is the window of the selected steps, aliasing w.
+// stepsOf returns the window of the selected steps, aliasing w.
 func (s *Selection) stepsOf(w *Window) *Window {
 	T := int64(w.Steps())
 	if s.Steps == nil || s.Steps.First <= w.FirstStep && s.Steps.Last >= w.StepAt(int(T)-1) {
@@ -105,7 +105,7 @@ func (s *Selection) stepsOf(w *Window) *Window {
 	return &out
 }
 
-// epochsAt is when a step began on each rank, by the wall time of those before it.
+// epochsAt returns when a step began on each rank, by the wall time of the earlier steps.
 func (w *Window) epochsAt(step int64) []int64 {
 	if step == 0 || w.Epochs == nil || w.Wall == nil {
 		if step == 0 {

@@ -14,8 +14,8 @@ const (
 	MaxAxes = 64   // coordinates in one role
 )
 
-// Storable is Validate for who stores a window: it refuses what could not be read again too, which is texts that
-// are not UTF-8 or too long, roles that [NewRole] would not have made, and channels and samples that are there twice.
+// Storable validates a window for storage: as Validate does, and it refuses contents that could not be read again: texts that
+// are not UTF-8 or too long, roles that [NewRole] would not have made, and repeated channels and samples.
 func (w *Window) Storable() error {
 	if err := w.Validate(); err != nil {
 		return err

@@ -45,7 +45,7 @@ type Window struct {
 	Notes        []input.Note    // what is incomplete, in order of discovery
 }
 
-// Steps is T, the number of steps.
+// Steps returns T, the number of steps.
 func (w *Window) Steps() int {
 	per := len(w.Schema.Stages) * len(w.Ranks)
 	if per == 0 {
@@ -80,14 +80,13 @@ func (w *Window) Consecutive() *Window {
 // RowOf returns the row of a step, by its index.
 func (w *Window) RowOf(step int64) int { return int((step - w.FirstStep) / max(1, w.Every)) }
 
-// Step is the matrix of one step, [stage][rank], aliasing the window.
+// Step returns the matrix of one step, [stage][rank], aliasing the window.
 func (w *Window) Step(t int) []int64 {
 	per := len(w.Schema.Stages) * len(w.Ranks)
 	return w.Durations[t*per : (t+1)*per]
 }
 
-// WallOf is the wall time of one step, [rank], aliasing the window; nil when
-// wall time was not recorded.
+// WallOf returns the wall time of one step, [rank], aliasing the window; nil when wall time was not recorded.
 func (w *Window) WallOf(t int) []int64 {
 	if w.Wall == nil {
 		return nil
@@ -145,7 +144,7 @@ var dataWaitNames = [...]string{"consuming", "preceding", "unknown"}
 
 func (d DataWait) String() string { return enum.Name(dataWaitNames[:], d) }
 
-// ParseDataWait is the inverse of String; "" is DataWaitConsuming.
+// ParseDataWait returns the meaning of a name, the inverse of String; "" is DataWaitConsuming.
 func ParseDataWait(s string) (DataWait, error) {
 	if s == "" {
 		return DataWaitConsuming, nil
@@ -342,8 +341,8 @@ func (w *Window) validateSide(steps int) error {
 	return nil
 }
 
-// Select is a copy of the window with only the given columns, ascending. The
-// world size stays: a selection is a part of the world, not a smaller one.
+// Select returns a copy of the window with only the given columns, ascending. The world size stays: a selection is a part of
+// the world, not a smaller one.
 func (w *Window) Select(columns []int) *Window {
 	S, R, T, n := len(w.Schema.Stages), len(w.Ranks), w.Steps(), len(columns)
 	out := *w

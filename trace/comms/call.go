@@ -61,7 +61,7 @@ type Call struct {
 	Line   int64 // in its source: line, row or entry, from 1
 }
 
-// UnknownCall is a call of a process of which nothing is known.
+// UnknownCall returns a call of a process without any known property.
 func UnknownCall(process int) Call {
 	return Call{Process: process, Group: None, Seq: -1, OpSeq: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
 		Datatype: nccl.UnknownType, Peer: -1, Kernel: None, Stack: None}
@@ -73,7 +73,7 @@ type Tensors struct {
 	InTypes, OutTypes []string
 }
 
-// Elements is the number of elements of all tensors, −1 where it is not known.
+// Elements returns the number of elements of all tensors, −1 where it is not known.
 func Elements(shape [][]int64) int64 {
 	if len(shape) == 0 {
 		return -1

@@ -26,7 +26,7 @@ func (j *Record) clip() {
 	j.Unread, j.Notes = slices.Clip(j.Unread), slices.Clip(j.Notes)
 }
 
-// clocksOf is how many clocks there are.
+// clocksOf returns how many clocks there are.
 func clocksOf(c *Record) (n int) {
 	for i := range c.Processes {
 		n = max(n, c.Processes[i].Clock+1)

@@ -134,7 +134,7 @@ type Lines struct {
 	Damaged int64 // cut short or overwritten
 }
 
-// Total is all of them.
+// Total returns the number of all lines.
 func (l Lines) Total() int64 { return l.Calls + l.Tunings + l.Damaged }
 
 // Group is one process's side of a communicator or process group.
@@ -233,7 +233,7 @@ func (c *Record) CountUnread(u Unread) {
 	c.Unread[i].Count++
 }
 
-// Ran is from when to when a call ran: its kernel, or else the call itself.
+// Ran returns when a call ran, from begin to end: its kernel, or else the call itself.
 func (c *Record) Ran(call int) (start, end int64) {
 	x := &c.Calls[call]
 	if x.Kernel == None {
@@ -243,7 +243,7 @@ func (c *Record) Ran(call int) (start, end int64) {
 	return k.Start, k.End
 }
 
-// Pos is where a call was recorded.
+// Pos returns where a call was recorded.
 func (c *Record) Pos(call int) input.Pos {
 	x := &c.Calls[call]
 	s := &c.Sources[x.Source]

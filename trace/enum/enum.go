@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Name is the i-th of the names; of a value outside the set it says which.
+// Name returns the i-th of the names, and for a value outside the set its number.
 func Name[T ~uint8 | ~int](names []string, i T) string {
 	if int(i) >= 0 && int(i) < len(names) {
 		return names[i]
@@ -15,8 +15,7 @@ func Name[T ~uint8 | ~int](names []string, i T) string {
 	return fmt.Sprintf("invalid(%d)", int(i))
 }
 
-// Parse is the value of a name, the inverse of Name; what is what it is called in the
-// error.
+// Parse returns the value of a name, the inverse of Name; what is the noun for it in the error.
 func Parse[T ~uint8 | ~int](what string, names []string, name string) (T, error) {
 	if i := slices.Index(names, name); i >= 0 {
 		return T(i), nil
@@ -24,8 +23,7 @@ func Parse[T ~uint8 | ~int](what string, names []string, name string) (T, error)
 	return 0, fmt.Errorf("%s is %q, expected one of %s", what, name, strings.Join(names, ", "))
 }
 
-// Names is what String returns for 0, 1, …, up to the first value of which Name
-// says that it is outside the set, without those that are "".
+// Names returns String of 0, 1, …, up to the first value outside the set, without empty ones.
 func Names(of func(i int) string) (names []string) {
 	for i := range 256 {
 		name := of(i)

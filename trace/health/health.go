@@ -137,7 +137,7 @@ var quantityInfo = [quantities]struct {
 	NetworkDrops:    {name: "network_drops", unit: "1/s", counter: true},
 }
 
-// Quantities are all of them.
+// Quantities returns all quantities.
 func Quantities() []Quantity {
 	var all []Quantity
 	for q := NoQuantity + 1; q < quantities; q++ {
@@ -155,7 +155,7 @@ func (q Quantity) info() (i int) {
 
 func (q Quantity) String() string { return quantityInfo[q.info()].name }
 
-// Unit is that of a value, or of the rate of a counter.
+// Unit returns the unit of a value, or of the rate of a counter.
 func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
 
 // Flag reports whether a value is 0 or 1, so that its mean is a share of the time.

@@ -85,7 +85,7 @@ func Bad(kind error, format string, args ...any) error {
 	return fmt.Errorf(format+" (%w)", append(args, kind)...)
 }
 
-// OneOf is the value of a name in an input (enum.Parse).
+// OneOf returns the value of a name in an input (enum.Parse).
 func OneOf[T ~uint8 | ~int](what string, names []string, name string) (T, error) {
 	v, err := enum.Parse[T](what, names, name)
 	if err != nil {

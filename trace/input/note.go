@@ -47,7 +47,7 @@ func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 // MarshalText writes the name of the kind, as files have it.
 func (k NoteKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText is the inverse of String; an unknown name gives NoteUnknown.
+// UnmarshalText reads a kind of note, the inverse of String; an unknown name gives NoteUnknown.
 func (k *NoteKind) UnmarshalText(text []byte) error {
 	*k = NoteKind(max(0, slices.Index(noteNames[:], string(text))))
 	return nil

@@ -41,8 +41,8 @@ func OpIn(name string) Op {
 // rankBits hold every rank that a job may have.
 const rankBits = 20
 
-// Ends are the positions in its group that the name of a send or receive of PyTorch
-// has: "nccl:send 0->1", "nccl:recv 1<-0"; −1: it has none.
+// Ends returns the positions in its group in the name of a send or receive of PyTorch: "nccl:send 0->1", "nccl:recv 1<-0"; −1
+// without.
 func Ends(name string) (self, peer int) {
 	for _, arrow := range [...]string{"->", "<-"} {
 		before, after, found := strings.Cut(name, arrow)

@@ -45,7 +45,7 @@ func ParseOp[T ~string | ~[]byte](name T) Op {
 var opWords = [numOps]string{"communication", "all-gather", "all-reduce", "broadcast", "reduce", "reduce-scatter", "send", "recv",
 	"all-to-all", "gather", "scatter", "put-signal", "signal", "wait-signal", "all-to-all-pivot", "send-recv", "communication", "barrier"}
 
-// Words is the name as prose and XLA write it, "all-reduce".
+// Words returns the name as in prose and XLA, "all-reduce".
 func (o Op) Words() string { return enum.Name(opWords[:], o) }
 
 // valueOf returns the value of a name, 0 where it has none.
@@ -58,8 +58,7 @@ func valueOf[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
 	return 0
 }
 
-// PointToPoint says whether the operation runs in a SendRecv kernel: sends,
-// receives, and what NCCL builds from them.
+// PointToPoint reports whether the operation runs in a SendRecv kernel: sends, receives, and NCCL's combinations of them.
 func (o Op) PointToPoint() bool {
 	switch o {
 	case Send, Recv, AlltoAll, Gather, Scatter, SendRecv:
@@ -75,15 +74,13 @@ func (o Op) OfMessages() bool { return o.PointToPoint() && !o.Message() }
 // the kernel that does both.
 func (o Op) Message() bool { return o == Send || o == Recv || o == SendRecv }
 
-// OneSided says whether the operation is a signal or a put, which launches no
-// kernel named after it.
+// OneSided reports whether the operation is a signal or a put, which launches no kernel named after it.
 func (o Op) OneSided() bool { return o == PutSignal || o == Signal || o == WaitSignal }
 
 // Rooted reports whether one rank of a collective gives or takes for all.
 func (o Op) Rooted() bool { return o == Broadcast || o == Reduce || o == Gather || o == Scatter }
 
-// Reduces says whether the operation combines elements, so that its kernel is
-// compiled for an element type.
+// Reduces reports whether the operation combines elements, so that its kernel is compiled for an element type.
 func (o Op) Reduces() bool { return o == AllReduce || o == Reduce || o == ReduceScatter }
 
 // Datatype is ncclDataType_t as printed; UnknownType is none of them.
@@ -118,7 +115,7 @@ func (d Datatype) String() string {
 	return "unknown"
 }
 
-// Size is the bytes of one element, 0 for an unknown type.
+// Size returns the bytes of one element, 0 for an unknown type.
 func (d Datatype) Size() int64 {
 	if int(d) < len(datatypes) {
 		return datatypes[d].size
@@ -182,7 +179,7 @@ func ParseAlgo[T ~string | ~[]byte](name T) Algo {
 	return valueOf[Algo](algoNames[:], name)
 }
 
-// AlgoNumber is the algorithm that tuning lines up to NCCL 2.23 give by number.
+// AlgoNumber returns the algorithm of a number in tuning lines up to NCCL 2.23.
 func AlgoNumber(n int64) Algo {
 	if n < 0 || n >= int64(numAlgos)-1 {
 		return UnknownAlgo
@@ -210,8 +207,7 @@ func ParseProtocol[T ~string | ~[]byte](name T) Protocol {
 	return valueOf[Protocol](protocolNames[:], name)
 }
 
-// ProtocolNumber is the protocol that tuning lines up to NCCL 2.23 give by
-// number.
+// ProtocolNumber returns the protocol of a number in tuning lines up to NCCL 2.23.
 func ProtocolNumber(n int64) Protocol {
 	if n < 0 || n >= int64(numProtocols)-1 {
 		return UnknownProtocol

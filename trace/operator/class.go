@@ -34,7 +34,7 @@ var classNames = [...]string{"other", "forward-compute", "backward-compute", "fo
 
 func (c Class) String() string { return enum.Name(classNames[:], c) }
 
-// ParseClass is the inverse of String; a name without a part gives Other.
+// ParseClass returns the class of a name, the inverse of String; a name without a part gives Other.
 func ParseClass(name string) Class { return Class(max(0, slices.Index(classNames[:], name))) }
 
 // IsCompute reports whether the class is a forward or backward pass.
@@ -57,7 +57,7 @@ func (c Class) IsCommunication() bool {
 	return c.IsTransfer() || c >= ParamsAllGather && c <= OptimizerClip
 }
 
-// Serves is the compute class that a send or receive belongs to.
+// Serves returns the compute class that a send or receive belongs to.
 func (c Class) Serves() Class {
 	switch c {
 	case ForwardSend, ForwardRecv:
@@ -68,8 +68,8 @@ func (c Class) Serves() Class {
 	return Other
 }
 
-// Lane is the queue of the rank on which the operator runs: one for each kind
-// of transfer, one for collectives over replicas, and the main one, 0.
+// Lane returns the queue of the rank on which the operator runs: one for each kind of transfer, one for collectives over
+// replicas, and the main one, 0.
 func (c Class) Lane() int32 {
 	switch {
 	case c.IsTransfer():
@@ -80,8 +80,7 @@ func (c Class) Lane() int32 {
 	return 0
 }
 
-// other is the class at the other end of a transfer, and the direction in
-// which its stage lies.
+// other returns the class at the other end of a transfer, and the direction in which its stage lies.
 func (c Class) other() (Class, int) {
 	switch c {
 	case ForwardSend:

@@ -34,11 +34,10 @@ type Grid struct {
 	At []int32
 }
 
-// Lanes is the number of lanes.
+// Lanes returns the number of lanes.
 func (g *Grid) Lanes() int { return len(g.Steps) * g.Replicas }
 
-// Template are the rows of all instances in the first lane, which is where
-// the order of the program is taken from.
+// Template returns the rows of all instances in the first lane, which gives the order of the program.
 func (g *Grid) Template() []int32 {
 	rows := make([]int32, len(g.Instances))
 	for i := range rows {
@@ -225,7 +224,7 @@ func (g *Grid) number(t *Trace, slots slotted, template int, pp []int) []int32 {
 	return instanceOf
 }
 
-// mostFrequent is the value that occurs most often, the first on a tie.
+// mostFrequent returns the value that occurs most often, the first on a tie.
 func mostFrequent[T comparable](values []T) (best T) {
 	times := make(map[T]int)
 	for _, v := range values {
@@ -247,7 +246,7 @@ func someOf(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// Origins are the first starts of the steps of a grid, over all ranks.
+// Origins returns the first starts of the steps of a grid, over all ranks.
 func (t *Trace) Origins(g *Grid) []int64 {
 	origins := slices.Repeat([]int64{trace.MaxTotal}, len(g.Steps))
 	lanes := g.Lanes()

@@ -56,7 +56,7 @@ type summer struct {
 	row           map[Total]int32 // by the place alone
 }
 
-// places are the stage and the name of every launch.
+// places returns the stage and the name of every launch.
 func (s *summer) places(launches []Launch) []Total {
 	out := make([]Total, len(launches))
 	for i, l := range launches {
@@ -65,8 +65,7 @@ func (s *summer) places(launches []Launch) []Total {
 	return out
 }
 
-// Number is the position of a value in a table, at whose end it comes where it was
-// not there; of are the positions so far.
+// Number returns the position of a value in a table, and appends a new one; of holds the positions so far.
 func Number[V comparable](of map[V]int32, table *[]V, value V) int32 {
 	at, ok := of[value]
 	if !ok {

@@ -2,8 +2,7 @@ package operator
 
 import "github.com/sfstat/sfstat/trace"
 
-// Select is what is selected of the trace, which is t itself where that is all,
-// or nil.
+// Select returns the selection of the trace: t itself where it is all, or nil.
 func (t *Trace) Select(s *trace.Selection) *Trace {
 	if !s.Run(t.Run) {
 		return nil
@@ -51,7 +50,7 @@ func (t *Trace) keepRows(is func(row int) bool) {
 	t.keep(rows)
 }
 
-// Select is what is selected, or nil.
+// Select returns the selection, or nil.
 func (t *Totals) Select(s *trace.Selection) *Totals {
 	if t == nil || !s.Run(t.Run) {
 		return nil

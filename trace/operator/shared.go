@@ -67,8 +67,7 @@ func (t *Trace) countLaunches() *launches {
 
 func (l *launches) launchOf(row int) launch { return launch{l.stage[l.t.Rank[row]], l.t.Name[row]} }
 
-// usual is the count that is most frequent over the ranks of the stage and all
-// steps.
+// usual returns the most frequent count over the ranks of the stage and all steps.
 func (l *launches) usual(k launch) int32 {
 	var all []int32
 	for at, n := range l.count[k] {
@@ -115,7 +114,7 @@ func (l *launches) unevenNames() map[launch]int {
 	return out
 }
 
-// odd is in how many steps many names differ.
+// odd returns in how many steps many names differ.
 func (l *launches) odd(differs []int) int {
 	n := 0
 	for _, d := range differs {
@@ -126,7 +125,7 @@ func (l *launches) odd(differs []int) int {
 	return n
 }
 
-// tell says what was left out, with a few examples.
+// tell returns a note on the launches left out, with a few examples.
 func (l *launches) tell(uneven map[launch]int) string {
 	var words []string
 	keys := slices.SortedFunc(maps.Keys(uneven), func(a, b launch) int { return cmp.Or(cmp.Compare(uneven[a], uneven[b]), cmp.Compare(a.name, b.name)) })

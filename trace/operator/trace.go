@@ -77,11 +77,10 @@ const maxChunks = 1 << 20
 // RunName implements [trace.Recording].
 func (t *Trace) RunName() string { return t.Run }
 
-// Len is the number of operator instances.
+// Len returns the number of operator instances.
 func (t *Trace) Len() int { return len(t.Start) }
 
-// Coordinates are the dp and pp coordinates of every entry of Ranks, −1 where
-// the role does not tell.
+// Coordinates returns the dp and pp coordinates of every entry of Ranks, −1 where the role does not have them.
 func (t *Trace) Coordinates() (dp, pp []int) {
 	dp, pp = make([]int, len(t.Ranks)), make([]int, len(t.Ranks))
 	for i, r := range t.Ranks {
@@ -213,7 +212,7 @@ func countingSort(rows, key []int32, n int) []int32 {
 	return sorted
 }
 
-// runEnd is the end of the rows with the rank and step of order[from].
+// runEnd returns the end of the rows with the rank and step of order[from].
 func (t *Trace) runEnd(order []int32, from int) int {
 	to, first := from+1, order[from]
 	for to < len(order) && t.Rank[order[to]] == t.Rank[first] && t.Step[order[to]] == t.Step[first] {

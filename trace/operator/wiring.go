@@ -127,7 +127,7 @@ func (m *matcher) servingTransfers(k end, passes []int32) []int32 {
 	})
 }
 
-// globalChunk is the depth of a pass in the model; sources that do not tell it
+// globalChunk returns the depth of a pass in the model; sources without it
 // place chunk c of stage s at c·stages + s.
 func (m *matcher) globalChunk(pass int32) int32 {
 	row := m.rows[pass]
@@ -194,8 +194,7 @@ func (t *Trace) Join(g *Grid, w *Wiring) {
 	}
 }
 
-// groupOf says whether a collective has other members in the trace, and
-// whether these are of the same replica.
+// groupOf reports whether a collective has other members in the trace, and whether these are of the same replica.
 func groupOf(in Instance, g *Grid) (perLane, groups bool) {
 	switch {
 	case in.Class == OptimizerClip:

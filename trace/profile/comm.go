@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// Pieces are, for each call of Comm, the position of the call that stands for the
-// kernel that ran it: its own, but for those of a kernel that ran several.
+// Pieces returns, for each call of Comm, the position of the call that stands for its kernel: its own, unless a kernel ran
+// several.
 func (r *Rank) Pieces() []int {
 	at := make([]int, len(r.Comm.Calls))
 	first := 0 // of its process
@@ -24,9 +24,8 @@ func (r *Rank) Pieces() []int {
 	return at
 }
 
-// PeerRank is the rank that the other end of a send or receive of Comm is, −1: not
-// known. Without a list of members a position is a rank where that of the caller is
-// its own.
+// PeerRank returns the rank of the other end of a send or receive of Comm, −1: not known. Without a list of members a
+// position is a rank where that of the caller is its own.
 func (r *Rank) PeerRank(c *comms.Call) int {
 	g := &r.Comm.Groups[c.Group]
 	switch {
@@ -38,7 +37,7 @@ func (r *Rank) PeerRank(c *comms.Call) int {
 	return -1
 }
 
-// GroupKeys tell the groups of Comm apart: by their members where these are known.
+// GroupKeys returns keys of the groups of Comm: their members where known.
 func (r *Rank) GroupKeys() []string {
 	keys := make([]string, len(r.Comm.Groups))
 	known := make(map[*int]string) // by the list, which groups may share

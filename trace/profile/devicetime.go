@@ -32,7 +32,7 @@ type DeviceStep struct {
 // RunName implements [trace.Recording].
 func (d *DeviceTimes) RunName() string { return d.Run }
 
-// Select is what is selected, or nil.
+// Select returns the selection, or nil.
 func (d *DeviceTimes) Select(s *trace.Selection) *DeviceTimes {
 	if d == nil || !s.Run(d.Run) {
 		return nil

@@ -34,7 +34,7 @@ func (x *Exposures) Add(e Exposure) {
 	x.last = e
 }
 
-// All are the stretches.
+// All returns all stretches.
 func (x *Exposures) All() iter.Seq[Exposure] {
 	return func(yield func(Exposure) bool) {
 		var e Exposure

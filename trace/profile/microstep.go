@@ -2,10 +2,10 @@ package profile
 
 import "sort"
 
-// MicrostepCount is how many there are.
+// MicrostepCount returns the number of microsteps.
 func (s *Step) MicrostepCount() int { return len(s.Microsteps) + 1 }
 
-// MicrostepAt is the one that a moment of the host is in.
+// MicrostepAt returns the microstep of a moment on the host.
 func (s *Step) MicrostepAt(t int64) int {
 	return sort.Search(len(s.Microsteps), func(i int) bool { return s.Microsteps[i] > t })
 }

@@ -52,7 +52,7 @@ type Rank struct {
 	Notes []input.Note // what is incomplete
 }
 
-// Stage is the name of a stage by its position, "" for none.
+// Stage returns the name of a stage by its position, "" for none.
 func (r *Rank) Stage(at int32) string {
 	if at < 0 {
 		return ""
@@ -64,8 +64,7 @@ func (r *Rank) Stage(at int32) string {
 // from 1970.
 const uptime = int64(20 * 365 * 24 * time.Hour)
 
-// Span is when the recorded steps began and ended, ns since 1970 UTC; ok if the
-// stamps count from there.
+// Span returns when the recorded steps began and ended, ns since 1970 UTC; ok if the stamps count from there.
 func (r *Rank) Span() (from, to int64, ok bool) {
 	if len(r.Steps) == 0 || r.Steps[0].Start < uptime {
 		return 0, 0, false

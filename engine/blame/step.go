@@ -96,7 +96,7 @@ func (s *step) link(edges []Edge) error {
 	return nil
 }
 
-// knot is what must begin together: an operator, or all members of a collective.
+// knot returns the operators that must begin together: one, or all members of a collective.
 func (s *step) knot(i int32) int32 {
 	if c := s.of[i]; c >= 0 {
 		return s.members[c][0]

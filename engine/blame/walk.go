@@ -56,7 +56,7 @@ func (s *step) blame(symptoms []int64, o Options) (*Result, error) {
 	return r, nil
 }
 
-// delay is how long an edge lasted.
+// delay returns how long an edge lasted.
 func (s *step) delay(c Culprit) int64 {
 	if c.Kind != Gap {
 		return 0
@@ -73,7 +73,7 @@ func (c Culprit) compare(d Culprit) int {
 	return cmp.Or(cmp.Compare(c.Kind, d.Kind), cmp.Compare(c.Op, d.Op), cmp.Compare(c.Pred, d.Pred))
 }
 
-// walk is what one symptom comes down to.
+// walk returns the walk from one symptom to its culprit.
 func (w *walk) walk(symptom int32) []finding {
 	w.number++
 	w.found = nil

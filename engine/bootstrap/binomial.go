@@ -36,7 +36,7 @@ func Binomial(k, n int, confidence float64) (Rate, error) {
 		AtLeast: rateAtLeast(k, n, alpha), AtMost: rateAtMost(k, n, alpha)}, nil
 }
 
-// rateAtLeast is the p at which k or more of n are seen with chance alpha.
+// rateAtLeast returns the p at which k or more of n are seen with chance alpha.
 func rateAtLeast(k, n int, alpha float64) float64 {
 	switch k {
 	case 0:
@@ -47,7 +47,7 @@ func rateAtLeast(k, n int, alpha float64) float64 {
 	return betaQuantile(alpha, float64(k), float64(n-k+1))
 }
 
-// rateAtMost is the p at which k or fewer of n are seen with chance alpha.
+// rateAtMost returns the p at which k or fewer of n are seen with chance alpha.
 func rateAtMost(k, n int, alpha float64) float64 {
 	switch k {
 	case n:
@@ -58,7 +58,7 @@ func rateAtMost(k, n int, alpha float64) float64 {
 	return betaQuantile(1-alpha, float64(k+1), float64(n-k))
 }
 
-// betaQuantile is the x with I_x(a, b) = p.
+// betaQuantile returns the x with I_x(a, b) = p.
 func betaQuantile(p, a, b float64) float64 {
 	of := distuv.Beta{Alpha: a, Beta: b}
 	x := of.Quantile(p)

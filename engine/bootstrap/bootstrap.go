@@ -61,12 +61,12 @@ func (s Statistic) String() string { return enum.Name(statisticNames[:], s) }
 // Names returns the names of all values.
 func (Statistic) Names() []string { return statisticNames[:] }
 
-// ParseStatistic is the inverse of String.
+// ParseStatistic returns the statistic of a name, the inverse of String.
 func ParseStatistic(s string) (Statistic, error) {
 	return enum.Parse[Statistic]("statistic", statisticNames[:], s)
 }
 
-// Methods are those that the statistic has, the recommended one first.
+// Methods returns the methods that the statistic supports, the recommended one first.
 func (s Statistic) Methods() []Method {
 	if s == Median {
 		return []Method{Order, Percentile}
@@ -98,7 +98,7 @@ func (m Method) String() string { return enum.Name(methodNames[:], m) }
 // Names returns the names of all values.
 func (Method) Names() []string { return methodNames[:] }
 
-// ParseMethod is the inverse of String.
+// ParseMethod returns the method of a name, the inverse of String.
 func ParseMethod(s string) (Method, error) { return enum.Parse[Method]("method", methodNames[:], s) }
 
 // Options of an analysis. The zero value is usable.
@@ -109,7 +109,7 @@ type Options struct {
 	Seed       uint64      // of the resamples, each of which has a stream of its own; 0: 1
 }
 
-// Defaults are the options with what is zero replaced by its default.
+// Defaults returns the options with defaults in place of zeros.
 func (o Options) Defaults() Options {
 	o.Confidence, o.Replicates, o.Seed = cmp.Or(o.Confidence, 0.95), cmp.Or(o.Replicates, 10_000), cmp.Or(o.Seed, 1)
 	if o.Statistics == nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// estimate is a statistic with its intervals, from resamples that are nil for a
-// single block.
+// estimate returns a statistic with its intervals, from resamples that are nil for a single block.
 func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) Estimate {
 	e := Estimate{Statistic: statistic, Value: s.estimates[statistic]}
 	if drawn == nil {

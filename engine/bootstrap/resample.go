@@ -73,8 +73,8 @@ func (s *sample) resample(o Options, draw source) *resamples {
 	return r
 }
 
-// ratioOf is Mean or Total over the blocks of index, and its distance from the
-// estimate, d = Σ e / Σ v, in its own standard errors, whose squares are Σ (e − d·v)².
+// ratioOf returns Mean or Total over the blocks of index, and its distance from the estimate, d = Σ e / Σ v, in its own
+// standard errors, whose squares are Σ (e − d·v)².
 func (s *sample) ratioOf(ratio Statistic, index []int32) (value, t float64) {
 	terms := s.ratios[ratio]
 	var e, v, squares float64
@@ -98,13 +98,13 @@ func (s *sample) ratioOf(ratio Statistic, index []int32) (value, t float64) {
 	return value, math.Inf(1) * d
 }
 
-// standardError is √( G/(G−1) · Σ e² ) / Σ v.
+// standardError returns √( G/(G−1) · Σ e² ) / Σ v.
 func standardError(squares, v float64, blocks int) float64 {
 	g := float64(blocks)
 	return math.Sqrt(g/(g-1)*squares) / v
 }
 
-// medianOf is the median over the pairs of the blocks of index.
+// medianOf returns the median over the pairs of the blocks of index.
 func (s *sample) medianOf(index []int32, scratch []float64) float64 {
 	drawn := scratch[:0]
 	for _, g := range index {

@@ -78,7 +78,7 @@ func (s *sample) sum(ratio Statistic) (all term) {
 
 func (s *sample) blocks() int { return len(s.of) }
 
-// standardErrorOf is the standard error of Mean or Total.
+// standardErrorOf returns the standard error of Mean or Total.
 func (s *sample) standardErrorOf(ratio Statistic) float64 {
 	squares := 0.0
 	for _, a := range s.ratios[ratio] {

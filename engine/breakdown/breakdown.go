@@ -61,7 +61,7 @@ var categoryNames = [...]string{"compute", "communication", "memory", "idle", "e
 
 func (c Category) String() string { return enum.Name(categoryNames[:], c) }
 
-// Word is String without spaces, for lists.
+// Word returns String without spaces, for lists.
 func (c Category) Word() string { return strings.ReplaceAll(c.String(), " ", "_") }
 
 // Times divides a stretch of time, in nanoseconds.
@@ -70,11 +70,10 @@ type Times struct {
 	In   [categories]int64 // by Category
 }
 
-// Share is a category's part of the span, 0 to 1; NaN where there is none.
+// Share returns a category's part of the span, 0 to 1; NaN where there is none.
 func (t *Times) Share(c Category) float64 { return float64(t.In[c]) / float64(t.Span) }
 
-// Exposed is the part of communication that nothing covers; NaN where there is
-// no communication.
+// Exposed returns the part of communication that nothing covers; NaN where there is no communication.
 func (t *Times) Exposed() float64 {
 	return float64(t.In[ExposedComm]) / float64(t.In[Communication])
 }
@@ -92,8 +91,7 @@ type Rank struct {
 	Steps []Step
 }
 
-// Whole is the time of all steps from beginning to end, the idle time before the
-// first work and after the last with it.
+// Whole returns the time of all steps from beginning to end, the idle time before the first work and after the last with it.
 func (r *Rank) Whole() Times {
 	var t Times
 	for i := range r.Steps {
@@ -112,7 +110,7 @@ type Options struct {
 	Least float64 // difference of shares that is worth a mark, [0, 1)
 }
 
-// DefaultOptions are what Analyze is meant to be used with.
+// DefaultOptions returns the options that Analyze is meant to be used with.
 func DefaultOptions() Options {
 	return Options{Alpha: gates.Strong, Least: 0.01}
 }

@@ -24,7 +24,7 @@ type Mark struct {
 	P        float64 // of a healthy run having it anywhere, [0, 1]
 }
 
-// gap is to seven digits, so that rounding decides no order: what one category has more another has less.
+// gap returns the gap to seven digits, so that rounding decides no order: an excess of one category is a lack of another.
 func (m *Mark) gap() float32 { return float32(math.Abs(m.Share - m.Peers)) }
 
 // compared are the categories in which ranks are held against each other.

@@ -153,7 +153,7 @@ func (s *sharing) place(clock int, placed []bool) {
 	}
 }
 
-// most is the clock to place next and the placed one that it shares most with.
+// most returns the clock to place next and the placed clock that it shares most with.
 func (s *sharing) most() (p pair, ok bool) {
 	most := 0
 	for k, n := range s.with {
@@ -170,7 +170,7 @@ func (a *aligner) place(clock int) {
 	a.bounds.place(clock, a.placed)
 }
 
-// next is the clock to place next, and the one to compare it with, −1: none.
+// next returns the clock to place next, and the clock to compare it with; −1: no other.
 func (a *aligner) next() (clock, reference int) {
 	if p, ok := a.ends.most(); ok {
 		return p.clock, p.reference
@@ -204,7 +204,7 @@ func (a *aligner) compare(out []Placed, clock, reference int) {
 	}
 }
 
-// plus is a sum that stays Unknown.
+// plus returns the sum of two numbers; Unknown where either is.
 func plus(a, b int64) int64 {
 	if a > Unknown-b {
 		return Unknown
@@ -212,7 +212,7 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// points are the ends that a clock shares with one that is placed.
+// points returns the ends that a clock shares with a placed clock.
 func (a *aligner) points(clock, reference int, by Clock) (points []Point) {
 	if a.ends.of == nil {
 		return nil
@@ -229,7 +229,7 @@ func (a *aligner) points(clock, reference int, by Clock) (points []Point) {
 	return points
 }
 
-// boundsOf are what messages say of a clock, by one that is placed.
+// boundsOf returns the bounds that messages set a clock, by a placed clock.
 func (a *aligner) boundsOf(clock, reference int, by Clock) *bounds {
 	b := &bounds{}
 	for _, m := range a.messages[pair{min(clock, reference), max(clock, reference)}] {

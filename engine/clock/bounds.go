@@ -95,7 +95,7 @@ func (b *bounds) countBroken(c Clock) (n int) {
 	return n
 }
 
-// clamp is the offset nearest to another one that bounds of one direction allow.
+// clamp returns the offset nearest to another within the bounds of one direction.
 func (b *bounds) clamp(offset int64) int64 {
 	for _, u := range b.upper {
 		offset = min(offset, b.base+int64(u.ahead))
@@ -126,9 +126,8 @@ func newTube(upper, lower []bound) *tube {
 	return t
 }
 
-// hull is the part of the convex hull of bounds, by time, that faces the tube:
-// side is 1 for upper bounds and −1 for lower ones (Andrew 1979, Inf. Process.
-// Lett. 9:216–219).
+// hull returns the part of the convex hull of bounds, by time, that faces the tube: side is 1 for upper bounds and −1 for
+// lower ones (Andrew 1979, Inf. Process. Lett. 9:216–219).
 func hull(all []bound, side float64) []bound {
 	var h []bound
 	for _, p := range all {
@@ -144,7 +143,7 @@ func hull(all []bound, side float64) []bound {
 	return h
 }
 
-// ceiling and floor are the highest and the lowest line of a drift, at time 0.
+// ceiling returns the highest line of a drift, at time 0.
 func (t *tube) ceiling(drift float64) float64 {
 	least := math.Inf(1)
 	for _, u := range t.upper {
@@ -153,6 +152,7 @@ func (t *tube) ceiling(drift float64) float64 {
 	return least
 }
 
+// floor returns the lowest line of a drift, at time 0.
 func (t *tube) floor(drift float64) float64 {
 	most := math.Inf(-1)
 	for _, l := range t.lower {
@@ -161,10 +161,10 @@ func (t *tube) floor(drift float64) float64 {
 	return most
 }
 
-// width is how much room a drift leaves, a concave function; below 0 none.
+// width returns the room that a drift leaves, a concave function; negative: no clock fits.
 func (t *tube) width(drift float64) float64 { return t.ceiling(drift) - t.floor(drift) }
 
-// widest is the drift that leaves most room.
+// widest returns the drift that leaves most room.
 func (t *tube) widest() float64 { return highest(t.width, -maxDrift, maxDrift) }
 
 // dropTouched returns the tube without the bound on either side that a drift touches first.
@@ -196,8 +196,7 @@ func (t *tube) halfWidth(drift, ahead float64) float64 {
 	return far
 }
 
-// edge is the drift nearest to an outer one at which the tube still has room,
-// starting from one at which it has.
+// edge returns the drift nearest to an outer one at which the tube still has room, from a drift inside.
 func (t *tube) edge(inner, outer float64) float64 {
 	if t.width(outer) >= 0 {
 		return outer
@@ -213,7 +212,7 @@ func (t *tube) edge(inner, outer float64) float64 {
 	return inner
 }
 
-// highest is where a concave function is highest between two places.
+// highest returns where a concave function is highest between two places.
 func highest(f func(float64) float64, low, high float64) float64 {
 	for range 100 {
 		a, b := low+(high-low)/3, high-(high-low)/3

@@ -38,7 +38,7 @@ type Clock struct {
 	Drifts   bool    // a drift was found; else Offset alone is used
 }
 
-// AheadAt is how far the clock is ahead when the reference shows t.
+// AheadAt returns how far the clock is ahead when the reference shows t.
 func (c Clock) AheadAt(t int64) int64 {
 	return c.Offset + int64(math.Round(c.Drift*float64(t-c.Epoch)))
 }

@@ -50,8 +50,7 @@ func clockOf(points []Point, drift float64) Clock {
 	return c
 }
 
-// theilSen is the median of the slopes between any two of at most 256 points, 0
-// where they are of one time.
+// theilSen returns the median of the slopes between any two of at most 256 points, 0 where they are of one time.
 func theilSen(points []Point) float64 {
 	const most = 256
 	thin := points

@@ -57,8 +57,8 @@ func AlignOperators(t *operator.Trace, g *operator.Grid) (*operator.Trace, int64
 // hour): beyond, a time is wrong and not a clock.
 const mostApart = 3_600_000_000_000
 
-// clipShift is by how much every worker's clock is ahead of the middle one at
-// the end of the operator that all take part in, [worker][step].
+// clipShift returns the lead of every worker's clock over the middle one at the end of the operator of all workers,
+// [worker][step].
 func clipShift(t *operator.Trace, g *operator.Grid, clip []int) []int64 {
 	lanes, steps := g.Lanes(), len(g.Steps)
 	shift, ends := make([]int64, len(g.Workers)*steps), make([]int64, len(g.Workers))
@@ -77,8 +77,7 @@ func clipShift(t *operator.Trace, g *operator.Grid, clip []int) []int64 {
 	return shift
 }
 
-// endSpread is the median over groups, but for those that clocks are aligned
-// by, of how far apart their members end; false without such groups.
+// endSpread returns the median spread of ends over the groups that clocks are not aligned by; false without any.
 func endSpread(t *operator.Trace) (int64, bool) {
 	n := int(slices.Max(append([]int32{-1}, t.Group...))) + 1
 	first, last := slices.Repeat([]int64{trace.MaxTotal}, n), make([]int64, n)

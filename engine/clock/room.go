@@ -22,8 +22,8 @@ type Room struct{ Low, High int64 }
 // Bounded reports whether there is room, and how much.
 func (r Room) Bounded() bool { return r.Low > -Unknown && r.High < Unknown && r.Low <= r.High }
 
-// Rooms are those of n clocks, each while the others stay, by entries on the time that all clocks show:
-// nobody leaves a synchronisation point before the last has entered it. O(entries).
+// Rooms returns the room of each of n clocks, while the others stay, by entries on common time: nobody leaves a synchronisation
+// point before the last has entered it. O(entries).
 func Rooms(n int, syncs iter.Seq[[]Entry]) []Room {
 	out := slices.Repeat([]Room{{-Unknown, Unknown}}, n)
 	for sync := range syncs {

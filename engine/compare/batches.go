@@ -48,8 +48,8 @@ func (b *Batches) Drop(n int) {
 	}
 }
 
-// Means are the means of at most mostBatches batches of about one length; fewer
-// than two where there is too little for that.
+// Means returns the means of at most mostBatches batches of about one length; fewer than two where there is too little for
+// that.
 func (b *Batches) Means() []float64 {
 	if b == nil || len(b.sums) == 0 {
 		return nil

@@ -184,8 +184,8 @@ func newTest(r Row, design Design, d *Difference) *test {
 	return t.scale()
 }
 
-// welch is the standard error of a difference of means and its degrees of
-// freedom. One unit alone is taken to vary as those of the other side.
+// welch returns the standard error of a difference of means and its degrees of freedom. A single unit is taken to vary as the
+// other side does.
 func welch(x, y summary) (se, freedom float64) {
 	switch {
 	case x.n == 1:
@@ -245,7 +245,7 @@ func summarise(values []float64) summary {
 	return s
 }
 
-// residuals are weight · (value − mean), 0 where there is no value.
+// residuals returns weight · (value − mean), 0 where there is no value.
 func (s summary) residuals(values []float64, weight float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -256,7 +256,7 @@ func (s summary) residuals(values []float64, weight float64) []float64 {
 	return out
 }
 
-// extremes are the largest |z| over all tests in every draw, ascending.
+// extremes returns the largest |z| over all tests in every draw, ascending.
 func extremes(tests []*test, seed uint64) []float64 {
 	if len(tests) < 2 {
 		return nil

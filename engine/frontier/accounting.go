@@ -60,9 +60,8 @@ func (a *accounting) interpretable() bool {
 	return a.acc.makespan > int64(a.gates.DenominatorFloor)
 }
 
-// gains is what clipping each group saves: as the paper has it, and with
-// the induced waits. A synchronising stage then has a baseline of its own: its recorded median is mostly
-// wait.
+// gains fills in the saving from clipping each group: as in the paper, and with the induced waits. A synchronising stage then
+// has a baseline of its own: its recorded median is mostly wait.
 func (a *accounting) gains() {
 	if a.baseline == nil {
 		return
@@ -146,8 +145,8 @@ func saturatingProduct(a, b int64) int64 {
 	return a * b
 }
 
-// ratio is the fraction of the makespan, nil below the floor. Where durations
-// contradict a named synchronisation point, a replay can save more than there is.
+// ratio returns the fraction of the makespan, nil below the floor. Where durations contradict a named synchronisation point, a
+// replay can save more than there is.
 func (a *accounting) ratio(ns int64) *float64 {
 	if !a.interpretable() {
 		return nil
@@ -294,7 +293,7 @@ func (a *accounting) leader(lead int) {
 // different rank being last each time.
 const carriedByRanks = 0.5
 
-// fit says whether later wait may be charged to the leading stage.
+// fit judges whether later wait may be charged to the leading stage.
 func (a *accounting) fit(lead int) {
 	f := Fit{Mode: a.o.ModelFit}
 	s := a.r.Stages[lead]

@@ -24,7 +24,7 @@ func (c Cut) String() string { return enum.Name(cutNames[:], c) }
 // Names returns all cuts.
 func (Cut) Names() []string { return cutNames[:] }
 
-// ParseCut is the inverse of String.
+// ParseCut returns the cut of a name, the inverse of String.
 func ParseCut(s string) (Cut, error) { return enum.Parse[Cut]("cut", cutNames[:], s) }
 
 // CutReason is why an account has its cut.

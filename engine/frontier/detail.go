@@ -60,11 +60,10 @@ func (d *Detail) cells(of []int64, step, boundary int) []int64 {
 	return of[at : at+R]
 }
 
-// Frontier is the latest prefix at a boundary of a step.
+// Frontier returns the latest prefix at a boundary of a step.
 func (d *Detail) Frontier(step, boundary int) int64 { return slices.Max(d.PrefixesAt(step, boundary)) }
 
-// Slack is Σ_t F − P of each rank at a boundary, [rank]: for how long it was
-// ahead of the last rank. O(T·R).
+// Slack returns Σ_t F − P of each rank at a boundary, [rank]: for how long it was ahead of the last rank. O(T·R).
 func (d *Detail) Slack(boundary int) []int64 {
 	sums := make([]int64, len(d.Ranks))
 	for t := range d.Steps {
@@ -76,10 +75,9 @@ func (d *Detail) Slack(boundary int) []int64 {
 	return sums
 }
 
-// Lateness is how far each rank is behind the median rank in a step where the
-// ranks arrive at their synchronisation point, which is the boundary before the
-// stage in which they synchronise; at the end of the step where none is known.
-// It is 0 for ranks ahead of the median. O(R).
+// Lateness returns how far each rank is behind the median rank in a step where the ranks arrive at their synchronisation point,
+// which is the boundary before the stage in which they synchronise; at the end of the step where none is known. It is 0 for
+// ranks ahead of the median. O(R).
 func (d *Detail) Lateness(step int) []int64 {
 	at := len(d.Boundaries) - 1
 	if d.Sync > 0 {
@@ -93,8 +91,8 @@ func (d *Detail) Lateness(step int) []int64 {
 	return late
 }
 
-// Waits is for how long each rank waited before a boundary of a step for the last
-// one to arrive: 0 where the ranks do not synchronise in that stage. O(R).
+// Waits returns how long each rank waited before a boundary of a step for the last one to arrive: 0 where the ranks do not
+// synchronise in that stage. O(R).
 func (d *Detail) Waits(step, boundary int) []int64 {
 	spent, end := d.DurationsAt(step, boundary), d.PrefixesAt(step, boundary)
 	waits := make([]int64, len(spent))
@@ -111,7 +109,7 @@ func (d *Detail) Waits(step, boundary int) []int64 {
 	return waits
 }
 
-// Advance is the exposed time of a stage in a step: how far the frontier moves.
+// Advance returns the exposed time of a stage in a step: how far the frontier moves.
 func (d *Detail) Advance(step, stage int) int64 {
 	sum := int64(0)
 	for b, of := range d.Stage {

@@ -153,11 +153,10 @@ func (e *sampledExcess) chance(ranks int) float64 {
 // leastRegressed is how many samples show how the excess goes with the length of a step.
 const leastRegressed = 8
 
-// correction is what the mean excess of all steps differs by from that of those sampled,
-// ns. Samples of every fourth step catch a fault in every tenth more or less often than it
-// strikes; the lengths of all steps are known, and tell: the regression estimator of a
-// mean (Cochran, Sampling Techniques, 1977, section 7.1). A device that is slower by some
-// time lengthens the step by no more, so that the slope is between 0 and 1.
+// correction returns the difference of the mean excess of all steps from the mean of the sampled ones, ns. Samples of every
+// fourth step catch a fault in every tenth more or less often than it strikes; the lengths of all steps are known, and tell:
+// the regression estimator of a mean (Cochran, Sampling Techniques, 1977, section 7.1). A device that is slower by some time
+// lengthens the step by no more, so that the slope is between 0 and 1.
 func (e *sampledExcess) correction(w *trace.Window, rank int) float64 {
 	if len(e.over) < leastRegressed {
 		return 0
@@ -180,7 +179,7 @@ func (e *sampledExcess) correction(w *trace.Window, rank int) float64 {
 	return min(max(0, slope), 1) * (stat.Mean(lengths, nil) - stat.Mean(sampled, nil))
 }
 
-// chanceOfMean is the one-sided chance of a mean so far above zero by Student's t.
+// chanceOfMean returns the one-sided chance of a mean so far above zero by Student's t.
 func chanceOfMean(x []float64) float64 {
 	n := float64(len(x))
 	mean, sd := stat.MeanStdDev(x, nil)

@@ -32,7 +32,7 @@ func (m FitMode) String() string { return enum.Name(fitNames[:], m) }
 // Names returns all modes.
 func (FitMode) Names() []string { return fitNames[:] }
 
-// ParseFit is the inverse of String.
+// ParseFit returns the fit of a name, the inverse of String.
 func ParseFit(s string) (FitMode, error) { return enum.Parse[FitMode]("model fit", fitNames[:], s) }
 
 // Fit is the evidence that later wait is induced by the leading stage.

@@ -139,7 +139,7 @@ func (s *savings) clip(group int, d, base []int64) {
 	s.even[group] = s.even[group] && any == 0
 }
 
-// sync is a synchronisation point of sets at which the ranks arrive at x.
+// sync advances to a synchronisation point of sets at which the ranks arrive at x.
 func (s *savings) sync(x []int64, sets [][]int) {
 	for g, early := range s.early {
 		if s.even[g] {
@@ -158,7 +158,7 @@ func (s *savings) sync(x []int64, sets [][]int) {
 	}
 }
 
-// end is the end of a stretch: the ranks have reached x.
+// end advances to the end of a stretch: the ranks have reached x.
 func (s *savings) end(x []int64) {
 	last := slices.Max(x)
 	for g, early := range s.early {
@@ -176,8 +176,8 @@ func (s *savings) end(x []int64) {
 // enough that each cache line read is used whole.
 const tile = 64
 
-// rankMedians is the median over the window's steps of every rank's duration in every
-// stage, [stage][rank]: StageFrontier, section 4, "rank median". Expected O(T·S·R) time.
+// rankMedians returns the median over the window's steps of every rank's duration in every stage, [stage][rank]: StageFrontier,
+// section 4, "rank median". Expected O(T·S·R) time.
 func (m *rows) rankMedians() [][]int64 {
 	T, R := m.w.Steps(), len(m.w.Ranks)
 	out, block := make([][]int64, len(m.names)), make([]int64, min(tile, R)*T)

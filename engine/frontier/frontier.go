@@ -63,11 +63,10 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) { return NewSeries(o
 // spare are buffers of residuals, which brief accounts do not keep.
 var spare = sync.Pool{New: func() any { return new([]int64) }}
 
-// Brief is the account of a window whose run has shown where its ranks synchronise: all ranks, once a
-// step, at the end of stage at.At. It has what Options.Brief leaves, but how far ranks lag.
-// The data wait of the window must be that of the step itself ([trace.DataWaitConsuming]), its ranks do
-// the same work, and the options must fit it. before is the end of the window before; nil: there is none.
-// A window without a whole step is accounted for as by [Analyze].
+// Brief returns the account of a window whose run has shown where its ranks synchronise: all ranks, once a step, at the end of
+// stage at.At. It has what Options.Brief leaves, but how far ranks lag. The data wait of the window must be that of the step
+// itself ([trace.DataWaitConsuming]), its ranks do the same work, and the options must fit it. before is the end of the window
+// before; nil: there is none. A window without a whole step is accounted for as by [Analyze].
 //
 // O(T·S·R) time.
 func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
@@ -138,7 +137,7 @@ func (p *plan) analyze() (*Analysis, *accounting) {
 	return a, main
 }
 
-// part is the plan of a role group.
+// part returns the plan of a role group.
 func (p *plan) part(g roleGroup) *plan {
 	part := *p
 	part.w = p.w.Select(g.columns)
@@ -361,7 +360,7 @@ func (p *plan) account(mix labels.Roles) *accounting {
 	return a
 }
 
-// view is the window as the plan cuts it.
+// view returns the window in the cut of the plan.
 func (p *plan) view() *view {
 	v := newView(p.matrix, p.cut, p.point.At)
 	v.brief = p.o.Brief
@@ -371,8 +370,8 @@ func (p *plan) view() *view {
 	return v
 }
 
-// start is where the ranks of a carried cut begin: as far apart as they have
-// got since they last synchronised, or else where the window before left them.
+// start returns where the ranks of a carried cut begin: as far apart as they are since they last synchronised, or else where
+// the window before left them.
 func (p *plan) start() []int64 {
 	at := p.point.At
 	switch {

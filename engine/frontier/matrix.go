@@ -7,10 +7,10 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Account is the exact account of steps that are given as matrices, [stage][rank], of durations in
-// nanoseconds: how far each stage moves the frontier, the latest time at which any rank is
-// done with it. The advances of a step add up to its exposed time (StageFrontier, §III). It fails where the
-// matrices are not as long as the stages, or their rows not as long as each other. O(steps × stages × ranks).
+// Account returns the exact account of steps that are given as matrices, [stage][rank], of durations in nanoseconds: how far
+// each stage moves the frontier, the latest time at which any rank is done with it. The advances of a step add up to its
+// exposed time (StageFrontier, §III). It fails where the matrices are not as long as the stages, or their rows not as long as
+// each other. O(steps × stages × ranks).
 func Account(stages []string, steps ...[][]int64) (*Result, error) {
 	w := &trace.Window{Schema: trace.Schema{Stages: slices.Clone(stages)}}
 	for t, step := range steps {

@@ -29,8 +29,7 @@ type Ordering struct {
 	Candidates []int     // its smallest prefix that reaches tau
 }
 
-// order is what a method says whose scores of the stages are these; its candidates
-// reach tau.
+// order returns the ranking of a method by its scores of the stages; its candidates reach tau.
 func (m Method) order(score []float64, tau float64) Ordering {
 	o := Ordering{Method: m, Ranking: labels.Rank(score)}
 	total := 0.0

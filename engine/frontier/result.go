@@ -137,7 +137,7 @@ type Quality struct {
 	Notes           []input.Note  // of the window
 }
 
-// Texts are the notes as those who wrote them worded them: readers, recorders.
+// Texts returns the notes in the words of the readers and recorders that wrote them.
 func (q Quality) Texts() (texts []string) {
 	for _, n := range q.Notes {
 		texts = append(texts, n.Text)
@@ -168,7 +168,7 @@ type SyncPoint struct {
 	Boundaries  []Boundary      // the evidence for every recorded stage; empty with too few steps or ranks
 }
 
-// Stages are the recorded stages in which all ranks synchronise.
+// Stages returns the recorded stages in which all ranks synchronise.
 func (m SyncPoint) Stages() []string {
 	var names []string
 	for i, b := range m.Boundaries {
@@ -206,9 +206,9 @@ func (r *Result) BelowFloor() bool {
 	return len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Share != nil })
 }
 
-// Slack is how long a rank may be delayed in a stage, ns a step, before others wait for it longer than
-// they wait for the last of the others: the mean over ranks and steps, where the ranks synchronise
-// next. 0 where nothing is known of when ranks arrive: of one rank, below the denominator floor.
+// Slack returns how long a rank may be delayed in a stage, ns a step, before others wait for it longer than they wait for the
+// last of the others: the mean over ranks and steps, where the ranks synchronise next. 0 where nothing is known of when ranks
+// arrive: of one rank, below the denominator floor.
 func (r *Result) Slack(stage int) float64 {
 	if stage >= len(r.slip) {
 		return 0

@@ -62,7 +62,7 @@ func (s *Sample) Add(w *trace.Window, synchronise []string) error {
 	return nil
 }
 
-// takes is what a stage takes in a step. It reorders of.
+// stageTakes returns the time of a stage in a step. It reorders of.
 func stageTakes(of []int64, waited bool) int64 {
 	if waited {
 		return slices.Min(of)
@@ -70,7 +70,7 @@ func stageTakes(of []int64, waited bool) int64 {
 	return robust.MedianTime(slices.Clone(of))
 }
 
-// Steps is how many steps the sample has.
+// Steps returns how many steps the sample has.
 func (s *Sample) Steps() int {
 	if len(s.steps) == 0 {
 		return 0
@@ -78,8 +78,8 @@ func (s *Sample) Steps() int {
 	return len(s.steps[0])
 }
 
-// Reference is the median step of the sample by stage, the residual last where
-// wall time was recorded: what frontier.Options.Reference takes.
+// Reference returns the median step of the sample by stage, the residual last where wall time was recorded: what
+// frontier.Options.Reference takes.
 func (s *Sample) Reference() []int64 {
 	out := make([]int64, len(s.stages))
 	for i := range out {
@@ -88,9 +88,9 @@ func (s *Sample) Reference() []int64 {
 	return out
 }
 
-// Times are what every stage took, step by step, in the order of Stages, and
-// last the whole step. They are the sample's own.
+// Times returns the times of every stage, step by step, in the order of Stages, and last of the whole step. They are not
+// copied.
 func (s *Sample) Times() [][]float64 { return s.steps }
 
-// Stages are the names that Reference is for.
+// Stages returns the names of the values of Reference.
 func (s *Sample) Stages() []string { return slices.Clone(s.stages) }

@@ -132,7 +132,7 @@ func latestAfter(prefix, row []int64) int64 {
 	return latest
 }
 
-// reach is how far the first and the second of the ranks have got, and who is the first.
+// reach records how far the first and the second of the ranks have got, and the leader.
 func (b *boundary) reach(first, second int64, leader int) {
 	b.frontier, b.gap, b.leader = first, first-second, leader
 }
@@ -188,7 +188,7 @@ func (k *tally) addBoundary(b boundary) {
 	k.last = b.leader
 }
 
-// slowestOf is the first rank whose step took longest.
+// slowestOf returns the first rank whose step took longest.
 func slowestOf(end, begin []int64) int {
 	at := 0
 	for r := range end {
@@ -199,7 +199,7 @@ func slowestOf(end, begin []int64) int {
 	return at
 }
 
-// slipOf is the mean over ranks of the last other arrival after its own, ns.
+// slipOf returns the mean over ranks of the last other arrival after its own, ns.
 func slipOf(x []int64) float64 {
 	last, second, sum := int64(math.MinInt64), int64(math.MinInt64), int64(0)
 	for _, reached := range x {

@@ -31,7 +31,7 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 	return a, err
 }
 
-// AddDetailed is Add with the detail of the account over all ranks.
+// AddDetailed adds a window as Add does, with the detail of the account over all ranks.
 func (s *Series) AddDetailed(w *trace.Window) (*Analysis, *Detail, error) {
 	a, main, err := s.add(w)
 	if err != nil {
@@ -82,7 +82,7 @@ func BorderOf(w *trace.Window) *Border {
 	return b
 }
 
-// stepsFrom are some steps of a window, [from, to).
+// stepsFrom returns the steps [from, to) of a window.
 func stepsFrom(w *trace.Window, from, to int) *trace.Window {
 	out, R := *w, len(w.Ranks)
 	per := len(w.Schema.Stages) * R

@@ -59,7 +59,7 @@ func pointGates(g gates.Gates) points.Gates {
 // undeclared is [Boundary.Within] of sets that show by whom leaves together alone.
 const undeclared = "sets"
 
-// syncPointOf says what a history that holds the window found of its rows. named, if not "", settles it.
+// syncPointOf returns the synchronisation point of rows by a history that includes the window; a named one has priority.
 func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	out, found, at := SyncPoint{At: -1}, h.found, h.at
 	for _, p := range found.Slopes {

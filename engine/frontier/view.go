@@ -59,7 +59,7 @@ func (m *rows) middle(t, s int) robust.Middle {
 	return m.middles[(1+t)*len(m.names)+s]
 }
 
-// first is the first step of which there are rows.
+// first returns the first step that has rows.
 func (m *rows) first() int {
 	if m.before != nil {
 		return -1
@@ -73,8 +73,7 @@ func (m *rows) open() bool {
 	return m.w.Wall == nil && !slices.ContainsFunc(m.w.Schema.Stages, stagename.IsWait)
 }
 
-// typicalStep is the median over steps of what the median rank takes, stage by
-// stage, in nanoseconds. O(T·S).
+// typicalStep returns the median over steps of the time of the median rank, stage by stage, in nanoseconds. O(T·S).
 func (m *rows) typicalStep() int64 {
 	steps := make([]int64, 0, 1+m.w.Steps())
 	for t := m.first(); t < m.w.Steps(); t++ {
@@ -182,19 +181,19 @@ func newView(m *rows, by Cut, after int) *view {
 
 func (v *view) ranks() int { return len(v.w.Ranks) }
 
-// row is the durations of row i in step t of the cut, [rank].
+// row returns the durations of row i in step t of the cut, [rank].
 func (v *view) row(t, i int) []int64 {
 	at := v.order[i]
 	return v.durations(t+v.from+at.shift, at.stage)
 }
 
-// middle is the middle of row i in step t of the cut.
+// middle returns the middle of row i in step t of the cut.
 func (v *view) middle(t, i int) robust.Middle {
 	at := v.order[i]
 	return v.rows.middle(t+v.from+at.shift, at.stage)
 }
 
-// name is the stage of row i.
+// name returns the stage of row i.
 func (v *view) name(i int) string { return v.names[v.order[i].stage] }
 
 // endsStretch reports whether a stretch in which prefixes are not reset ends with a step.
@@ -203,7 +202,7 @@ func (v *view) endsStretch(t int) bool { return v.cut != CutCarried || t == v.st
 // isOneSet reports whether all ranks wait for each other in a row, among sets that do.
 func isOneSet(sets [][]int) bool { return len(sets) == 1 }
 
-// everyone is the one set of all ranks.
+// everyone returns the single set of all ranks.
 func everyone(ranks int) [][]int {
 	all := make([]int, ranks)
 	for r := range all {

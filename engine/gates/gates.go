@@ -50,7 +50,7 @@ type Leader struct {
 	SwitchRate float64     `yaml:"switch_rate_max"` // switch rate from which the leader is not one rank
 }
 
-// Tolerance is the gap up to which two ranks count as equally late, in ns, where the frontier is.
+// Tolerance returns the gap up to which two ranks count as equally late, in ns, at a frontier.
 func (g Leader) Tolerance(frontier int64) int64 {
 	return max(int64(g.GapAbs), int64(g.GapRel*float64(frontier)))
 }
@@ -97,7 +97,7 @@ func (n *Nanoseconds) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// OrDefault are the gates, or the defaults where none are given.
+// OrDefault returns the gates, or the defaults for nil.
 func (g *Gates) OrDefault() Gates {
 	if g == nil {
 		return Default()
@@ -105,8 +105,7 @@ func (g *Gates) OrDefault() Gates {
 	return *g
 }
 
-// Default are the documented defaults; docs/method-accounting.md gives the evidence
-// for each.
+// Default returns the documented defaults; docs/method-accounting.md gives the evidence for each.
 func Default() Gates {
 	return Gates{
 		Tau: 0.80, TieTolerance: 0.05, DominanceShare: 0.40, StaticGain: 0.10,
@@ -127,8 +126,8 @@ const (
 	resolvedStep = 100
 )
 
-// ScaledTo is the gates for steps of a typical length, in nanoseconds: what is
-// decided with them is the same when all times are longer by any factor.
+// ScaledTo returns the gates for steps of a typical length, in nanoseconds: decisions by them do not change when all times are
+// longer by any factor.
 func (g Gates) ScaledTo(step int64, steps int) Gates {
 	g.Leader.GapAbs = Nanoseconds(float64(g.Leader.GapAbs) * float64(step) / float64(gateStep))
 	g.DenominatorFloor = min(g.DenominatorFloor, Nanoseconds(int64(steps)*resolvedStep))

@@ -176,7 +176,7 @@ func rows[T any](n, length int) [][]T {
 	return out
 }
 
-// Two counts lie in a word, so that they are added at once: sums of a run stay below 2³¹.
+// words returns how many words hold so many counts, two in each: sums of a run stay below 2³¹.
 func words(counts int) int { return (counts + 1) / 2 }
 
 func pack(row []uint64, i int, count int32) { row[i/2] |= uint64(count) << (32 * (i % 2)) }

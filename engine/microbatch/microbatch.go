@@ -80,7 +80,7 @@ func Analyze(in Input, alpha float64) *Result {
 	return r
 }
 
-// work is the time that each worker computes in each step, [worker][step].
+// work returns the time that each worker computes in each step, [worker][step].
 func (in *Input) work() [][]float64 {
 	out := make([][]float64, len(in.Forward))
 	for w := range out {
@@ -178,12 +178,11 @@ func (r *Result) stages(in *Input, alpha float64) {
 	}
 }
 
-// logOf is the logarithm of a time, of which zero counts as one nanosecond.
+// logOf returns the logarithm of a time; zero counts as one nanosecond.
 func logOf(ns float64) float64 { return math.Log(max(ns, 1)) }
 
-// spread is the deviation of normal values about 0 that has the lower median of
-// absolute values of x: with few workers, one that is slow must not pass for
-// what workers differ by.
+// spread returns the deviation of normal values about 0 that has the lower median of absolute values of x: with few workers, a
+// slow one must not pass for their usual difference.
 func spread(x []float64) float64 {
 	sizes := make([]float64, len(x))
 	for i, v := range x {

@@ -61,7 +61,7 @@ func (in *Input) shared() Shared {
 	return out
 }
 
-// residuals are e of a direction, [worker][microbatch·Steps + step].
+// residuals returns the residuals e of a direction, [worker][microbatch·Steps + step].
 func (in *Input) residuals(passes [][]int64) [][]float64 {
 	e := make([][]float64, len(passes))
 	for w, list := range passes {
@@ -125,10 +125,9 @@ func thin(pairs [][2][]float64) [][2][]float64 {
 	return out
 }
 
-// correlation is the median over pairs of columns of their correlation, and
-// the part of permutations of the second column, within each step, with a
-// median as large, itself among them. Under the null the microbatches of a step
-// are exchangeable, so that P is exact.
+// correlation returns the median over pairs of columns of their correlation, and the part of permutations of the second column,
+// within each step, with a median as large, itself among them. Under the null the microbatches of a step are exchangeable, so
+// that P is exact.
 func (in *Input) correlation(pairs [][2][]float64, random *rand.Rand) (*float64, float64) {
 	var each []float64
 	measure := func() (float64, bool) {
@@ -167,7 +166,7 @@ func (in *Input) correlation(pairs [][2][]float64, random *rand.Rand) (*float64,
 	return &observed, float64(as) / float64(permutations+1)
 }
 
-// pearson is NaN where one side does not vary.
+// pearson returns the correlation of two columns, NaN where one does not vary.
 func pearson(x, y []float64) float64 {
 	if least := 1e-18 / float64(len(x)-1); stat.Variance(x, nil) < least || stat.Variance(y, nil) < least {
 		return math.NaN()

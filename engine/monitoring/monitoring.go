@@ -97,8 +97,7 @@ type Question struct {
 	Times []Interval // in which; nil: not known
 }
 
-// Differences are what is unusual of the suspected units, the nearest to a cause
-// first, and all that was compared.
+// Differences returns the unusual readings of the suspected units, the nearest to a cause first, and every comparison.
 func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 	var all []Difference
 	var large []bool // of all
@@ -148,7 +147,7 @@ type value struct {
 	span  float64 // seconds that they cover
 }
 
-// values are those of a quantity of all peers. timeless: of all times.
+// values returns the values of a quantity of all peers; timeless: of all times.
 func (j *Job) values(quantity health.Quantity, q Question) (all []value, timeless bool) {
 	times := q.Times
 	timed := slices.ContainsFunc(q.Peers, func(u Unit) bool {
@@ -227,7 +226,7 @@ func readingsIn(all []health.Reading, times []Interval) (kept []health.Reading) 
 	return kept
 }
 
-// reach is the usual distance of readings, at most MaxReach.
+// reach returns the usual distance of readings, at most MaxReach.
 func reach(all []health.Reading) int64 {
 	if len(all) < 2 {
 		return MaxReach
@@ -235,8 +234,7 @@ func reach(all []health.Reading) int64 {
 	return min(MaxReach, (all[len(all)-1].At-all[0].At)/int64(len(all)-1)+1)
 }
 
-// growth is by how much a counter grew, and in how many seconds: between readings
-// that follow each other.
+// growth returns the growth of a counter between consecutive readings, and its seconds.
 func growth(all []health.Reading, usual int64) (grown, seconds float64) {
 	const longest = 4 // usual distances: beyond is a gap between two times
 	for i := 1; i < len(all); i++ {
@@ -309,8 +307,8 @@ var instead = map[health.Quantity][]health.Quantity{
 	health.PowerCapped: {health.PowerCapTime},
 }
 
-// options are those of the comparison of a value. What happens now and then is
-// known to the root of how often it happened to the others (Poisson), one time at least.
+// options returns the options for the comparison of a value. A rare event is known to the root of its count on the others
+// (Poisson), once at least.
 func (r rule) options(v value, others []float64) peers.Options {
 	o := peers.Options{Direction: r.direction, Resolution: r.resolution}
 	if r.times > 0 && v.span > 0 {

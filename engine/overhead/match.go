@@ -30,7 +30,7 @@ func (b By) String() string { return enum.Name(byNames[:], b) }
 // Names returns the names of all values.
 func (By) Names() []string { return byNames[:] }
 
-// ParseBy is the inverse of String.
+// ParseBy returns the key of a name, the inverse of String.
 func ParseBy(s string) (By, error) { return enum.Parse[By]("way to match runs", byNames[:], s) }
 
 // Errors of matching; they come wrapped in what was found.
@@ -50,7 +50,7 @@ type run struct {
 	step  []float64 // ns per step of each window
 }
 
-// Len is the number of runs.
+// Len returns the number of runs.
 func (r *Runs) Len() int { return len(r.named.All) }
 
 // Add measures a window. Windows of a run come in their order.
@@ -67,7 +67,7 @@ func (r *Runs) Add(w *trace.Window) error {
 	return nil
 }
 
-// stepTime is the time of the slowest rank over the window by its steps, ns.
+// stepTime returns the time of the slowest rank over the window by its steps, ns.
 func stepTime(w *trace.Window) float64 {
 	total := make([]int64, len(w.Ranks))
 	for t := range w.Steps() {
@@ -150,7 +150,7 @@ func (r *Runs) index(by By) (pairs []string, found map[string]*run, err error) {
 	return pairs, found, nil
 }
 
-// seedOf is the number that ends a name, without leading zeros.
+// seedOf returns the number that ends a name, without leading zeros.
 func seedOf(name string) (string, error) {
 	stem := strings.TrimRight(name, "0123456789")
 	digits := name[len(stem):]

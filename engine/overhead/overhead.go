@@ -26,7 +26,7 @@ type Measurement struct {
 
 }
 
-// Overhead is With/Base − 1.
+// Overhead returns With/Base − 1.
 func (m Measurement) Overhead() float64 { return (m.With - m.Base) / m.Base }
 
 // Options of an account.
@@ -74,7 +74,7 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 	return a, nil
 }
 
-// chosen is the interval by a method, nil where there is none at all.
+// chosen returns the interval by a method, nil where no pairs have any.
 func chosen(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, error) {
 	if len(e.Intervals) == 0 {
 		return nil, nil

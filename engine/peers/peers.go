@@ -84,7 +84,7 @@ func Compare(own float64, peers []float64, o Options) Result {
 	return r
 }
 
-// tail is the chance that one more observation is so far beyond the centre of n.
+// tail returns the chance that one more observation lies so far beyond the centre of n.
 func tail(over, spread float64, n int, freedom float64) float64 {
 	if spread == 0 {
 		if over > 0 {
@@ -95,7 +95,7 @@ func tail(over, spread float64, n int, freedom float64) float64 {
 	return student.UpperTail(over/(spread*math.Sqrt(1+1/float64(n))), freedom)
 }
 
-// unbiased is b(n), for n from 2.
+// unbiased returns b(n), from n = 2 on.
 func unbiased(n int) float64 {
 	small := [...]float64{1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107}
 	if n-2 < len(small) {

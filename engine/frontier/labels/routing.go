@@ -38,9 +38,8 @@ func Rank(score []float64) []int {
 	return out
 }
 
-// RoutingSet is the smallest prefix of the ranking of shares whose cumulative
-// share reaches tau (StageFrontier, section 4): the stages to look into. The shares
-// sum to 1, and tau is in (0, 1], as gates.Gates.Validate demands. O(S²).
+// RoutingSet returns the smallest prefix of the ranking of shares whose cumulative share reaches tau (StageFrontier, section
+// 4): the stages to look into. The shares sum to 1, and tau is in (0, 1], as gates.Gates.Validate demands. O(S²).
 func RoutingSet(share []float64, tau float64) []int {
 	cum := 0.0
 	order := Rank(share)

@@ -40,9 +40,8 @@ type Limits struct {
 	Window  int64 // bytes of history that a zstd frame may ask the decoder to hold
 }
 
-// defaultLimits are generous for real data: a packet of 10,000 steps × 100
-// stages is about 10 MB, timings compress 2- to 20-fold, and 128 MiB is what the
-// zstd command line itself accepts.
+// defaultLimits returns limits that are generous for real data: a packet of 10,000 steps × 100 stages is about 10 MB, timings
+// compress 2- to 20-fold, and 128 MiB is what the zstd command line itself accepts.
 func defaultLimits() Limits {
 	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1000, Window: 128 << 20}
 }

@@ -40,7 +40,7 @@ func NewLines(r io.Reader, file string, lim Limits, spill *Spill) *Lines {
 	return &Lines{r: r, file: file, limit: lim.Scale(StoredSize(r)).Line, spill: spill}
 }
 
-// Pos is the position of the line that Next returned last.
+// Pos returns the position of the line that Next returned last.
 func (l *Lines) Pos() input.Pos { return input.Pos{File: l.file, Line: l.line} }
 
 // Next returns the next line without its end, "\n" or "\r\n"; it is valid
@@ -55,8 +55,8 @@ func (l *Lines) Next() ([]byte, error) {
 	return line, err
 }
 
-// NextCut is Next, but of a line longer than the limit it returns the beginning and goes on
-// behind the line. Size is the bytes of the whole line.
+// NextCut returns the next line as Next does, of a line longer than the limit the beginning, and continues after it. Size is
+// the bytes of the whole line.
 func (l *Lines) NextCut() (line []byte, size int64, err error) {
 	line, whole, err := l.next()
 	size = int64(len(line))
@@ -71,8 +71,7 @@ func (l *Lines) NextCut() (line []byte, size int64, err error) {
 	return line[:min(len(line), lineBuffer)], size, nil
 }
 
-// Offset is where the line begins that was returned last, bytes from the beginning of the
-// decompressed input.
+// Offset returns where the last returned line begins, bytes from the beginning of the decompressed input.
 func (l *Lines) Offset() int64 { return l.start }
 
 // next returns the next line; one that is longer than the limit as far as it was read, and

@@ -30,10 +30,10 @@ var (
 	samples released[trace.Sample]
 )
 
-// Times is n durations, whatever they are, for a reader to fill.
+// Times returns n durations of any value, for a reader to fill.
 func Times(n int) []int64 { return times.take(n) }
 
-// Samples is no samples, with room for n.
+// Samples returns an empty list of samples with room for n.
 func Samples(n int) []trace.Sample { return samples.take(n)[:0] }
 
 // Release gives the times and samples of a window back, to which nothing may refer any

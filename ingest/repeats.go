@@ -86,7 +86,7 @@ func (o *Once) Next() (*trace.Window, error) {
 
 var _ WindowReader = (*Once)(nil)
 
-// once is what counts of a window, nil when nothing does.
+// once returns the part of a window that is no repetition, nil when all is.
 func (o *Once) once(w *trace.Window) *trace.Window {
 	run := o.run(w.Run)
 	end := w.FirstStep + int64(w.Steps())
@@ -137,8 +137,7 @@ func (o *Once) note(w *trace.Window, format string, args ...any) {
 	}
 }
 
-// sum is a hash of the times of a step: FNV-1a by words, in four lanes that do not wait
-// for each other.
+// sum returns a hash of the times of a step: FNV-1a by words, in four lanes that do not wait for each other.
 func sum(w *trace.Window, t int) uint64 {
 	const prime = 1099511628211
 	h := [4]uint64{14695981039346656037, 1, 2, 3}

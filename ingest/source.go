@@ -123,13 +123,13 @@ func (s *Source) Peek(n int) ([]byte, error) {
 	return s.head[:n], nil
 }
 
-// Name is the path as the user gave it.
+// Name returns the path as the user gave it.
 func (s *Source) Name() string { return s.name }
 
-// Size is the length of the input as stored, UnknownSize for a pipe.
+// Size returns the length of the input as stored, UnknownSize for a pipe.
 func (s *Source) Size() int64 { return s.size }
 
-// Compression is how the input is stored.
+// Compression returns the compression of the input as stored.
 func (s *Source) Compression() Compression { return s.comp }
 
 // AsStored reports whether what is read are the bytes of the file.
@@ -162,7 +162,7 @@ func (s *Source) place(err error) error {
 	return input.At(input.Pos{File: s.name}, cause(err))
 }
 
-// Unreadable says that the file system refused path with err.
+// Unreadable returns an error: the file system refused path with err.
 func Unreadable(path string, err error) error {
 	return input.At(input.Pos{File: path}, cause(err))
 }

@@ -223,7 +223,7 @@ func separator(line []byte) rune {
 	return rune(best)
 }
 
-// Pos is where the row begins that was returned last.
+// Pos returns the position of the last returned row.
 func (t *Table) Pos() input.Pos { return input.Pos{File: t.file, Line: t.line} }
 
 // Header reads the first row, whose cells are names.

@@ -11,8 +11,7 @@ import (
 // apart is by which part of the median a rank's whole steps must be longer or shorter to be said.
 const apart = 0.05
 
-// WholeSteps says of a window whose only stage is [stagename.Whole] what that alone shows: which ranks differ
-// from most, and not why.
+// WholeSteps notes what a window shows whose only stage is [stagename.Whole]: which ranks differ from most, and not why.
 func WholeSteps(w *trace.Window) input.Note {
 	R, T := len(w.Ranks), w.Steps()
 	medians := make([]int64, R)

@@ -231,7 +231,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// summaries are what became of all packet files.
+// summaries returns the summaries of all packet files.
 func (r *Reader) summaries() (all []packet.Summary) {
 	for _, p := range r.packets {
 		all = append(all, p.Summaries()...)
@@ -461,7 +461,7 @@ func (r *Reader) refuse(u *unit, err error) {
 	}
 }
 
-// end is the error after the last window.
+// end returns the error after the last window.
 func (r *Reader) end() error {
 	r.meter.say()
 	if r.emitted > 0 || r.o.Found && !slices.ContainsFunc(r.inputs, func(in Input) bool { return in.Skipped == "" }) {

@@ -45,8 +45,7 @@ func (u *unit) calls(give func(part) bool) error {
 	return nil
 }
 
-// callJobs are the jobs: one for each folder, or of all folders where these are of
-// one run.
+// callJobs returns the jobs: one for each folder, or of all folders where these are of one run.
 func (r *Reader) callJobs() []callJob {
 	slices.SortStableFunc(r.recorded, func(a, b *Input) int { return cmp.Compare(a.Format, b.Format) })
 	all := slices.Concat(callJob(r.recorded), r.nsight)
@@ -100,8 +99,7 @@ func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err er
 	return c, nil
 }
 
-// runOfCalls is the run of a job: that of the windows of its exports, where there
-// are any.
+// runOfCalls returns the run of a job: the run of its exports' windows, where there are any.
 func (r *Reader) runOfCalls(j callJob, of int) string {
 	for _, in := range j {
 		if run, ok := r.exported[dirOf(in.Path)]; ok && in.Format == SQLite {

@@ -41,7 +41,7 @@ type kept struct {
 	*archive.Reader
 }
 
-// columnarAt tells what the Parquet file at path is.
+// columnarAt returns the format of the Parquet file at path.
 func (r *Reader) columnarAt(path string) (Format, error) {
 	if r.kept == nil {
 		if a, err := archive.OpenOn(r.o.Disk, path, r.o.Limits); err == nil {
@@ -57,8 +57,8 @@ func (r *Reader) columnarAt(path string) (Format, error) {
 	return r.formatOf(c.Input)
 }
 
-// formatOf tells by its columns what a Parquet file is. What is none of the others
-// is an archive, and the error says why it cannot be read as one.
+// formatOf returns the format of a Parquet file by its columns. A file with other columns is an archive, and the error says why
+// it cannot be read.
 func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 	a, err := archive.NewReader(in.R, in.Size, in.Name, r.o.Limits)
 	if err == nil {

@@ -38,7 +38,7 @@ type recorder struct {
 	comms func() []*comms.Record // of what was read
 }
 
-// eachFile is the recorder of a format each of whose files stands for itself.
+// eachFile returns the recorder of a format each of whose files is a job of its own.
 func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, error)) func(ingest.Limits) recorder {
 	return func(lim ingest.Limits) recorder {
 		var list []*comms.Record
@@ -52,13 +52,13 @@ func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, er
 	}
 }
 
-// newDumps is the recorder of dumps of NCCL's Inspector, of which a process may have several.
+// newDumps returns the recorder of dumps of NCCL's Inspector, of which a process may have several.
 func newDumps(lim ingest.Limits) recorder {
 	each := eachFile(inspector.Read)(lim)
 	return recorder{each.read, func() []*comms.Record { return []*comms.Record{inspector.Merge(each.comms())} }}
 }
 
-// newLogs is the recorder of debug logs, whose processes may stand in several files.
+// newLogs returns the recorder of debug logs, whose processes may stand in several files.
 func newLogs(lim ingest.Limits) recorder {
 	b := nccllog.NewBuilder(lim)
 	return recorder{
@@ -122,7 +122,7 @@ func (r *Reader) record(in *Input, name string, to recorder, seen beginnings) (e
 	return r.notePartialLine(in.Path, src.Source)
 }
 
-// names are what results call the files of a job. Those that would go by one name go by their paths.
+// names returns the names that results give the files of a job. Files of equal names are called by their paths.
 func (j callJob) names() map[*Input]string {
 	of, count := make(map[*Input]string, len(j)), make(map[string]int)
 	for _, in := range j {

@@ -40,7 +40,7 @@ func equal(x, y string, lim ingest.Limits) bool {
 	return err == nil && err2 == nil && a == b
 }
 
-// sum is the digest of what a file holds.
+// sum returns the digest of a file's contents.
 func sum(path string, lim ingest.Limits) (digest [sha256.Size]byte, err error) {
 	src, err := ingest.Open(path, lim)
 	if err != nil {

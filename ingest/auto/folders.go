@@ -120,7 +120,7 @@ func distinguishingDepths(files []packetFile) map[string]int {
 	return depth
 }
 
-// folderParts are the names on the way to the folder of a file.
+// folderParts returns the names on the way to the folder of a file.
 func folderParts(path string) []string {
 	folder := filepath.Dir(path)
 	if abs, err := filepath.Abs(folder); err == nil {
@@ -129,7 +129,7 @@ func folderParts(path string) []string {
 	return strings.Split(filepath.ToSlash(folder), "/")
 }
 
-// common is how many names two ways begin with alike.
+// common returns how many leading names two paths share.
 func common(a, b []string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

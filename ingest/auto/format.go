@@ -183,7 +183,7 @@ func init() { // its functions look at it
 	}
 }
 
-// row is what is known of a format.
+// row returns the properties of a format.
 func (f Format) row() *row {
 	for i := range formats {
 		if formats[i].format == f {
@@ -222,8 +222,7 @@ func (k Kinds) supportedInputs() string {
 	return strings.Join(all, ", ")
 }
 
-// refusal is the error for an input of a format that is not read, with what to do
-// about it.
+// refusal returns the error for an input of a format that is not read, with the remedy.
 func (f Format) refusal(taken Kinds) error {
 	switch f {
 	case OperatorMeta:

@@ -22,7 +22,7 @@ type Held struct {
 	begins opening // of packets
 }
 
-// Run is the run that packets begin with; "" for all other files.
+// Run returns the run that packets begin with; "" for all other files.
 func (h *Held) Run() string { return h.begins.run }
 
 // Holds looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
@@ -49,8 +49,8 @@ func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	return h
 }
 
-// Labels are, for files of packets, what tells their runs from others of the same
-// name; "" where nothing has to. Files of one run and one label are read together.
+// Labels returns a label for each file of packets that distinguishes its run from others of the same name; "" where no other
+// has it. Files of one run and one label are read together.
 func Labels(files []string, held []Held) []string {
 	all := make([]packetFile, len(files))
 	for i, path := range files {

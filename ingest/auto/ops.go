@@ -14,8 +14,8 @@ import (
 	"github.com/sfstat/sfstat/trace/recorded"
 )
 
-// metaLast is the order in which candidates are looked at: as they are, but
-// files that may be the meta file of an operator trace after all others.
+// metaLast returns candidates in the order in which they are read: unchanged, but files that may be the meta file of an
+// operator trace come last.
 func metaLast(all []candidate) []int {
 	var first, last []int
 	for i, c := range all {
@@ -58,7 +58,7 @@ func (r *Reader) isMeta(c candidate, in *Input) bool {
 	return true
 }
 
-// stem is the name of a file without what says how it is stored.
+// stem returns the name of a file without the extensions of its storage.
 func stem(path string) string {
 	name := filepath.Base(path)
 	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet", ".sqlite", ".json", ".trace", ".pt"} {
@@ -123,7 +123,7 @@ func operatorsOf(t *operator.Trace, path string) part {
 	return part{Job: recorded.Job{Operators: t, Path: path, Launched: t.Totals()}, unnamed: unnamed}
 }
 
-// metaOf is the meta file beside an operator trace, nil where there is none.
+// metaOf returns the meta file of an operator trace, nil where its folder has none.
 func metaOf(path string) (*optrace.Meta, error) {
 	if path == ingest.Stdin {
 		return nil, nil

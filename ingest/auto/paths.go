@@ -28,8 +28,8 @@ type Listed struct {
 	Err     error  // why it cannot be looked into
 }
 
-// List is the files that Open would look at, by path, each once: those named, and
-// those in folders, to any depth. It opens none.
+// List returns the files that Open would look at, by path, each once: named ones, and
+// the contents of folders, to any depth. No file is opened.
 func List(on disk.Disk, paths []string) []Listed {
 	var out []Listed
 	for _, c := range expand(on, paths) {
@@ -38,7 +38,7 @@ func List(on disk.Disk, paths []string) []Listed {
 	return out
 }
 
-// candidates are the files that paths lead to.
+// candidates returns the files that paths lead to.
 func (o *Options) candidates(paths []string) (all []candidate, err error) {
 	if !o.Found {
 		return filesOfRuns(expand(o.Disk, paths), o.Runs)
@@ -155,8 +155,7 @@ func isWithin(dir, folder string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(folder, string(filepath.Separator)))
 }
 
-// realPath is the path of the file that path leads to, the same for all its
-// names as far as the file system tells.
+// realPath returns the path of the file that path leads to, the same for all its names as far as the file system tells.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -48,8 +48,7 @@ func (u *unit) profiles(give func(part) bool) error {
 	return nil
 }
 
-// runName is the folder's name, or the file's where it is alone or the folder
-// holds several jobs.
+// runName returns the name of the folder, or of the file where it is alone or the folder holds several jobs.
 func (u *unit) runName(j stages.Profiles, jobs int) string {
 	first := j.Ranks[0].Source
 	name := stem(first)
@@ -150,7 +149,7 @@ func (u *unit) exports(give func(part) bool) error {
 
 func exportFolder(_ *Reader, in *Input) string { return filepath.Dir(in.Path) }
 
-// sqlite says why an SQLite database is not read, nil when it is.
+// sqlite returns why an SQLite database is not read, nil when it is.
 func sqlite(src *ingest.Source) error {
 	at := input.Pos{File: src.Name()}
 	switch {

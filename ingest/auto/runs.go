@@ -177,9 +177,8 @@ func (n *runNames) time(w *trace.Window, folder string) {
 // differ, ns: one counts processor cycles from when it began.
 const clockSlack = 1e9
 
-// timedWith is the run that a profiler traced too, if a recorder timed one in the
-// same folder, or in the only folder that there is besides: its ranks are among
-// those timed, and where both say when, at the same time.
+// timedWith returns the run that both a profiler traced and a recorder timed in the same folder, or in the only other folder:
+// the profiled ranks are among the timed ones, and where both have times, they overlap.
 func (n *runNames) timedWith(ranks []*profile.Rank) *timedRun {
 	var found *timedRun
 	for i := range n.timed {
@@ -210,13 +209,13 @@ func (t *timedRun) covers(ranks []*profile.Rank) bool {
 	return true
 }
 
-// shortHost is the name of a host without its domain.
+// shortHost returns the name of a host without its domain.
 func shortHost(name string) string {
 	short, _, _ := strings.Cut(name, ".")
 	return short
 }
 
-// all are the runs that have windows or an operator trace.
+// all returns the runs that have windows or an operator trace.
 func (n *runNames) all() (runs []string) {
 	listed := make(map[string]bool)
 	for _, p := range n.places {
@@ -242,8 +241,7 @@ func (n *runNames) onlyRunIn(folder string) (run string, ok bool) {
 	return run, ok
 }
 
-// nameless is the run of what lies in a folder and names none, one of so many jobs of
-// its kind.
+// nameless returns the run of a recording in a folder that names no run, one of so many jobs of its kind.
 func (n *runNames) nameless(folder string, of int) string {
 	if run, ok := n.onlyRunIn(folder); ok {
 		return run
@@ -255,8 +253,7 @@ func (n *runNames) nameless(folder string, of int) string {
 	return name
 }
 
-// runOfOperators is the run of an operator trace. One that names it is of the run
-// of that name, wherever its windows lie, if there is one.
+// runOfOperators returns the run of an operator trace. A trace that names a run belongs to it, wherever its windows lie.
 func (r *Reader) runOfOperators(p part, path string) string {
 	n, own := &r.runs, p.Operators.Run
 	if p.unnamed {
@@ -283,8 +280,8 @@ func (r *Reader) runOfOperators(p part, path string) string {
 	return n.uniqueName(own, path)
 }
 
-// runOfEntries is the run of arrival recordings, one file per rank. The folders of
-// one job, one per host, have different ranks.
+// runOfEntries returns the run of arrival recordings, one file per rank. The folders of one job, one per host, have different
+// ranks.
 func (r *Reader) runOfEntries(path string) string {
 	if r.entries == nil {
 		r.entries = r.jobsOfEntries()
@@ -350,5 +347,5 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	return out
 }
 
-// dirOf is the folder of a file, in full.
+// dirOf returns the folder of a file, in full.
 func dirOf(path string) string { return strings.Join(folderParts(path), "/") }

@@ -19,8 +19,7 @@ const (
 	sniffedFar = 1 << 20
 )
 
-// sniff tells the format of an input by how it begins, decompressed: that of
-// the first row of the table that knows it.
+// sniff returns the format of an input by its decompressed beginning: the first row of the table that recognises it.
 func sniff(head []byte) Format {
 	b := beginning{all: head, text: bytes.TrimLeft(head, " \t\r\n")}
 	b.json = len(b.text) > 0 && (b.text[0] == '{' && !bytes.HasPrefix(b.text, []byte("{'")) || b.text[0] == '[' && looksLikeJSON(b.text))
@@ -104,7 +103,7 @@ func wide(head []byte) bool {
 		head[0] == 0 && plain(head[1]) && head[2] == 0 && plain(head[3])
 }
 
-// narrow is what of UTF-16 text is ASCII.
+// narrow returns the ASCII characters of UTF-16 text.
 func narrow(head []byte) []byte {
 	out := make([]byte, 0, len(head)/2)
 	for _, c := range head {
@@ -137,7 +136,8 @@ func hasAny(text []byte, any ...string) bool {
 // isJSONTable knows objects that have a step and a rank: a row of a table each, whatever log may look like it.
 func isJSONTable(b beginning) bool { return b.json && csv.Recognizes(csv.ColumnsOfJSON(b.text)) }
 
-// looksLikeJSON tells an array from a log line in brackets: "[1,0]<stderr>:", "[  100.000001] NVRM", "[2024-01-02 10:00".
+// looksLikeJSON reports whether an array, and not a log line in brackets, begins: "[1,0]<stderr>:", "[ 100.000001] NVRM",
+// "[2024-01-02 10:00".
 func looksLikeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
 	if numbers := bytes.TrimLeft(rest, "0123456789.-+eE, \t\r\n]"); len(numbers) < len(rest) {

@@ -25,7 +25,7 @@ import (
 // ofRank is a folder of torchrun's, which has one for each rank.
 var ofRank = regexp.MustCompile(`^(?:rank[_-]?)?\d+$`)
 
-// logFolder is the folder of the logs of a job.
+// logFolder returns the folder of the logs of a job.
 func logFolder(r *Reader, in *Input) string {
 	folder, _, _ := placeOf(in.Path, r.o.Rank)
 	return folder
@@ -34,7 +34,7 @@ func logFolder(r *Reader, in *Input) string {
 // logsAgain is a folder in which MMEngine writes once more what the log beside it has.
 const logsAgain = "vis_data"
 
-// placeOf is the folder of the logs of a job that a log is of, and its rank and host as its path tells.
+// placeOf returns the folder of logs of the job of a log, and its rank and host by its path.
 func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host string) {
 	folder = dirOf(path)
 	if filepath.Base(folder) == logsAgain {

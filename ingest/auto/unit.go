@@ -98,9 +98,8 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	return nil, err
 }
 
-// notOurs is the kind of an error for which a file of a folder is passed over as
-// something else; nil: it is damaged. Whose a Parquet file is stands in its footer, so
-// one whose footer cannot be read is damaged.
+// notOurs returns the kind of an error for which a file of a folder is passed over as foreign; nil: it is damaged. The owner of
+// a Parquet file is in its footer, so a file with an unreadable footer is damaged.
 func notOurs(as Format, err error) error {
 	kinds := []error{archive.ErrNotArchive, input.ErrEmpty, input.ErrFormat}
 	if as == Archive {
@@ -114,7 +113,7 @@ func notOurs(as Format, err error) error {
 	return nil
 }
 
-// tables is how wide tables are read.
+// tables returns how wide tables are read.
 func (r *Reader) tables() csv.Options {
 	return csv.Options{Limits: r.o.Limits, Unit: r.o.Unit, Ahead: r.o.Threads > 1}
 }
@@ -126,7 +125,7 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 	return ingest.OpenOn(r.o.Disk, path, r.o.Limits)
 }
 
-// identify tells what src is by how it begins; the error says why it cannot be read.
+// identify returns the format of src by its beginning; the error says why it cannot be read.
 func identify(src *ingest.Source, taken Kinds) (Format, error) {
 	head, err := src.Peek(sniffed)
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
@@ -157,9 +156,8 @@ func identify(src *ingest.Source, taken Kinds) (Format, error) {
 	return f, nil
 }
 
-// nearly is the format of text that was meant to be packets, and comes after log
-// lines, or a table of windows without one of its columns: their readers say best
-// what is wrong. Text: neither.
+// nearly returns the format of text that was meant to be packets, and comes after log lines, or of a table of windows that
+// lacks a column: their readers name the fault best. Text: neither.
 func nearly(src *ingest.Source) Format {
 	head, _ := src.Peek(sniffed)
 	text := bytes.TrimLeft(head, " \t\r\n")
@@ -187,7 +185,7 @@ type unit struct {
 	stop   func() // nil: it was not begun
 }
 
-// unitOf is the unit of inputs of a format that share something.
+// unitOf returns the unit of inputs of a format that share something.
 func (r *Reader) unitOf(row *row, shared string) *unit {
 	if row.together != nil && shared != ingest.Stdin {
 		if i := slices.IndexFunc(r.units, func(u *unit) bool {
@@ -239,7 +237,7 @@ func (u *unit) count(p part) {
 	}
 }
 
-// name is what a bug in reading the unit is said of.
+// name returns the name of the unit in the report of a bug.
 func (u *unit) name() string {
 	if len(u.inputs) == 1 {
 		return u.inputs[0].Path

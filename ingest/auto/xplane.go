@@ -21,7 +21,7 @@ import (
 // numbered is the name of a folder of one process.
 var numbered = regexp.MustCompile(`(?i)^(?:|.*[^a-z0-9]|.*(?:rank|worker|process|proc|host|node|task))[-_. ]?(\d{1,6})$`)
 
-// profileFolder is the folder whose profiles belong together.
+// profileFolder returns the folder whose profiles belong together.
 func profileFolder(_ *Reader, in *Input) string {
 	folder := filepath.Dir(in.Path)
 	if in.Format != XPlane {
@@ -34,8 +34,8 @@ func profileFolder(_ *Reader, in *Input) string {
 	return root
 }
 
-// tensorFolder is the folder that a process was told to log into; own reports that the path
-// is that of such a folder's profile.
+// tensorFolder returns the folder that a process was told to log into; own reports that the path is that of such a folder's
+// profile.
 func tensorFolder(path string) (root string, own bool) {
 	root = filepath.Dir(path)
 	profiles := filepath.Dir(root)
@@ -52,8 +52,7 @@ func isXPlaneSidecar(path string) bool {
 	return whole != "" && exists(whole)
 }
 
-// WholeXPlane is the profile that a file with this name has a part of, if it lies
-// beside it; "": the name is no such file's.
+// WholeXPlane returns the whole profile that a file of this name is a part of, if it is in the same folder; "" for other names.
 func WholeXPlane(path string) string {
 	stem, ok := strings.CutSuffix(path, ".trace.json.gz")
 	if !ok {

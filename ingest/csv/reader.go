@@ -86,7 +86,7 @@ func (s *Source) Close() error {
 	return s.in.Close()
 }
 
-// NewReader is Open of a table of text.
+// NewReader opens a table of text.
 func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
 	return Open(NewText(r, file, o.Limits), o)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Gzip is data as one gzip member.
+// Gzip returns data as one gzip member.
 func Gzip(t testing.TB, data string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -22,7 +22,7 @@ func Gzip(t testing.TB, data string) string {
 	return b.String()
 }
 
-// Zstd is data as one zstd frame.
+// Zstd returns data as one zstd frame.
 func Zstd(t testing.TB, data string, o ...zstd.EOption) string {
 	t.Helper()
 	w, err := zstd.NewWriter(nil, o...)

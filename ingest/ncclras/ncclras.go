@@ -149,7 +149,7 @@ func add(c *comms.Record, r *report) error {
 	return nil
 }
 
-// host is that of a member, "" where NCCL does not know it.
+// host returns the host of a member, "" where NCCL does not know it.
 func (m *member) host() string {
 	if m.Host == "unknown" {
 		return ""
@@ -196,7 +196,7 @@ func (m *member) launchCounts() (out []comms.Launched) {
 
 const inProgress = 7 // an error code that is none
 
-// errorName is what NCCL calls an error.
+// errorName returns NCCL's name of an error.
 func errorName(code int) string {
 	names := [...]string{1: "an unhandled CUDA error", 2: "a system error", 3: "an internal error", 4: "an invalid argument", 5: "invalid usage", 6: "an error of another process"}
 	if code > 0 && code < len(names) {

@@ -8,12 +8,10 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// unawaitedEnds are, for each rank and collective, when it would have ended on
-// the rank's own clock had all members come when the rank did: as long after it
-// began as it took once the last was there. Other work often covers the
-// beginning of a collective; then its end is later because of who arrived late,
-// though nobody was waited for while it was exposed. After all times where the
-// collective was not matched.
+// unawaitedEnds returns, for each rank and collective, when it would have ended on the rank's own clock had all members come
+// when the rank did: as long after it began as it took once the last was there. Other work often covers the beginning of a
+// collective; then its end is later because of who arrived late, though nobody was waited for while it was exposed. After all
+// times where the collective was not matched.
 func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []clock.Placed) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for r := range ranks {

@@ -64,10 +64,9 @@ func (c *converter) anyStep(is func(r *profile.Rank, s *profile.Step) bool) bool
 	return false
 }
 
-// deviceColumns are the stages on the device, each with the communication that
-// it exposes: before it or after, wherever most of it lies. A stage that
-// communicates in one microstep of several, as gradients are reduced in the
-// last, does so once in a step: its communication carries no index.
+// deviceColumns makes the stages on the device, each with its exposed communication: before or after, wherever most of it lies.
+// A stage that communicates in one microstep of several, as gradients are reduced in the last, does so once in a step: its
+// communication carries no index.
 func (c *converter) deviceColumns() {
 	parts := c.stageParts()
 	exposing := make([]exposure, len(parts))
@@ -148,7 +147,7 @@ type exposure struct{ before, after int64 }
 
 func (e exposure) any() bool { return e.before > 0 || e.after > 0 }
 
-// exposedBy is what a part exposes on all ranks in all steps.
+// exposedBy returns the exposed communication of a part on all ranks in all steps.
 func (c *converter) exposedBy(p part) (sum exposure) {
 	c.anyStep(func(r *profile.Rank, s *profile.Step) bool {
 		if s.Device == nil {
@@ -195,8 +194,8 @@ func (c *converter) waitInSeveral() bool {
 	return false
 }
 
-// lastExposing is the last part that ends with exposed communication, or else
-// the last that has any, −1 for none: by its end a rank has waited for others.
+// lastExposing returns the last part that ends with exposed communication, or else the last with any; −1 without: by its end
+// a rank has waited for others.
 func lastExposing(exposing []exposure) int {
 	last, ending := -1, -1
 	for i, e := range exposing {

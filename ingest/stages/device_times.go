@@ -9,9 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// deviceTimes is how the devices of the run spent its steps, one profile for
-// each rank; nil where no work on a device was recorded. Of the steps those are left out that windows on the device leave out, with a
-// note; ranks without device work are left out too. Clocks need not agree.
+// deviceTimes returns how the devices of the run spent its steps, one profile for each rank; nil where no work on a device was
+// recorded. Of the steps those are left out that windows on the device leave out, with a note; ranks without device work are left out
+// too. Clocks need not agree.
 func (c *converter) deviceTimes(ranks []*profile.Rank) *profile.DeviceTimes {
 	if c.o.Timeline != OnDevice {
 		var err error
@@ -34,7 +34,7 @@ func (c *converter) deviceTimes(ranks []*profile.Rank) *profile.DeviceTimes {
 	return out
 }
 
-// deviceTimesOf are those of some steps of a rank.
+// deviceTimesOf returns the device times of some steps of a rank.
 func deviceTimesOf(r *profile.Rank, steps []int) profile.DeviceRank {
 	d := profile.DeviceRank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
 	for _, at := range steps {

@@ -56,8 +56,7 @@ func comparable(r *profile.Rank) bool {
 	})
 }
 
-// peerIn is the other end of a send or receive, as a rank of its group; −1: not
-// known.
+// peerIn returns the other end of a send or receive, as a rank of its group; −1: not known.
 func peerIn(g *comms.Group, c *comms.Call) int {
 	switch {
 	case c.Op == nccl.SendRecv:
@@ -68,8 +67,7 @@ func peerIn(g *comms.Group, c *comms.Call) int {
 	return slices.Index(g.Members, c.Peer)
 }
 
-// commonSteps are the numbers of the steps that all ranks have: calls without
-// numbers are counted in them.
+// commonSteps returns the numbers of the steps that all ranks have, in which calls without numbers are counted.
 func commonSteps(ranks []*profile.Rank) map[int64]bool {
 	count := map[int64]int{}
 	for _, r := range ranks {
@@ -115,7 +113,7 @@ func (e *enteredCalls) recordOf(r *profile.Rank) *comms.Record {
 	return out
 }
 
-// call is a call as it compares with those of other ranks.
+// call returns a call in the form that is compared with other ranks.
 func (e *enteredCalls) call(c comms.Call, g *comms.Group) comms.Call {
 	c.Process = 0
 	c.Name = strings.ReplaceAll(c.Op.Words(), "-", "_")

@@ -18,7 +18,7 @@ var rankPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(\d{1,5})\.`),
 }
 
-// rankInName is the rank that the name of a file tells, −1: none.
+// rankInName returns the rank in the name of a file, −1 without any.
 func rankInName(path string) int {
 	name := baseName(path)
 	for _, p := range rankPatterns {
@@ -32,5 +32,5 @@ func rankInName(path string) int {
 	return -1
 }
 
-// baseName is the last element of a path.
+// baseName returns the last element of a path.
 func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

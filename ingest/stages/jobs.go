@@ -304,8 +304,7 @@ func (j *Profiles) renumber() {
 	}
 }
 
-// oneOff is what must be added to the numbers of o's steps, 0 where they agree
-// or differ in another way.
+// oneOff returns the number to add to o's steps, 0 where they agree or differ in another way.
 func oneOff(r, o *profile.Rank) int64 {
 	if len(r.Steps) != len(o.Steps) || len(r.Steps) == 0 {
 		return 0

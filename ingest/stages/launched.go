@@ -99,8 +99,7 @@ func (t *totaler) rowOf(r int, step int32, stage, name string) *operator.Total {
 	return &t.out.Rows[operator.Number(t.row, &t.out.Rows, place)]
 }
 
-// stageName is what the windows call a stage of a rank, or its communication; of
-// none it is none.
+// stageName returns the name in windows of a stage of a rank, or of its communication; without a stage none.
 func (c *converter) stageName(name string, what portion) string {
 	stem, ours := strings.CutSuffix(name, hostSuffix)
 	switch {

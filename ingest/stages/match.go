@@ -49,7 +49,7 @@ func match(ranks []*profile.Rank) *matching {
 	return m
 }
 
-// callsOf are the calls of each rank in steps, by start.
+// callsOf returns the calls of each rank in steps, by start.
 func callsOf(ranks []*profile.Rank) iter.Seq[[]points.Call] {
 	return func(yield func([]points.Call) bool) {
 		numbers := make(ordered.Numbers[string])
@@ -94,7 +94,7 @@ func callsByStart(r *profile.Rank) []int {
 	return order
 }
 
-// ran is from when to when a member ran.
+// ran returns when a member began and ended.
 func ran(ranks []*profile.Rank, of member) (start, end int64) {
 	return ranks[of.Process].Comm.Ran(int(of.Call))
 }

@@ -102,7 +102,7 @@ func (p part) has(stage, micro int) bool {
 	return p.stage == stage && (p.micro == wholeStep || p.micro == micro)
 }
 
-// sum is what a part comes to in an account by microstep and stage.
+// sum returns the sum of a part in an account by microstep and stage.
 func (p part) sum(account []int64, stages int) int64 {
 	if p.micro != wholeStep {
 		return account[p.micro*stages+p.stage]

@@ -80,8 +80,7 @@ func (f *flattener) tables() {
 	}
 }
 
-// replicas are the roles of the ranks among their peers: operator traces know
-// replicas and pipeline stages only.
+// replicas returns the roles of the ranks among their peers: operator traces know replicas and pipeline stages only.
 func (f *flattener) replicas() []trace.Role {
 	group, several := f.groupNumbers()
 	if several {
@@ -160,8 +159,8 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 	}
 }
 
-// nameOf is the name of an operator; what sends or receives says so, and to
-// which pipeline stage it goes, since NCCL has one kernel for all of it.
+// nameOf returns the name of an operator; a send or receive names its direction and pipeline stage, since NCCL has one kernel
+// for both.
 func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op, messages map[int32][]*comms.Call) string {
 	name := shortName(rank.Names[op.Name])
 	if op.Call < 0 {
@@ -184,8 +183,7 @@ func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op, messages map[int3
 	return name
 }
 
-// messagesOf are the sends and receives of which peers are known, by the call that
-// stands for them.
+// messagesOf returns the sends and receives with known peers, by the call that stands for them.
 func messagesOf(rank *profile.Rank) map[int32][]*comms.Call {
 	of := make(map[int32][]*comms.Call)
 	for i, at := range rank.Pieces() {
@@ -210,9 +208,8 @@ func (f *flattener) shift() {
 // mostName is how many bytes of a kernel's name are kept.
 const mostName = 96
 
-// shortName is the name of a kernel for tables: without its return type and
-// its parameters, which repeat what its template arguments say. What is still
-// long is cut, and a digest keeps it apart from its like.
+// shortName returns the name of a kernel for tables: without its return type and its parameters, which repeat its template
+// arguments. A name that is still long is cut, and a digest distinguishes it.
 func shortName(name string) string {
 	name = strings.TrimPrefix(name, "void ")
 	depth := 0

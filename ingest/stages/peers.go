@@ -63,8 +63,7 @@ type launchPlace struct {
 	step  int64
 }
 
-// launchCounts is what each rank launched in the steps that are used,
-// communication apart.
+// launchCounts returns the launches of each rank in the steps that are used, without communication.
 func (c *converter) launchCounts() []map[launchPlace]counted {
 	out := make([]map[launchPlace]counted, len(c.ranks))
 	for r, rank := range c.ranks {
@@ -95,8 +94,8 @@ func (c *converter) alikeAlong(axis string, launched []map[launchPlace]counted) 
 	return len(sets) > 0 && len(launched[sets[0][0]]) > 0 && !differByDesign(sets, launched)
 }
 
-// setsAlong are the ranks, by position, that differ along an axis alone, each
-// set in the order of the axis; nil where a place is empty or held twice.
+// setsAlong returns the ranks, by position, that differ along an axis alone, each set in the order of the axis; nil where a
+// place is empty or held twice.
 func (c *converter) setsAlong(axis string) [][]int {
 	at := make(map[string][]int)
 	for r, role := range c.roles {
@@ -182,9 +181,8 @@ func (c *converter) mergeAxis(axis string) {
 	c.note(input.NoteRecorder, "ranks that differ in %s alone launch the same operators in the same number and count as replicas of each other: dp=%d·dp+%s", axis, len(sizes), axis)
 }
 
-// groupNumbers are, by rank, the positions of their groups of peers among all,
-// ordered by pipeline stage: operator traces tell groups apart by stage alone.
-// several: some stage has more groups than one; else the numbers are stages.
+// groupNumbers returns, by rank, the positions of their groups of peers among all, ordered by pipeline stage: operator traces
+// tell groups apart by stage alone. several: some stage has more groups than one; else the numbers are stages.
 func (c *converter) groupNumbers() (numbers []int, several bool) {
 	type group struct {
 		pp   int

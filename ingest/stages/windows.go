@@ -255,7 +255,7 @@ func mostlyOnDevice(r *profile.Rank) bool {
 	return with > 0 && 2*with >= len(r.Steps)
 }
 
-// parts are the runs of consecutive steps of a rank.
+// parts returns the runs of consecutive steps of a rank.
 func (c *converter) parts(r int) []*trace.Part {
 	rank, steps := c.ranks[r], c.steps[r]
 	var out []*trace.Part

@@ -138,7 +138,7 @@ func Distinct(names []string, n int) map[string]string {
 	return cuts
 }
 
-// ellipsis stands for n bytes that are left out.
+// ellipsis returns a mark for n omitted bytes.
 func ellipsis(n int) string {
 	if n == 0 {
 		return ""
@@ -228,6 +228,6 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// PadRight and PadLeft fill s with spaces up to n columns.
+// PadRight fills s with spaces at its end up to n columns.
 func PadRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
 func PadLeft(s string, n int) string  { return strings.Repeat(" ", max(0, n-Columns(s))) + s }

@@ -39,8 +39,8 @@ func Do(n, threads int, work func(i int)) {
 	Each(n, threads, func() func(int) { return work })
 }
 
-// Each does what Do does, with memory for each thread: begin gives what a thread does with the pieces
-// that it takes.
+// Each does pieces in parallel as Do does, with memory for each thread: begin makes the function that a thread calls with its
+// pieces.
 func Each(n, threads int, begin func() (work func(i int))) {
 	var next atomic.Int64
 	var group Group

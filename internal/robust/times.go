@@ -123,12 +123,10 @@ func MedianTimeOf(v, scratch []int64) int64 {
 // since a partition does not branch on them.
 const fewTimes = 8
 
-// selectTime partially sorts v so that v[k] is the k-th smallest, nothing before
-// it is larger and nothing after it smaller: quickselect (Hoare 1961, CACM
-// 4:321) around a median of three. Partitions move elements without a branch
-// on their values, which noise would mispredict half the time: of 1,000 random
-// values this takes a third of the time of Select. Values must lie within
-// ±2⁶², as times do that passed a reader; of others the result is arbitrary.
+// selectTime sorts v in part, so that v[k] is the k-th smallest, nothing before it is larger and nothing after it smaller:
+// quickselect (Hoare 1961, CACM 4:321) around a median of three. Partitions move elements without a branch on their values,
+// which noise would mispredict half the time: of 1,000 random values this takes a third of the time of Select. Values must lie
+// within ±2⁶², as times do that passed a reader; of others the result is arbitrary.
 func selectTime(v []int64, k int) {
 	lo, hi := 0, len(v)
 	for bad := 0; hi-lo > fewTimes; {

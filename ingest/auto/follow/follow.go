@@ -54,7 +54,7 @@ type Unit struct {
 	on     disk.Disk
 }
 
-// Paths are those of all files to read.
+// Paths returns the paths of all files to read.
 func (u *Unit) Paths() []string {
 	out := make([]string, 0, len(u.Files)+len(u.Beside))
 	for _, f := range u.Files {
@@ -74,7 +74,7 @@ func (u *Unit) Grown(before *Unit) bool {
 	return u.plain && before.plain && u.Label == before.Label && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.longer(&b) })
 }
 
-// Size is how long the files of a unit are, bytes.
+// Size returns the size of the files of a unit, bytes.
 func (u *Unit) Size() (sum int64) {
 	for _, f := range u.Files {
 		sum += f.info.Size()
@@ -102,7 +102,7 @@ func New(on disk.Disk, paths []string) *Files {
 	return &Files{on: disk.Or(on), paths: paths, known: make(map[string]File), joined: make(map[string]string)}
 }
 
-// Join has two units read together from the next look on.
+// Join makes two units one from the next look on.
 func (s *Files) Join(a, b string) {
 	if a, b = s.root(a), s.root(b); a != b {
 		s.joined[max(a, b)] = min(a, b)
@@ -124,8 +124,7 @@ const idleShare = 0.015
 // makes of a look one that took days.
 const longestPause = time.Minute
 
-// Pause is how long to wait before the next look, where every is wanted: longer, if looking
-// takes long.
+// Pause returns how long to wait before the next look, where every is wanted: longer, if looking takes long.
 func (s *Files) Pause(every time.Duration) time.Duration {
 	return max(every, min(time.Duration(float64(s.took)/idleShare), longestPause))
 }

@@ -26,7 +26,7 @@ type Tail struct {
 	ends map[string]int64 // by run, the step after the last window
 }
 
-// Clone is a Tail that reads what this one would read next.
+// Clone returns a Tail that reads on from the same position.
 func (t *Tail) Clone() Tail {
 	return Tail{t.Open, maps.Clone(t.at), maps.Clone(t.ends)}
 }
@@ -175,7 +175,7 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 // block is how much of a file is read at a time from its end.
 const block = 256 << 10
 
-// wholeLines is where the last whole line of a part of a file ends.
+// wholeLines returns where the last whole line of a part of a file ends.
 func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
 	buffer := make([]byte, min(block, to-from))
 	for to > from {

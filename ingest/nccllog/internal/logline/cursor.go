@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// What fields are made of.
+// isDecimal reports whether a character may be part of a field.
 func isDecimal(b byte) bool     { return b-'0' < 10 }
 func isHexadecimal(b byte) bool { return isDecimal(b) || b|0x20-'a' < 6 }
 func isNumberByte(b byte) bool  { return isDecimal(b) || b == '.' }

@@ -16,7 +16,7 @@ import (
 // The account of one window: what it is of, where its time went, and how it
 // was read. Shared by the documents of verdicts and of frontiers.
 
-// windowTitle is "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
+// windowTitle returns the title of a window: "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
 func windowTitle(r *frontier.Result) heading { return heading(sayWindow(r)) }
 
 func stepRange(r *frontier.Result) string {
@@ -29,7 +29,7 @@ func stepRange(r *frontier.Result) string {
 	return fmt.Sprintf("%d–%d", r.FirstStep, r.LastStep())
 }
 
-// lead is the index of the leading stage, or −1.
+// lead returns the index of the leading stage, or −1.
 func lead(r *frontier.Result) int {
 	switch {
 	case r.Leader.Stage >= 0 && r.Leader.Stage < len(r.Stages):
@@ -40,7 +40,7 @@ func lead(r *frontier.Result) int {
 	return -1
 }
 
-// stageNames are the names of stages given by index.
+// stageNames returns the names of stages given by index.
 func stageNames(r *frontier.Result, stages []int) []string {
 	names := make([]string, 0, len(stages))
 	for _, s := range stages {
@@ -49,7 +49,7 @@ func stageNames(r *frontier.Result, stages []int) []string {
 	return names
 }
 
-// rankItems says ranks in few words: "all", "rank 5", "0-3, 7", or how many.
+// rankItems returns ranks in few words: "all", "rank 5", "0-3, 7", or how many.
 func rankItems(ranks []int, of int) []string {
 	if len(ranks) == 0 {
 		return nil
@@ -67,8 +67,7 @@ func rankItems(ranks []int, of int) []string {
 	return ranges
 }
 
-// accountBlocks are the stages of a window and what must be known to read
-// them. stands names the stage that stands out.
+// accountBlocks returns the stages of a window and the notes needed to read them. stands names the stage that stands out.
 func accountBlocks(r *frontier.Result, stands string) document {
 	d := document{windowTitle(r)}
 	switch {
@@ -84,7 +83,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 	return d
 }
 
-// stageTable is where the step goes, stage by stage.
+// stageTable returns the table of times by stage.
 func stageTable(r *frontier.Result, stands string) *table.Table {
 	t := stageColumns()
 	if stands == "" && lead(r) >= 0 {
@@ -116,7 +115,7 @@ func perStep(ns int64, r *frontier.Result) table.Cell {
 	return table.RealCell(float64(ns) / float64(r.Steps))
 }
 
-// rawTable is the stages of a window below the denominator floor.
+// rawTable returns the table of the stages of a window below the denominator floor.
 func rawTable(r *frontier.Result) *table.Table {
 	t := rawColumns()
 	for _, s := range r.Stages {
@@ -132,8 +131,7 @@ func rawTable(r *frontier.Result) *table.Table {
 // windowLimit is how many lines a table of windows has at most.
 const windowLimit = 40
 
-// windowTable is one line per window or group. noted are the indices of the
-// windows that carry the note.
+// windowTable returns a table of a line per window or group. noted lists the indices of the windows that carry the note.
 func windowTable(results []*frontier.Result, noted []int, note string) *table.Table {
 	t := windowColumns()
 	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
@@ -189,12 +187,12 @@ func labelRank(l labels.Label) int {
 	return 2
 }
 
-// texts are notes as those who wrote them worded them: readers, recorders.
+// texts returns notes in the words of the readers and recorders that wrote them.
 func texts(notes []input.Note) []string {
 	return each(notes, func(n input.Note) string { return n.Text })
 }
 
-// basis says how a window was read: sentences that its account rests on.
+// basis returns how a window was read: sentences that its account rests on.
 func basis(r *frontier.Result) (b bullets) {
 	if why := cutReason(r); why != "" {
 		b = append(b, fmt.Sprintf("Cut %v: %s", r.Cut, why))

@@ -65,7 +65,7 @@ func (j Arrivals) document() document {
 	return put(d, j.table(), section("How this was read", j.notes()))
 }
 
-// LateRanks are the ranks that are late by their own delay.
+// LateRanks returns the ranks that are late by their own delay.
 func (j Arrivals) LateRanks() []int { return each(j.Late, func(l claim.Claim) int { return l.Rank() }) }
 
 // lineWithCall returns a line as people write it, with what it calls.
@@ -107,7 +107,7 @@ func (j Arrivals) table() *table.Table {
 	return capRows(t, placesShown, "json and csv").Tidy()
 }
 
-// notes say what the result rests on.
+// notes returns notes on the limits of the result.
 func (j Arrivals) notes() bullets {
 	var out bullets
 	for _, c := range j.Clocks {

@@ -128,7 +128,7 @@ func recurrenceTable(what string, list []diagnose.Recurrence) *table.Table {
 	return t
 }
 
-// gpuCell is the local rank of a GPU, absent for a whole host.
+// gpuCell returns the local rank of a GPU, absent for a whole host.
 func gpuCell(localRank int) table.Cell {
 	if localRank < 0 {
 		return table.Cell{}
@@ -136,7 +136,7 @@ func gpuCell(localRank int) table.Cell {
 	return table.WholeCell(localRank)
 }
 
-// Recurrences says in a sentence each which hosts and GPUs delay more runs than chance allows.
+// Recurrences returns a sentence each on hosts and GPUs that delay more runs than chance allows.
 func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 	for _, h := range slices.Concat(hosts, gpus) {
 		what, alike := h.Host, "host"

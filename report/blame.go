@@ -60,7 +60,7 @@ func blameDocument(results []Blame) document {
 	return d
 }
 
-// finding is where most walks end.
+// finding returns where most walks end.
 func (b Blame) finding() string {
 	rank := 0
 	if len(b.Culprits) > 0 {
@@ -88,8 +88,7 @@ func (b Blame) table() *table.Table {
 	return capRows(t, culpritsShown, "json and csv").Tidy()
 }
 
-// walkTable is a walk from symptom to culprit, its middle left out where it is
-// long.
+// walkTable returns the table of a walk from symptom to culprit, without its middle where it is long.
 func walkTable(path []operators.Stop) *table.Table {
 	t := walkColumns()
 	for _, s := range path {

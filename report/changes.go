@@ -62,8 +62,7 @@ func addChange(t *table.Table, c *changes.Change, side string, of ...*changes.Am
 	t.Row(c.Kind, c.NRanks, c.Op, side, a.Calls, Size(int64(a.Bytes)), Size(int64(a.Size)), how, bandwidths(of...))
 }
 
-// bandwidths are those that were measured, of the base first. Of small calls, which take as long as a round
-// trip, they say nothing.
+// bandwidths returns the measured bandwidths, the base's first. They leave out small calls, which take as long as a round trip.
 func bandwidths(sides ...*changes.Amount) string {
 	var out []string
 	for _, a := range sides {

@@ -50,7 +50,7 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 		section("By algorithm", t), more)
 }
 
-// squareTable is a row for each sender and a column for each receiver.
+// squareTable returns a table with a row for each sender and a column for each receiver.
 func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
 	t := squareColumns()
 	for _, to := range ranks {
@@ -70,7 +70,7 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
 	return t
 }
 
-// heaviestTable is the pairs that send most.
+// heaviestTable returns a table of the pairs that send most.
 func heaviestTable(sent []comm.Sent) *table.Table {
 	ordered := slices.Clone(sent)
 	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })

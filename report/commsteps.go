@@ -24,7 +24,7 @@ func stepsDocument(s *comm.Steps) document {
 	return put(prose(sayHowSteps(s)), section("In a step", per), section("Steps", commStepTable(s)))
 }
 
-// perStepTable is calls and bytes of an operation in the steps, and beside them.
+// perStepTable returns the calls and bytes of an operation in the steps, and outside them.
 func perStepTable(s *comm.Steps) *table.Table {
 	t := perStepColumns()
 	type use struct {
@@ -63,7 +63,7 @@ func perStepTable(s *comm.Steps) *table.Table {
 	return t.Tidy()
 }
 
-// commStepTable is a line for each step, and for what is outside of them.
+// commStepTable returns a table of a line for each step, and for calls outside of steps.
 func commStepTable(s *comm.Steps) *table.Table {
 	t := commStepColumns()
 	for i := range s.Totals {

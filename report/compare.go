@@ -38,7 +38,7 @@ func (s Style) comparisonDocument(c *runs.Comparison) document {
 	return put(d, changesSection(c.Traffic), section("Findings", foundTable(c)), section("Read with care", comparisonDoubts(c)))
 }
 
-// comparisonHeadline is the answer in one sentence.
+// comparisonHeadline returns the answer in one sentence.
 func comparisonHeadline(c *runs.Comparison) string {
 	if c.Step() == nil && c.Traffic != nil {
 		return changesHeadline(c.Traffic)
@@ -53,7 +53,7 @@ func comparisonLevel(c *runs.Comparison) evidence.Confidence {
 	return evidence.Strong
 }
 
-// comparisonBrief says what the answer rests on, and what to do.
+// comparisonBrief returns the basis of the answer, and the next action.
 func comparisonBrief(c *runs.Comparison) brief {
 	why := each(c.Largest(), func(r runs.Row) string {
 		return fmt.Sprintf("%s %s a step (%s)", measureName(r.Measure), signedLength(r.Change), pValue(r.P))
@@ -69,7 +69,7 @@ func comparisonBrief(c *runs.Comparison) brief {
 	return b
 }
 
-// worlds are the numbers of ranks of the runs of a side.
+// worlds returns the numbers of ranks of the runs of a side.
 func worlds(side []*runs.Run) string {
 	var of []string
 	for _, r := range side {
@@ -162,7 +162,7 @@ func comparisonInFull(c *runs.Comparison) *table.Table {
 	return t
 }
 
-// foundTable is one line per finding of either side.
+// foundTable returns a table of one line per finding of either side.
 func foundTable(c *runs.Comparison) *table.Table {
 	t := foundColumns()
 	for i := range c.Found {

@@ -31,7 +31,7 @@ func (r Completions) publishedForm() publish.Completions {
 // workersShown is how many workers a table lists.
 const workersShown = 20
 
-// completionsDocument is a block per trace: who is found, the scores, the maps.
+// completionsDocument returns a block per trace: the workers found, the scores, the maps.
 func completionsDocument(results []Completions) document {
 	var d document
 	for _, r := range results {
@@ -41,7 +41,7 @@ func completionsDocument(results []Completions) document {
 	return d
 }
 
-// finding is who departs from its peers, in a sentence or two.
+// finding returns a sentence or two on the workers that depart from their peers.
 func (r Completions) finding() string {
 	c := completionFinding{discovery: r.Discovery}
 	for _, s := range r.Scores {
@@ -64,7 +64,7 @@ func (r Completions) finding() string {
 	return sayCompletions(&c)
 }
 
-// table is the workers by descending S, those that are found first.
+// table returns the workers by descending S, found ones first.
 func (r Completions) table() *table.Table {
 	t := completionsColumns()
 	order := slices.Clone(r.Ranking)
@@ -118,7 +118,7 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	return row
 }
 
-// basis says how the completion times were compared.
+// basis returns how the completion times were compared.
 func (r Completions) basis() bullets {
 	b := sayCompletionBasis(r.Result)
 	for _, doubt := range r.Doubts {

@@ -10,8 +10,8 @@ import (
 // mostDevices is how many ranks the table of device time has.
 const mostDevices = 32
 
-// deviceBlocks are what the devices of a run spent their time on, where that was recorded. Of many ranks
-// those that stand out come first.
+// deviceBlocks returns how the devices of a run spent their time, where it was recorded. Of many ranks the conspicuous ones
+// come first.
 func deviceBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Devices) == 0 {
 		return nil

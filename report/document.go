@@ -35,7 +35,7 @@ type (
 	hint string
 )
 
-// put is a document of blocks and documents, without those that hold nothing.
+// put returns a document of blocks and documents, without empty ones.
 func put(parts ...any) (d document) {
 	for _, p := range parts {
 		t, isTable := p.(*table.Table)
@@ -50,7 +50,7 @@ func put(parts ...any) (d document) {
 	return d
 }
 
-// section is what stands under a heading; nothing where that is nothing.
+// section returns a section with its heading; nothing where it is empty.
 func section(title string, parts ...any) document {
 	if d := put(parts...); len(d) > 0 {
 		return append(document{heading(title)}, d...)

@@ -12,8 +12,8 @@ import (
 // detailLimit is how many windows are shown stage by stage.
 const detailLimit = 8
 
-// frontierDocument is the accounts of windows: one line each where there are
-// several, then stage by stage, then the words explained once.
+// frontierDocument returns the accounts of windows: one line each where there are several, then stage by stage, then the words
+// explained once.
 func frontierDocument(all []*frontier.Result) document {
 	results := all
 	var d document
@@ -48,8 +48,7 @@ func frontierDocument(all []*frontier.Result) document {
 	return put(d, wordBlocks(slices.Compact(given), slices.Compact(reasons)))
 }
 
-// methodBlocks set the routing set beside what simpler accounts would look
-// into.
+// methodBlocks returns the routing set and the choices of simpler accounts side by side.
 func methodBlocks(r *frontier.Result) document {
 	if len(r.Baselines) == 0 || len(r.Ranks) < 2 {
 		return nil

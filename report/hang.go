@@ -61,7 +61,7 @@ func hangHeads(h *arrivals.Hang) (d document) {
 	return d
 }
 
-// hangHeadlines are one sentence for each group that ranks are missing from and wait for nobody.
+// hangHeadlines returns a sentence for each group whose missing ranks wait for nobody.
 func hangHeadlines(h *arrivals.Hang) (list []string) {
 	list = []string{sayStandstill(h, &h.Groups[0])}
 	if h.Loop {

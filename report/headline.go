@@ -22,7 +22,7 @@ type firstScreen struct {
 	badge string
 }
 
-// Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
+// Headline returns a sentence each on the delay of a run, the saving of its fix and further findings.
 func Headline(v *diagnose.RunVerdict) string { return answerTo(v).headline() }
 
 // Reason returns why the headline of a run says so.
@@ -108,7 +108,7 @@ func stagesSeen(coverage []answer.Coverage) (s seen) {
 	return s
 }
 
-// suspectWhat is who delays whom by how much.
+// suspectWhat returns in words the subject of a delay, its victims and its size.
 func suspectWhat(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 	if f := a.First; f.Cause != diagnose.CauseLate && f.Cause != diagnose.CauseDevice {
 		return sayDelay(f)
@@ -116,8 +116,7 @@ func suspectWhat(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 	return sayLate(a, operatorBehind(v, a.First))
 }
 
-// operatorBehind is the line or the operator that explains most of a finding, in
-// brackets.
+// operatorBehind returns the line or the operator that explains most of a finding, in brackets.
 func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	if e, ok := evidence.Find[evidence.SpentIn](f.Evidence); ok && e.Source.Call == "" {
 		return fmt.Sprintf(" (%s)", e.Source.Short())
@@ -130,7 +129,7 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	return ""
 }
 
-// saves is what fixing what the answer names saves.
+// saves returns the saving from fixing the answer's findings.
 func saves(s diagnose.Saving, minGain float64) string {
 	kind := s.Kind
 	if kind == diagnose.SavesSteps && fraction(s.Steps) == fraction(s.Run) {

@@ -31,7 +31,7 @@ type RunFragments struct {
 	Account  template.HTML // windows, cuts, labels, how it was read
 }
 
-// VerdictHTML is the verdict as [Input.Verdict] writes it, in HTML.
+// VerdictHTML writes the verdict of [Input.Verdict] in HTML.
 func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 	runs := v.All()
 	out := Fragments{Refused: fragment(problemBlocks(in.Problems))}

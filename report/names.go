@@ -9,9 +9,8 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// nameBlocks are the operators that surely take longer on a rank than on its
-// peers, or the largest differences of ranks that are too few for a test; at
-// most so many, 0 is all.
+// nameBlocks returns the operators that certainly take longer on a rank than on its peers, or the largest differences of ranks
+// that are too few for a test; at most so many, 0 for all.
 func nameBlocks(r *opnames.Result, most int) document {
 	if r == nil {
 		return nil
@@ -32,7 +31,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 	return document{heading("Operators by name"), prose(text), nameTable(found, most)}
 }
 
-// nameTable is a row for each difference.
+// nameTable returns a table with a row for each difference.
 func nameTable(found []opnames.Difference, most int) *table.Table {
 	t := nameColumns()
 	for _, d := range found {

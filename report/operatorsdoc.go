@@ -13,9 +13,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// operatorBlocks show the verdict on an operator trace: what a step is made
-// of, who is slow where; and where it is asked for, why, and one walk from a
-// victim to the culprit.
+// operatorBlocks returns the verdict on an operator trace: the parts of a step, and slow workers with their operators; in
+// detail also the evidence, and one walk from a victim to the culprit.
 func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 	o := v.Operators
 	d := document{heading("The step"), stepTerms(o)}
@@ -55,7 +54,7 @@ func replicaBlocks(o *diagnose.Operators) document {
 	return put(section("Frontier over the replicas", ends(t, windowLimit).Tidy()), wordBlocks(slices.Compact(given), slices.Compact(reasons)))
 }
 
-// noteBlocks are what is incomplete, and what was made of it.
+// noteBlocks returns the incomplete parts, and the choices made in reading.
 func noteBlocks(notes []input.Note) document {
 	return section("How this was read", bullets(texts(notes)))
 }
@@ -82,7 +81,7 @@ func stepTerms(o *diagnose.Operators) terms {
 	return out
 }
 
-// stageBlocks are a line per pipeline stage, with its slowest worker.
+// stageBlocks returns a line per pipeline stage, with its slowest worker.
 func stageBlocks(o *diagnose.Operators) document {
 	if o.Passes == nil {
 		return nil
@@ -126,7 +125,7 @@ func replicaOf(o *diagnose.Operators, r trace.Rank) string {
 	return workerName(r.ID, role, nil)
 }
 
-// kindBlocks say what each kind of operator costs beyond its ideal.
+// kindBlocks returns the cost of each kind of operator beyond its ideal.
 func kindBlocks(o *diagnose.Operators) document {
 	t := kindColumns()
 	for _, p := range o.Costly() {
@@ -135,7 +134,7 @@ func kindBlocks(o *diagnose.Operators) document {
 	return section("Which operators", t.Tidy())
 }
 
-// walkBlocks show one walk that led to the first suspect.
+// walkBlocks returns one walk that led to the first suspect.
 func walkBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Findings) == 0 || v.Findings[0].Rank == nil {
 		return nil

@@ -51,7 +51,7 @@ func (x outlierOf) series() zscore.Series {
 func (x outlierOf) quantity() zscore.Quantity { return x.series().Quantity }
 func (x outlierOf) workerAt() publish.Worker  { return x.Outliers.worker(x.Worker) }
 
-// step is the index of the step, nil for all.
+// step returns the index of the step, nil for all.
 func (x outlierOf) step() *int64 {
 	if x.Step == zscore.EveryStep {
 		return nil
@@ -93,7 +93,7 @@ func (o Outliers) finding() string {
 	return sayFlagged(o.Result, len(o.Series), certain)
 }
 
-// excessTable is the workers with outliers.
+// excessTable returns the workers with outliers.
 func (o Outliers) excessTable() *table.Table {
 	t := outliersExcessColumns()
 	steps := float64(len(o.View.Steps()))
@@ -106,7 +106,7 @@ func (o Outliers) excessTable() *table.Table {
 	return capRows(t, excessShown, "json").Tidy()
 }
 
-// table is the outliers, the first ones.
+// table returns a table of the first outliers.
 func (o Outliers) table() *table.Table {
 	t := outliersColumns()
 	n := len(o.Result.Outliers)

@@ -20,7 +20,7 @@ func (o Output) Overhead(a *overhead.Account) error {
 	})
 }
 
-// overheadDocument is what it costs, the bounds by every method, the pairs.
+// overheadDocument returns the overhead, the bounds by every method, and the pairs.
 func overheadDocument(a *overhead.Account) document {
 	return put(headline{text: sayOverhead(a), level: overheadLevel(a)}, prose(sayOverheadBasis(a)),
 		section("Read with care", bullets(each(a.Doubts, overheadDoubt))),
@@ -51,7 +51,7 @@ func boundTable(a *overhead.Account) *table.Table {
 	return t.Tidy()
 }
 
-// pairTable is one line per pair.
+// pairTable returns a table of one line per pair.
 func pairTable(measurements []overhead.Measurement) *table.Table {
 	t := pairColumns()
 	several := slices.ContainsFunc(measurements, func(m overhead.Measurement) bool { return m.Window > 0 })

@@ -11,8 +11,7 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// problemBlocks list the refused inputs, each with its reason, and count the files
-// that were passed over.
+// problemBlocks returns a list of the refused inputs, each with its reason, and the number of files that were passed over.
 func problemBlocks(problems []Problem) document {
 	d := refusedBlocks(problems)
 	for _, p := range problems {
@@ -33,8 +32,8 @@ func refusedBlocks(problems []Problem) document {
 	return section("Refused: "+table.Counted(len(b), "input"), b)
 }
 
-// notRead says in one line what of the inputs was not read, and why: the first
-// refused input, how many more, and the files that were passed over.
+// notRead returns in one line which inputs were not read, and why: the first refused input, how many more, and the files that
+// were passed over.
 func notRead(problems []Problem) string {
 	var parts []string
 	refused := 0
@@ -85,7 +84,7 @@ func shorten(s string, most int) string {
 	return glyph.Wrap(s, most-1)[0] + "…"
 }
 
-// sentence is the reason with the path in front, once.
+// sentence returns the reason after the path, which appears once.
 func (p Problem) sentence() string {
 	switch reason := p.Reason(); {
 	case strings.HasPrefix(reason, p.Path):
@@ -95,7 +94,7 @@ func (p Problem) sentence() string {
 	}
 }
 
-// Reason is why an input was refused, or what files of a folder were passed over.
+// Reason returns why an input was refused, or which files of a folder were passed over.
 func (p Problem) Reason() string {
 	switch {
 	case p.Err != nil:

@@ -57,7 +57,7 @@ func sayDeviceTimers(d *frontier.Device) string {
 	return text
 }
 
-// cutReason says why an account has its cut; "" where it does not tell.
+// cutReason returns why an account has its cut; "" where it does not record the reason.
 func cutReason(r *frontier.Result) string {
 	text := sayCut(r)
 	if r.Cut != frontier.CutStep && text != "" && !r.Quality.Wall {
@@ -97,7 +97,7 @@ func sayCut(r *frontier.Result) string {
 	return ""
 }
 
-// fitReason says why waits are charged to the leading stage, or why not; "" where the account does not tell.
+// fitReason returns why waits are charged to the leading stage, or why not; "" where the account does not record it.
 func fitReason(f frontier.Fit) string {
 	switch f.Why {
 	case frontier.FitLowGain:

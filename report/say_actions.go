@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 )
 
-// actionWords word one action: an imperative without a full stop.
+// actionWords returns an action in words: an imperative without a full stop.
 func actionWords(a answer.Action) string {
 	switch a.Action {
 	case answer.InspectHost:
@@ -80,7 +80,7 @@ func sayProfile(a *answer.Action) string {
 	return fmt.Sprintf("profile %s for five steps (%s)", who, with)
 }
 
-// sayCheck says which reading of monitoring, or which report of a kernel, to look into.
+// sayCheck states which reading of monitoring, or which report of a kernel, to look into.
 func sayCheck(a *answer.Action) string {
 	switch {
 	case a.Monitored != nil:
@@ -103,7 +103,7 @@ func sayCheck(a *answer.Action) string {
 	return string(a.Action)
 }
 
-// turnOn says how to get a source that would decide.
+// turnOn states how to get a source that would decide.
 func turnOn(s answer.Source) string {
 	switch s {
 	case answer.SourceArrivals:

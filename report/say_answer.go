@@ -31,7 +31,7 @@ func sayWhyNoStraggler(v *diagnose.RunVerdict, h *diagnose.Healthy) string {
 	return text
 }
 
-// sayUnseen says what the recording cannot show.
+// sayUnseen states what the recording cannot show.
 func sayUnseen(h *diagnose.Healthy, minGain float64) string {
 	if len(h.Stages) == 0 || h.Step <= 0 {
 		return blindTo(h)
@@ -43,7 +43,7 @@ func sayUnseen(h *diagnose.Healthy, minGain float64) string {
 	return text + fmt.Sprintf(" in %s (%s of a %s step would have been found). %s", stagesWord(h.Stages), length(h.Least), length(h.Step), blindTo(h))
 }
 
-// sayLooked says what was looked at, why places are blind, and what happened all the same.
+// sayLooked states what was looked at, why places are blind, and what happened all the same.
 func sayLooked(v *diagnose.RunVerdict, h *diagnose.Healthy, blind []answer.Coverage) string {
 	text := saySearchedRun(v, h)
 	for _, c := range reasons(blind) {
@@ -79,7 +79,7 @@ func sayLooked(v *diagnose.RunVerdict, h *diagnose.Healthy, blind []answer.Cover
 	return text
 }
 
-// saySearchedRun says what of a run was compared; "" where that is not known.
+// saySearchedRun states what of a run was compared; "" where that is not known.
 func saySearchedRun(v *diagnose.RunVerdict, h *diagnose.Healthy) string {
 	switch o := v.Operators; {
 	case h.Searched != nil && h.Small != nil:
@@ -96,7 +96,7 @@ func sayOperatorsOf(o *diagnose.Operators) string {
 	return fmt.Sprintf("%s of %s in %s", table.Counted(o.Ops, "operator"), table.Counted(len(o.Workers), "worker"), table.Counted(len(o.Steps), "step"))
 }
 
-// saySeen says in how many stages a delay worth acting on would have been found.
+// saySeen states in how many stages a delay worth acting on would have been found.
 func saySeen(s seen) string {
 	switch {
 	case s.Of > 0 && s.N == s.Of:
@@ -109,7 +109,7 @@ func saySeen(s seen) string {
 	return ""
 }
 
-// sayBlind says why a place is not seen.
+// sayBlind states why a place is not seen.
 func sayBlind(c *answer.Coverage) string {
 	switch c.Reason {
 	case answer.RanksWait:
@@ -170,7 +170,7 @@ func WhyUnseen(c answer.Coverage) string {
 	return ""
 }
 
-// sayShortage says what there is too little of.
+// sayShortage states what there is too little of.
 func sayShortage(s *diagnose.Shortage) string {
 	switch s.Of {
 	case diagnose.NoPeers:
@@ -231,7 +231,7 @@ func sayWhyNoPeers(s *diagnose.Shortage) string {
 	return text
 }
 
-// sayOnlyRank says what takes the steps of the only rank.
+// sayOnlyRank states what takes the steps of the only rank.
 func sayOnlyRank(s *diagnose.Shortage) string {
 	one := s.One
 	text := "One rank: "
@@ -246,7 +246,7 @@ func sayOnlyRank(s *diagnose.Shortage) string {
 	return text + ". Nobody can be compared."
 }
 
-// sayUndecided says what leaves a run undecided.
+// sayUndecided states what leaves a run undecided.
 func sayUndecided(u *answer.Undecided) string {
 	switch u.Question {
 	case answer.RanksNotRecorded:
@@ -275,7 +275,8 @@ func sayUndecided(u *answer.Undecided) string {
 	return "where the ranks synchronise is not shown, so who waits for whom cannot be told."
 }
 
-// sayWhyUndecided says why the data do not decide; behind is who is slow by stage times, and may wait for others in messages.
+// sayWhyUndecided states why the data do not decide; behind is who is slow by stage times, and may wait for others in
+// messages.
 func sayWhyUndecided(q answer.Question, behind *diagnose.Finding) string {
 	switch q {
 	case answer.MessagesNotRecorded:

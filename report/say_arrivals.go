@@ -30,7 +30,7 @@ func sayArrivals(j Arrivals) string {
 	return j.Run + ": no rank arrives late more often than chance."
 }
 
-// sayArriveLate says who arrives late by their own delay, and what fixing that saves.
+// sayArriveLate states who arrives late by their own delay, and what fixing that saves.
 func sayArriveLate(j Arrivals) string {
 	if len(j.Late) == 1 {
 		c := &j.Late[0]
@@ -47,7 +47,7 @@ func sayArriveLate(j Arrivals) string {
 	return text + fmt.Sprintf("fixing them would cut step time by %s.", table.Percent(j.Joint))
 }
 
-// sayLateSet says which ranks are late together where the cause among them is not known.
+// sayLateSet states which ranks are late together where the cause among them is not known.
 func sayLateSet(s *arrivals.Set) string {
 	if len(s.Ranks) == 1 {
 		return fmt.Sprintf("%s arrives late, by %s; whether it is the cause cannot be told, as its sends and receives are not recorded.", ranksWord(s.Ranks), length(s.Delay))
@@ -55,7 +55,7 @@ func sayLateSet(s *arrivals.Set) string {
 	return fmt.Sprintf("%s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.", ranksWord(s.Ranks), length(s.Delay))
 }
 
-// sayArrivalFacts says what was read.
+// sayArrivalFacts states what was read.
 func sayArrivalFacts(r *arrivals.Result) string {
 	text := table.Counted(len(r.Ranks), "rank") + ", " + table.Counted(r.Calls, "call")
 	if r.Lost > 0 {
@@ -70,7 +70,7 @@ func sayArrivalFacts(r *arrivals.Result) string {
 	return text + "."
 }
 
-// sayLateAt says where a late rank costs most.
+// sayLateAt states where a late rank costs most.
 func sayLateAt(c *claim.Claim, at *arrivals.Place) string {
 	in := c.Entered
 	how := fmt.Sprintf("last to enter %d", in.Last)

@@ -13,7 +13,7 @@ import (
 
 // The first screen of calls and kernels of NCCL.
 
-// sayCallsAnswer says what calls show where they show no suspect.
+// sayCallsAnswer states what calls show where they show no suspect.
 func sayCallsAnswer(c *diagnose.Communications) string {
 	ranks := table.Counted(c.Ranks, "rank")
 	switch {

@@ -42,7 +42,7 @@ func sayTrafficBasis(j *trafficSources) string {
 	return text
 }
 
-// changesHeadline says how much of the communication differs.
+// changesHeadline states how much of the communication differs.
 func changesHeadline(r *changes.Result) string {
 	of, uses := "the recordings", table.Counted(len(r.Changes), "use")
 	if r.PerStep {
@@ -73,7 +73,7 @@ func sayGroup(g *changes.Group) string {
 	return fmt.Sprintf("a communicator of %s (%v), seen in ranks %s", table.Counted(g.Size, "rank"), g.Kind, trace.RankList(g.Ranks))
 }
 
-// sayHowSteps says how the steps of calls were found.
+// sayHowSteps states how the steps of calls were found.
 func sayHowSteps(s *comm.Steps) string {
 	switch s.Source {
 	case comm.ByMarks:
@@ -100,7 +100,7 @@ func sayDimension(d *comm.Dimension) string {
 	return text
 }
 
-// sayWhyDimension says by which groups and calls a dimension is known.
+// sayWhyDimension states by which groups and calls a dimension is known.
 func sayWhyDimension(d *comm.Dimension) string {
 	ranks := "unequal sizes"
 	if d.Ranks > 0 {
@@ -173,7 +173,7 @@ func noteWords(n comm.Note) string {
 	return sayLacking(n.Kind)
 }
 
-// sayLacking says what recordings of communication lack; a kind that has no words is named.
+// sayLacking states what recordings of communication lack; of a kind without words the name.
 func sayLacking(k comm.NoteKind) string {
 	switch k {
 	case comm.NoteNoExports:
@@ -194,7 +194,7 @@ func sayLacking(k comm.NoteKind) string {
 	return string(k)
 }
 
-// communicatorWords say what a communicator is taken to be for.
+// communicatorWords returns the purpose that a communicator is taken to have.
 func communicatorWords(c *parallel.Communicator, e parallel.Evidence) string {
 	switch e.Kind {
 	case parallel.RanksApart:
@@ -249,7 +249,7 @@ func sayHowOften(e *parallel.Evidence) string {
 	return text
 }
 
-// sayUse says what a communicator is for by evidence without numbers; a kind that has no words is named.
+// sayUse states what a communicator is for by evidence without numbers; of a kind without words the name.
 func sayUse(k parallel.EvidenceKind) string {
 	switch k {
 	case parallel.OneRankReduces:

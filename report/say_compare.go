@@ -73,7 +73,7 @@ func sayGate(s runs.Standing, gate float64) string {
 	return ", above the gate of " + percentOf(gate)
 }
 
-// sayUnits says what was compared, and at which confidence.
+// sayUnits states which units were compared, and at which confidence.
 func sayUnits(c *runs.Comparison) string {
 	text := ""
 	switch c.Unit {
@@ -90,7 +90,7 @@ func sayUnits(c *runs.Comparison) string {
 	return text + "; all intervals together hold at " + percentOf(c.Confidence)
 }
 
-// sayNextOfComparison says what to do next; "" where there is nothing to do.
+// sayNextOfComparison states what to do next; "" where there is nothing to do.
 func sayNextOfComparison(c *runs.Comparison) string {
 	step, largest := c.Step(), c.Largest()
 	switch {
@@ -152,7 +152,7 @@ func sayVerdict(v compare.Verdict) string {
 	return v.String()
 }
 
-// sayFound says who or what a finding of either side is, and where.
+// sayFound states who or what a finding of either side is, and where.
 func sayFound(f *runs.Found) string {
 	text := f.Kind.String()
 	if f.Rank != nil {
@@ -172,7 +172,7 @@ func sayFound(f *runs.Found) string {
 	return text
 }
 
-// sayDoubt says why to read a comparison with care; "" of another number of ranks, which stands with the answer.
+// sayDoubt states why to read a comparison with care; "" of another number of ranks, which stands with the answer.
 func sayDoubt(c *runs.Comparison, d runs.Doubt) string {
 	switch d {
 	case runs.OneRunEach:
@@ -224,7 +224,7 @@ func sayOverhead(a *overhead.Account) string {
 	return text + fmt.Sprintf(": above the gate of %s.", gate)
 }
 
-// sayOverheadBasis says of what an overhead is, over what, and how it is bounded.
+// sayOverheadBasis states of what an overhead is, over what, and how it is bounded.
 func sayOverheadBasis(a *overhead.Account) string {
 	of, by := "overhead of all time together", "from a file"
 	switch a.Estimate.Statistic {
@@ -250,7 +250,7 @@ func sayOverheadBasis(a *overhead.Account) string {
 	return text + fmt.Sprintf(" The bound is the %s bootstrap's: whole runs resampled %s times, seed %d.", method, table.Grouped(int64(a.Replicates)), a.Seed)
 }
 
-// saySources says whether several recorders send to the same stages; odd are those that do not, "" where all do.
+// saySources states whether several recorders send to the same stages; odd are those that do not, "" where all do.
 func saySources(c *crosscheck.Comparison, odd string) string {
 	n := len(c.Accounts)
 	text := fmt.Sprintf("%d sources agree on the stages to look into;", n)

@@ -13,7 +13,7 @@ import (
 
 // What delays a run, by cause; what fixing it saves; what else there is; why. Without a full stop where nothing else is said.
 
-// sayLate says on whom others wait; inside is the line or operator behind it, in brackets.
+// sayLate states on whom others wait; inside is the line or operator behind it, in brackets.
 func sayLate(a *diagnose.Answer, inside string) string {
 	verb := " may delay"
 	switch sure := a.First.Confidence; {
@@ -37,7 +37,7 @@ func sayLate(a *diagnose.Answer, inside string) string {
 	return text
 }
 
-// sayWhere says where ranks are late.
+// sayWhere states where ranks are late.
 func sayWhere(w *diagnose.Where) string {
 	switch {
 	case w.OnDevice:
@@ -50,7 +50,8 @@ func sayWhere(w *diagnose.Where) string {
 	return "in " + stageWord(w.Stage)
 }
 
-// sayDelay says how a finding delays a run by another cause than late ranks; "" of a cause that the answer does not name.
+// sayDelay states how a finding delays a run by another cause than late ranks; "" of a cause that the answer does not
+// name.
 func sayDelay(f *diagnose.Finding) string {
 	switch f.Cause {
 	case diagnose.CauseMissing:
@@ -113,7 +114,7 @@ func sayHang(f *diagnose.Finding) string {
 	return text
 }
 
-// sayWhoIsMissing says who is missing from a call: the call itself follows.
+// sayWhoIsMissing states who is missing from a call: the call itself follows.
 func sayWhoIsMissing(f *diagnose.Finding, e *evidence.NeverEntered) string {
 	who := subject(f.Who())
 	switch {
@@ -196,7 +197,7 @@ func sayPeriodic(f *diagnose.Finding) string {
 	return fmt.Sprintf("%s is %s longer%s on all ranks, perhaps by design", upper(sayPeriod(&f.Struck)), length(f.Excess), where)
 }
 
-// sayPeriod says which steps at equal distances were struck: "every 10th step (7, 17 … 97)".
+// sayPeriod states which steps at equal distances were struck: "every 10th step (7, 17 … 97)".
 func sayPeriod(s *diagnose.Struck) string {
 	return fmt.Sprintf("every %s step (%d, %d … %d)", ordinal(s.Period), s.First, s.First+int64(s.Period), s.Last)
 }
@@ -212,7 +213,7 @@ func sayStartUp(f *diagnose.Finding) string {
 	return fmt.Sprintf("The first %s %s longer on %s, most of it in %s: start-up", steps, length(f.Excess), who, stageWord(f.Stage))
 }
 
-// sayHowMuch says by how much a finding delays which steps.
+// sayHowMuch states by how much a finding delays which steps.
 func sayHowMuch(f *diagnose.Finding) string {
 	s, excess := &f.Struck, length(f.Excess)
 	periodic, window := s.Pattern == diagnose.PatternPeriodic, s.Pattern == diagnose.PatternWindow
@@ -227,7 +228,7 @@ func sayHowMuch(f *diagnose.Finding) string {
 	return fmt.Sprintf("%s of every %s step", excess, length(f.Step))
 }
 
-// saySaving says what fixing a finding saves; "" where nothing is known.
+// saySaving states what fixing a finding saves; "" where nothing is known.
 func saySaving(kind diagnose.SavingKind, s *diagnose.Saving) string {
 	it := "it"
 	if s.All {
@@ -254,7 +255,7 @@ func saySaving(kind diagnose.SavingKind, s *diagnose.Saving) string {
 	return ""
 }
 
-// sayAlso says what else delays the run.
+// sayAlso states what else delays the run.
 func sayAlso(a *diagnose.Answer) string {
 	text := "Also: " + strings.Join(each(a.Also[:min(3, len(a.Also))], sayAnother), "; ")
 	if more := len(a.Also) - 3; more > 0 {
@@ -281,7 +282,7 @@ func sayAnother(f *diagnose.Finding) string {
 	return fmt.Sprintf("%s on all ranks, %s", bareStage(f.Stage), fraction(f.RunGain))
 }
 
-// sayWhy says what speaks for a finding, and how certain that is where something is lacking.
+// sayWhy states what speaks for a finding, and how certain that is where something is lacking.
 func sayWhy(f *diagnose.Finding, w *diagnose.Why) string {
 	text := ""
 	if w.Strongest != nil {

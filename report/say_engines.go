@@ -52,7 +52,7 @@ func sayAligned(offset int64) string {
 	return fmt.Sprintf("Clocks were aligned at the last operator of every step that all ranks take part in; one was off by %s", length(offset))
 }
 
-// sayBlame says where most walks end; rank is that of the first culprit.
+// sayBlame states where most walks end; rank is that of the first culprit.
 func sayBlame(w *operators.Walks, rank int) string {
 	in, symptoms := table.Counted(len(w.Steps), "step"), table.Counted(w.Symptoms, "symptom")
 	switch {
@@ -118,7 +118,7 @@ func sayCompletions(c *completionFinding) string {
 	return text + "."
 }
 
-// sayCompletionBasis says how completion times were compared.
+// sayCompletionBasis states how completion times were compared.
 func sayCompletionBasis(r *ks.Result) bullets {
 	clock, against := "first start of the trace", "all others; the test is against the replicas of its pipeline stage"
 	if r.Clock == ks.Folded {
@@ -150,7 +150,7 @@ func sayBlocks(r *ks.Result) string {
 	return fmt.Sprintf("%s%s (noise stays correlated over %s)", table.Counted(first.Length, "step"), some, table.Number(first.Tau))
 }
 
-// sayFlagged says how many operator instances are outliers, and how many of them mean nothing.
+// sayFlagged states how many operator instances are outliers, and how many of them mean nothing.
 func sayFlagged(r *zscore.Result, series, certain int) string {
 	text := fmt.Sprintf("%s in %s (%s series)", table.Counted(len(r.Outliers), "outlier"), table.Counted(r.Instances, "operator instance"), table.Grouped(int64(series)))
 	expected := r.ExpectedFlags()
@@ -167,8 +167,8 @@ func sayFlagged(r *zscore.Result, series, certain int) string {
 	return text + fmt.Sprintf("; %s at the error rate of the whole analysis. If all workers were healthy, about %s would be flagged.", remain, table.Counted(round(*expected), "instance"))
 }
 
-// sayFlagging says how series were judged: other is how many by another method than was asked for, logs in how many logarithms
-// were compared.
+// sayFlagging states how series were judged: other is how many by another method than was asked for, logs in how many
+// logarithms were compared.
 func sayFlagging(r *zscore.Result, series, other, logs int) bullets {
 	rate, all := "it has no error rate", table.Grouped(int64(series))
 	if r.ExpectedFlags() != nil {
@@ -193,7 +193,7 @@ func sayWhatIf(r *whatif.Result) string {
 		hundredths(r.Slowdown.Overall), table.Decimals(r.Launch.Overall, 3))
 }
 
-// sayWhatIfBasis says what ideal means, and how well the replay fits.
+// sayWhatIfBasis states what ideal means, and how well the replay fits.
 func sayWhatIfBasis(r *whatif.Result, ideal whatif.Ideal, suspected bool) bullets {
 	over := "all replicas, stages and steps"
 	if ideal == whatif.IdealOverPeers {
@@ -218,7 +218,7 @@ func sayReplayed(r *whatif.Result) string {
 	return fmt.Sprintf("%s without launch delays, %s with every operator as long as its peers: slowdown S = %s", length(r.NoDelay.Mean), length(r.Ideal.Mean), table.Times(r.Slowdown.Overall))
 }
 
-// sayLatent says how a rank differs from its peers by less than a delay is found by.
+// sayLatent states how a rank differs from its peers by less than a delay is found by.
 func sayLatent(l *answer.Latent, d *answer.Difference) string {
 	text := workerName(d.Rank, d.Role, d.StandsFor)
 	level := fmt.Sprintf("%s a step (%s)", length(d.Level), fraction(share(d.Level, l.Step)))
@@ -253,7 +253,7 @@ func sayLatent(l *answer.Latent, d *answer.Difference) string {
 	return text
 }
 
-// sayLatentWhere says in which stages a rank differs, and whether by more over all of them.
+// sayLatentWhere states in which stages a rank differs, and whether by more over all of them.
 func sayLatentWhere(d *answer.Difference) string {
 	where := each(d.Stages, DiffersIn)
 	switch {
@@ -273,7 +273,7 @@ func sayLatentWhere(d *answer.Difference) string {
 	return text
 }
 
-// sayLatentTest says how it was tested who differs, or why that was not.
+// sayLatentTest states how it was tested who differs, or why that was not.
 func sayLatentTest(l *answer.Latent) string {
 	switch {
 	case l.Refused == answer.TooFewSteps:

@@ -48,7 +48,7 @@ func sayNeverEntered(e evidence.NeverEntered) string {
 	return text
 }
 
-// sayMissingFrom says what is known of a rank that is missing from a call.
+// sayMissingFrom states what is known of a rank that is missing from a call.
 func sayMissingFrom(e evidence.NeverEntered) string {
 	switch {
 	case e.GaveUp && e.Rank < 0:
@@ -84,7 +84,7 @@ func sayMissingFrom(e evidence.NeverEntered) string {
 	return text + "; it waits in group " + e.In
 }
 
-// sayDump says why a dump does not show whether its rank entered a call.
+// sayDump states why a dump does not show whether its rank entered a call.
 func sayDump(state string) string {
 	switch state {
 	case "cut":

@@ -12,7 +12,7 @@ import (
 
 // Who is missing where a job stands still, and calls whose members disagree: whole sentences.
 
-// sayStandstill says in which call a job stands still, and who is missing from it.
+// sayStandstill states in which call a job stands still, and who is missing from it.
 func sayStandstill(h *arrivals.Hang, b *arrivals.Blocked) string {
 	if h.Loop {
 		return fmt.Sprintf("Hang: %d groups wait for each other in a circle, %s among them.", len(h.Groups), sayCall(b))
@@ -34,7 +34,7 @@ func sayStandstill(h *arrivals.Hang, b *arrivals.Blocked) string {
 	return fmt.Sprintf("Hang: %s %s", who, sayNotEntered(h, b))
 }
 
-// sayNobodyMissing says what is known of a call of which nothing tells who is missing from it.
+// sayNobodyMissing states what is known of a call of which nothing tells who is missing from it.
 func sayNobodyMissing(h *arrivals.Hang, b *arrivals.Blocked) string {
 	if !b.GaveUp {
 		return fmt.Sprintf("%s; the dumps of %s do not show which of them is missing.", sayWaitedIn(h, b), ranksWord(b.Unknown))
@@ -65,7 +65,7 @@ func sayCall(b *arrivals.Blocked) string {
 	return op + " of " + groupName(b.Group, b.Desc)
 }
 
-// sayNotEntered says which call a rank, which stands before it, never entered.
+// sayNotEntered states which call a rank, which stands before it, never entered.
 func sayNotEntered(h *arrivals.Hang, b *arrivals.Blocked) string {
 	return fmt.Sprintf("never entered %s; %s.", sayCall(b), sayWaited(h, b))
 }
@@ -96,7 +96,7 @@ func sayWaitedIn(h *arrivals.Hang, b *arrivals.Blocked) string {
 	return text + fmt.Sprintf(", since %s on %s", clockWord(b.Since), dayOf(b.Since))
 }
 
-// sayWhyHang says what is known of who is missing from a call.
+// sayWhyHang states what is known of who is missing from a call.
 func sayWhyHang(b *arrivals.Blocked) string {
 	from := lineWithCall(b.Line)
 	if len(b.Missing) > 0 {
@@ -113,7 +113,8 @@ func sayWhyHang(b *arrivals.Blocked) string {
 	return "Each of the others may be missing from it, or wait in it too."
 }
 
-// sayAbsence says what is known of the ranks that are missing from a call; from is where the others entered it, "" where that is not known.
+// sayAbsence states what is known of the ranks that are missing from a call; from is where the others entered it, "" where that is not
+// known.
 func sayAbsence(b *arrivals.Blocked, from string) string {
 	text, first := "", &b.Missing[0]
 	switch {
@@ -145,7 +146,7 @@ func sayAbsence(b *arrivals.Blocked, from string) string {
 	return text
 }
 
-// sayLastCall says what the only rank that is missing from a call entered last.
+// sayLastCall states what the only rank that is missing from a call entered last.
 func sayLastCall(a *arrivals.Absent, from string) string {
 	last := "has no call of that group in its dump"
 	if a.Op != "" {
@@ -166,7 +167,7 @@ func sayLastCall(a *arrivals.Absent, from string) string {
 	return fmt.Sprintf("Rank %d %s; it waits in %s.", a.Rank, last, in)
 }
 
-// sayNextOfNobody says what to do where nothing tells who is missing.
+// sayNextOfNobody states the next action where nothing shows who is missing.
 func sayNextOfNobody(b *arrivals.Blocked) string {
 	if b.GaveUp {
 		return "give the logs of all ranks" + sayNextTime(b) + "."
@@ -222,7 +223,7 @@ func sayRecovered(j Arrivals) string {
 
 const whyRecovered = "Steps that stand behind a message were printed after it, unless they were kept in a buffer; give the end of the log if the job stands still now."
 
-// sayMismatch says how the members of a call disagree.
+// sayMismatch states how the members of a call disagree.
 func sayMismatch(m *arrivals.Mismatch) string {
 	few, most := &m.Sides[len(m.Sides)-1], &m.Sides[0]
 	call, ranks := fmt.Sprintf("call #%d of %s", m.Seq, groupName(m.Group, m.Desc)), ranksWord(few.Ranks)

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// lackWords says what a higher confidence lacks.
+// lackWords states what a higher confidence lacks.
 func lackWords(l evidence.Lack) string {
 	switch l.Reason {
 	case evidence.FewOccurrences:
@@ -51,7 +51,7 @@ func sayDisagreement(l evidence.Lack) string {
 	return fmt.Sprintf("%s find rank %d instead", source, *l.Rank)
 }
 
-// sayCondition says which condition is not met; "" of a reason that needs numbers.
+// sayCondition states which condition is not met; "" of a reason that needs numbers.
 func sayCondition(r evidence.Reason) string {
 	switch r {
 	case evidence.SeveralCauses:

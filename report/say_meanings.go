@@ -104,7 +104,7 @@ func confidenceMeaning(c evidence.Confidence) string {
 	return c.String()
 }
 
-// ksDoubt says why completion times are to be read with care; a value that has no words is named.
+// ksDoubt states why completion times are to be read with care; of a value without words the name.
 func ksDoubt(d ks.Doubt) string {
 	switch d {
 	case ks.NoOperators:
@@ -129,7 +129,7 @@ func ksDoubt(d ks.Doubt) string {
 	return d.String()
 }
 
-// zscoreDoubt says why outliers are to be read with care; a value that has no words is named.
+// zscoreDoubt states why outliers are to be read with care; of a value without words the name.
 func zscoreDoubt(d zscore.Doubt) string {
 	switch d {
 	case zscore.TooFewPeers:
@@ -154,7 +154,7 @@ func zscoreDoubt(d zscore.Doubt) string {
 	return d.String()
 }
 
-// overheadDoubt says why an overhead is to be read with care; a value that has no words is named.
+// overheadDoubt states why an overhead is to be read with care; of a value without words the name.
 func overheadDoubt(d bootstrap.Doubt) string {
 	switch d {
 	case bootstrap.OneBlock:

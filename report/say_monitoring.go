@@ -50,7 +50,7 @@ func sayUnit(host string, device *int) string {
 	return fmt.Sprintf("GPU %d of %s", *device, glyph.Visible(host))
 }
 
-// sayDid says what a GPU or host did: "GPU 3 of node7 ran at 1 200 MHz".
+// sayDid states what a GPU or host did: "GPU 3 of node7 ran at 1 200 MHz".
 func sayDid(e *evidence.Monitored) string {
 	text := fmt.Sprintf("%s %s %s", sayUnit(e.Host, e.Device), quantityOf(e.Quantity).did, valueWithUnit(e.Own, e.Unit))
 	if e.Step > 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// problemWords word what was lost, skipped or refused.
+// problemWords returns a sentence about lost, skipped or refused input.
 func problemWords(p answer.Problem) string {
 	return cmp.Or(sayProblem(&p), p.Text, string(p.Problem)+sayWindowOf(&p))
 }
 
-// sayProblem says what was lost; "" of what a reader words by itself.
+// sayProblem states what was lost; "" of what a reader words by itself.
 func sayProblem(p *answer.Problem) string {
 	switch p.Problem {
 	case answer.RanksMissing:
@@ -52,7 +52,7 @@ func sayProblem(p *answer.Problem) string {
 	return ""
 }
 
-// sayStepsLeftOut says which steps a cut left out.
+// sayStepsLeftOut states which steps a cut left out.
 func sayStepsLeftOut(p *answer.Problem) string {
 	end, their := "they end", "their"
 	if p.N == 1 {
@@ -61,7 +61,7 @@ func sayStepsLeftOut(p *answer.Problem) string {
 	return fmt.Sprintf("%s left out%s: %s after the last synchronisation point of %s window", table.Counted(p.N, "step"), sayWindowOf(p), end, their)
 }
 
-// sayChangeAt says at which step something changes from one window to the next.
+// sayChangeAt states at which step something changes from one window to the next.
 func sayChangeAt(what string, p *answer.Problem) string {
 	step := int64(0)
 	if p.Steps != nil {

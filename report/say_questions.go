@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// questionWords word what the data leave open, with what would answer it.
+// questionWords returns a sentence about the question that the data leave open, and the recording that would answer it.
 func questionWords(u answer.Undecided) string {
 	text := sayQuestion(&u)
 	if u.Needs == "" {

@@ -138,7 +138,7 @@ func sayTraceBeside(v *diagnose.RunVerdict) string {
 	return fmt.Sprintf("Operator trace of this run: %s.", sayOperatorTrace(v.Operators))
 }
 
-// sayBatch says what the rows of a batch come to.
+// sayBatch states the totals of the rows of a batch.
 func sayBatch(windows, all, flagged int, lost int64, refused int) string {
 	text := fmt.Sprintf("%s of %s:", table.Counted(windows, "window"), table.Counted(all, "run"))
 	if flagged > 0 {
@@ -167,7 +167,7 @@ func sayWatched(m *frontier.Result, late *diagnose.Lateness, minGain float64) st
 	return text + fmt.Sprintf(", %s in %s: %s of every%s step", rankAt(late.Rank, late.Host, nil), stageWord(late.Stage), length(late.Excess), step)
 }
 
-// sayWhyAside says why inputs without steps or calls of ranks show nobody.
+// sayWhyAside states why inputs without steps or calls of ranks leave the suspects open.
 func sayWhyAside(inputs int) string {
 	if inputs == 1 {
 		return "There are no steps and no calls of ranks in it, so whether it slowed the job is not shown."

@@ -9,7 +9,7 @@ import (
 
 // What NCCL answers of its counts, and what stacks show: whole sentences.
 
-// sayBehind says how far ranks of a communicator are behind its leaders.
+// sayBehind states how far ranks of a communicator are behind its leaders.
 func sayBehind(b *arrivals.Behind, who, leaders string) string {
 	least := ""
 	if len(b.Ranks) > 1 {
@@ -52,7 +52,7 @@ func sayNobodyBehind(run string, a *arrivals.Asked) string {
 	return fmt.Sprintf("%s: no rank is behind: in every communicator that stands still all have launched the same collectives (%s of NCCL).", run, table.Counted(a.Reports, "report"))
 }
 
-// sayNextOfBehind says what to do about ranks that are behind, where nobody looked where they are.
+// sayNextOfBehind states what to do about ranks that are behind, where nobody looked where they are.
 func sayNextOfBehind(a *arrivals.Asked, who string) string {
 	switch {
 	case a.Logged:
@@ -94,7 +94,7 @@ func sayStacks(p *stackPlaces) string {
 	return text
 }
 
-// waitFor says that ranks wait.
+// waitFor states that ranks wait.
 func waitFor(ranks []int) string {
 	if len(ranks) == 1 {
 		return ranksWord(ranks) + " waits"

@@ -126,7 +126,7 @@ func sayLateIntermittently(e evidence.LateIntermittently) string {
 	return text + fmt.Sprintf("; were none late, step time would fall by %s", fraction(e.Saves))
 }
 
-// sayTurns says how often the first of the ranks were late; "" where no rank is known.
+// sayTurns states how often the first of the ranks were late; "" where no rank is known.
 func sayTurns(e evidence.LateIntermittently) (text string) {
 	for i, rank := range e.Late[:min(3, len(e.Late))] {
 		if i == 0 {
@@ -141,7 +141,7 @@ func sayTurns(e evidence.LateIntermittently) (text string) {
 	return text
 }
 
-// sayWhoTakesTurns says which ranks are late intermittently.
+// sayWhoTakesTurns states which ranks are late intermittently.
 func sayWhoTakesTurns(e evidence.LateIntermittently) string {
 	switch {
 	case e.Even:
@@ -182,7 +182,7 @@ func sayDeviceShares(e evidence.DeviceShares) string {
 	return text
 }
 
-// sayIdleReasons says for what the device waits while it idles, the longest first.
+// sayIdleReasons states for what the device waits while it idles, the longest first.
 func sayIdleReasons(e evidence.DeviceShares) string {
 	type reason struct {
 		share float64
@@ -215,7 +215,7 @@ func sayNobodyLate(e evidence.NobodyLate) string {
 		last.Rank, last.N, table.Counted(last.Of, "synchronisation point"), length(last.Behind), pValue(last.P))
 }
 
-// saySearched says what was compared, and found nothing in.
+// saySearched states what was compared, and found nothing in.
 func saySearched(e *evidence.NobodyLate) string {
 	text := table.Counted(e.Ranks, "rank") + ", " + table.Counted(e.Steps, "step")
 	if e.Skew > 0 {
@@ -246,7 +246,7 @@ func sayOneRank(e evidence.OneRank) string {
 	return text
 }
 
-// sayChange says where the steps of the only rank become longer: a whole sentence.
+// sayChange states where the steps of the only rank become longer: a whole sentence.
 func sayChange(c evidence.Change) string {
 	stage := stageWord(c.Stage)
 	switch {

@@ -37,7 +37,7 @@ func sayOperatorAnswer(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 	return text
 }
 
-// sayLeast says what would have been found wherever it is, or what noise may hide; "" where neither is known.
+// sayLeast states what would have been found wherever it is, or what noise may hide; "" where neither is known.
 func sayLeast(coverage []answer.Coverage) string {
 	if least := leastFound(coverage); least != 0 {
 		return fmt.Sprintf(": a worker slower by %s a step would have been", length(least))
@@ -48,7 +48,7 @@ func sayLeast(coverage []answer.Coverage) string {
 	return ""
 }
 
-// sayExplains says how much of a step a finding explains by replay.
+// sayExplains states how much of a step a finding explains by replay.
 func sayExplains(f *diagnose.Finding) string {
 	e, ok := evidence.Find[evidence.StepReplay](f.Evidence)
 	if !ok {
@@ -139,7 +139,7 @@ func sayOnStage(f *diagnose.Finding) string {
 	return ", on all replicas of " + f.Stage
 }
 
-// sayInSteps says which steps make a worker slow; "" where all do.
+// sayInSteps states which steps make a worker slow; "" where all do.
 func sayInSteps(s *diagnose.Struck) string {
 	which := ""
 	switch s.Pattern {
@@ -154,7 +154,7 @@ func sayInSteps(s *diagnose.Struck) string {
 	return fmt.Sprintf(" over all steps, because of %s of %s steps%s", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)), which)
 }
 
-// sayFixed says what fixing a finding saves by replay.
+// sayFixed states what fixing a finding saves by replay.
 func sayFixed(f *diagnose.Finding) string {
 	e, ok := evidence.Find[evidence.StepReplay](f.Evidence)
 	if !ok {

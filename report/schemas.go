@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/publish"
 )
 
-// SchemaNames are the names of the published documents, in order.
+// SchemaNames returns the names of the published documents, in order.
 func SchemaNames() []string {
 	return each(publish.Forms, func(f publish.Form) string { return f.Name })
 }

@@ -142,7 +142,7 @@ func theStage(stages []string) string {
 	return stageWord(stages[0])
 }
 
-// participants are ranks of an action, or the workers that they name.
+// participants returns the ranks of an action, or the workers that they name.
 func participants(a answer.Action, ranks []int) string {
 	if len(a.Workers) == 0 {
 		return ranksWord(ranks)
@@ -238,7 +238,7 @@ func valueWithUnit(x float64, unit string) string {
 	return plainNumber(x) + " " + unit
 }
 
-// plainNumber has three digits or all before the point.
+// plainNumber returns a number with three digits, or all before the point.
 func plainNumber(x float64) string {
 	switch {
 	case x >= 100 || x == float64(int64(x)):

@@ -35,7 +35,7 @@ func sourcesDocument(c *crosscheck.Comparison) document {
 	return append(d, heading("Stages to look into"), routeTerms(c))
 }
 
-// sourcesHeadline is the answer in one sentence.
+// sourcesHeadline returns the answer in one sentence.
 func sourcesHeadline(c *crosscheck.Comparison) string {
 	var odd []string
 	for _, a := range c.Accounts[1:] {
@@ -46,7 +46,7 @@ func sourcesHeadline(c *crosscheck.Comparison) string {
 	return saySources(c, strings.Join(odd, ", "))
 }
 
-// letter stands for a source: A to Z, then A2.
+// letter returns the letter of a source: A to Z, then A2.
 func letter(i int) string {
 	name := string(rune('A' + i%26))
 	if i >= 26 {
@@ -55,7 +55,7 @@ func letter(i int) string {
 	return name
 }
 
-// sourceTable is one line per source.
+// sourceTable returns a table of one line per source.
 func sourceTable(c *crosscheck.Comparison) *table.Table {
 	t := sourceColumns()
 	for i := range c.Accounts {
@@ -73,7 +73,7 @@ func sourceTable(c *crosscheck.Comparison) *table.Table {
 	return t.Tidy()
 }
 
-// shareTable is one line per stage, one column per source.
+// shareTable returns a table of one line per stage, one column per source.
 func shareTable(c *crosscheck.Comparison) *table.Table {
 	t := shareColumns()
 	for i := range c.Accounts {

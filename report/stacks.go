@@ -56,7 +56,7 @@ func (j Arrivals) askedDocument() document {
 	return d
 }
 
-// whoIs is some ranks, one with its host.
+// whoIs returns ranks in words, a single one with its host.
 func (j Arrivals) whoIs(ranks []int) string {
 	if len(ranks) == 1 {
 		return rankAt(ranks[0], j.Asked.Hosts[ranks[0]], nil)
@@ -64,7 +64,7 @@ func (j Arrivals) whoIs(ranks []int) string {
 	return ranksWord(ranks)
 }
 
-// stacksAlone is what the stacks of ranks show where no calls are recorded.
+// stacksAlone returns the findings of ranks' stacks where no calls are recorded.
 func (j Arrivals) stacksAlone() document {
 	most, others := j.Majority()
 	p := stackPlaces{run: j.Run, others: len(others)}
@@ -94,7 +94,7 @@ func notedWords(notes []string) string {
 	return "Note: " + strings.Join(notes, "; ") + "."
 }
 
-// stackOwner is whose stack it is.
+// stackOwner returns whose stack it is.
 func stackOwner(s *arrivals.Stack) string {
 	if len(s.Ranks) == 1 {
 		return rankAt(s.Ranks[0], s.Hosts[0], nil)
@@ -102,7 +102,7 @@ func stackOwner(s *arrivals.Stack) string {
 	return ranksWord(s.Ranks)
 }
 
-// standsIn is the program's line that a stack is in, with what it calls; without one the innermost frame.
+// standsIn returns the program's line of a stack, with the function that it calls; without such a line the innermost frame.
 func standsIn(s *arrivals.Stack) string {
 	l := s.Line
 	if l.IsZero() || s.Within {
@@ -114,7 +114,7 @@ func standsIn(s *arrivals.Stack) string {
 	return fmt.Sprintf("%s (%s, which calls %s)", l.Function, l.String(), l.Call)
 }
 
-// stackTable is one row for each stack.
+// stackTable returns a table of one row for each stack.
 func stackTable(stacks []arrivals.Stack) *table.Table {
 	t := stackColumns()
 	for i := range stacks {
@@ -123,12 +123,12 @@ func stackTable(stacks []arrivals.Stack) *table.Table {
 	return t.Tidy()
 }
 
-// stackOfMissing is where the ranks are for which the others wait; "" where nobody looked.
+// stackOfMissing returns where the awaited ranks are; "" without a stack.
 func (j Arrivals) stackOfMissing() string {
 	return j.stacksOf(each(j.Result.Hang.Roots(), func(r arrivals.Root) int { return r.Rank }))
 }
 
-// stacksOf are where some ranks are, as far as somebody looked.
+// stacksOf returns where ranks are, by their recorded stacks.
 func (j Arrivals) stacksOf(ranks []int) (text string) {
 	for _, r := range ranks {
 		s, ended := j.StackOf(r), j.Ended[r]

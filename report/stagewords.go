@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// stageWord is a stage in a sentence.
+// stageWord returns a stage as a part of a sentence.
 func stageWord(stage string) string {
 	switch stage {
 	case "":
@@ -33,7 +33,7 @@ func stageWord(stage string) string {
 	return stage
 }
 
-// bareStage is a stage as a name: without the article that it has in a sentence.
+// bareStage returns a stage as a name: without the article that it has in a sentence.
 func bareStage(stage string) string { return strings.TrimPrefix(stageWord(stage), "the ") }
 
 // rankList writes ranks as a person would say them: "1, 9 and 17".
@@ -51,10 +51,10 @@ func rankList(ranks []int) string {
 	return andList(names)
 }
 
-// ranksWord is "rank 3" or "ranks 3 and 5".
+// ranksWord returns "rank 3" or "ranks 3 and 5".
 func ranksWord(ranks []int) string { return someOf("rank", ranks) }
 
-// someOf is the same of workers.
+// someOf returns workers in the form of ranksWord.
 func someOf(noun string, ids []int) string {
 	if len(ids) != 1 {
 		noun += "s"
@@ -62,7 +62,7 @@ func someOf(noun string, ids []int) string {
 	return noun + " " + rankList(ids)
 }
 
-// nounOf is what a recording's participants are called: workers stand for several ranks each.
+// nounOf returns the noun for a recording's participants: workers stand for several ranks each.
 func nounOf(workers bool) string {
 	if workers {
 		return "worker"
@@ -70,12 +70,12 @@ func nounOf(workers bool) string {
 	return "rank"
 }
 
-// standsFor is "ranks 24–27", or them all.
+// standsFor returns "ranks 24–27", or the list of all.
 func standsFor(ranks []int) string {
 	return fmt.Sprintf("ranks %d–%d", ranks[0], ranks[len(ranks)-1])
 }
 
-// workerName is "rank 3 (dp=3,pp=0)", or "worker 6 (dp=2,pp=1; ranks 24–27)".
+// workerName returns "rank 3 (dp=3,pp=0)", or "worker 6 (dp=2,pp=1; ranks 24–27)".
 func workerName(rank int, role string, stands []int) string {
 	if stands != nil {
 		role = strings.TrimPrefix(role+"; ", "; ") + standsFor(stands)
@@ -86,7 +86,7 @@ func workerName(rank int, role string, stands []int) string {
 	return fmt.Sprintf("%s %d (%s)", nounOf(stands != nil), rank, role)
 }
 
-// andList is "a", "a and b" or "a, b and c".
+// andList returns "a", "a and b" or "a, b and c".
 func andList(names []string) string { return joinList(names, "and") }
 
 // orList returns the same with "or".
@@ -100,7 +100,7 @@ func joinList(names []string, word string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
 }
 
-// ordinal is "2nd" of 2.
+// ordinal returns "2nd" of 2.
 func ordinal(n int) string {
 	suffix := "th"
 	if n/10%10 != 1 {
@@ -124,7 +124,7 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// stepsWord is "step 4" or "steps 4–42".
+// stepsWord returns "step 4" or "steps 4–42".
 func stepsWord(first, last int64) string {
 	if first == last {
 		return fmt.Sprintf("step %d", first)

@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 )
 
-// strategyWords is the job's strategy in a sentence with its evidence, "" where no communicator has a known kind.
+// strategyWords returns the job's strategy in a sentence with its evidence, "" where no communicator has a known kind.
 func strategyWords(r *comm.Result) string {
 	var names, why []string
 	experts := ""

@@ -40,7 +40,7 @@ func topologyDocument(machines []comm.Machine) document {
 	return d
 }
 
-// deviceCounts is "4 GPUs, 2 CPUs, 2 network ports".
+// deviceCounts returns "4 GPUs, 2 CPUs, 2 network ports".
 func deviceCounts(m *comm.Machine) string {
 	n := map[nccl.DeviceKind]int{}
 	for _, d := range m.Devices {
@@ -64,7 +64,7 @@ func deviceCounts(m *comm.Machine) string {
 // mostSquare is how many ranks of a machine have a column each.
 const mostSquare = 16
 
-// pathTable is a row for each rank, a column for each other, and the network.
+// pathTable returns a table with a row for each rank, a column for each other rank, and the network.
 func pathTable(m *comm.Machine) *table.Table {
 	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]comm.Path{}
 	for _, d := range m.Devices {
@@ -106,7 +106,7 @@ func pathTable(m *comm.Machine) *table.Table {
 	return capRows(t.Tidy(), mostRows, "json")
 }
 
-// linkTable is a row for each link of a machine.
+// linkTable returns a table with a row for each link of a machine.
 func linkTable(m *comm.Machine) *table.Table {
 	t := linkColumns()
 	for _, l := range m.Links {
@@ -115,7 +115,7 @@ func linkTable(m *comm.Machine) *table.Table {
 	return capRows(t, mostRows, "json")
 }
 
-// deviceText is a device and the rank that has it.
+// deviceText returns a device and its rank.
 func deviceText(d comms.Device) string {
 	if d.Rank < 0 {
 		return d.Name

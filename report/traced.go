@@ -26,14 +26,14 @@ func tracesOf[T any](form string, traces []T, problems []Problem) publish.Traces
 func (t Traced) worker(w int) publish.Worker { return publish.WorkerOf(t.View, w) }
 func (t Traced) ranksOf(workers []int) []int { return publish.RanksOf(t.View, workers) }
 
-// title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
+// title returns "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
 func (t Traced) title() heading {
 	v := t.View
 	return heading(sayTrace(&crew{run: v.Trace.Run, steps: v.Steps(), workers: v.Workers(), all: v.Trace.Layout.DP * v.Trace.Layout.PP,
 		replicas: v.Grid.Replicas, stages: v.Grid.Stages, alike: v.Trace.Serial && v.Grid.Stages == 1}))
 }
 
-// basis are the sentences that every account of a trace ends with.
+// basis returns the sentences that every account of a trace ends with.
 func (t Traced) basis() bullets {
 	var b bullets
 	if t.View.Offset > 0 {
@@ -42,8 +42,7 @@ func (t Traced) basis() bullets {
 	return append(b, publish.TraceOf(t.View).Notes...)
 }
 
-// operatorName is "forward-compute 3", or "forward-compute" for all of a step
-// together.
+// operatorName returns "forward-compute 3", or "forward-compute" for all of a step together.
 func operatorName(name string, seq int) string {
 	if seq == operators.Total {
 		return opnames.Label(name)
@@ -63,7 +62,7 @@ func ends(t *table.Table, most int) *table.Table {
 // mostRows is how many lines of a table of a large job text and Markdown show.
 const mostRows = 64
 
-// capRows says how many rows a table shows of how many there are.
+// capRows returns the number of rows shown, of how many.
 func capRows(t *table.Table, most int, where string) *table.Table {
 	if n := len(t.Rows); n > most {
 		t.Rows = t.Rows[:most]

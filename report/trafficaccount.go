@@ -7,7 +7,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// modelBlocks is what was communicated beside what the model says; nothing without a model.
+// modelBlocks returns the communication beside the model's; nothing without a model.
 func modelBlocks(r *comm.Result) document {
 	if len(r.Accounts) == 0 {
 		return nil

@@ -63,7 +63,7 @@ func trafficBasis(r *comm.Result) string {
 	return sayTrafficBasis(&j)
 }
 
-// operationTable is one line per operation.
+// operationTable returns a table of one line per operation.
 func operationTable(r *comm.Result) *table.Table {
 	t := operationColumns()
 	uses := operationsByCalls(r)
@@ -81,7 +81,7 @@ func operationTable(r *comm.Result) *table.Table {
 	return t
 }
 
-// sizeTable is how many calls have messages of which size, by powers of 16.
+// sizeTable returns a table of calls by message size, in powers of 16.
 func sizeTable(r *comm.Result) *table.Table {
 	t := sizeColumns()
 	var classes [17]int64
@@ -106,7 +106,7 @@ func binarySize(power int) string {
 	return fmt.Sprintf("%d %s", 1<<(power%10), [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[min(power/10, 6)])
 }
 
-// commRankTable is one line per rank.
+// commRankTable returns a table of one line per rank.
 func commRankTable(r *comm.Result) *table.Table {
 	t := commRankColumns()
 	late, _ := suspects.LatenessOf(r)
@@ -128,7 +128,7 @@ func commRankTable(r *comm.Result) *table.Table {
 	return capRows(t.Tidy(), mostRows, "json")
 }
 
-// communicatorTable is one line per communicator, with how it is used and why it is of its kind.
+// communicatorTable returns a table of one line per communicator, with its use and the evidence for its kind.
 func communicatorTable(r *comm.Result) *table.Table {
 	t := communicatorColumns()
 	notes := map[string]int{}
@@ -151,7 +151,7 @@ func communicatorTable(r *comm.Result) *table.Table {
 	return capRows(t.Tidy(), mostRows, "json")
 }
 
-// rankText is the ranks, or how many they are.
+// rankText returns the ranks, or their number.
 func rankText(c *parallel.Communicator) string {
 	if c.Alone || len(c.Ranks) == 0 {
 		return fmt.Sprintf("of %d", c.NRanks)
@@ -163,12 +163,12 @@ func rankText(c *parallel.Communicator) string {
 	return text
 }
 
-// opTexts is the operations with their calls.
+// opTexts returns the operations with their calls.
 func opTexts(c *parallel.Communicator) []string {
 	return each(c.Ops, func(u parallel.OpUse) string { return fmt.Sprintf("%v %d", u.Op, u.Calls) })
 }
 
-// clockTable is one line per host.
+// clockTable returns a table of one line per host.
 func clockTable(r *comm.Result) *table.Table {
 	t := clockColumns()
 	seen := map[int]bool{}
@@ -190,7 +190,7 @@ func clockTable(r *comm.Result) *table.Table {
 // mostWarnings is how many different warnings text and Markdown show.
 const mostWarnings = 8
 
-// warningsOf is what NCCL warned of, each text once.
+// warningsOf returns the warnings of NCCL, each text once.
 func warningsOf(r *comm.Result) (b bullets) {
 	counts := map[string]int{}
 	for _, w := range r.Recorded.Warnings {
@@ -209,8 +209,7 @@ func warningsOf(r *comm.Result) (b bullets) {
 	return b
 }
 
-// notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what
-// was not used.
+// notUnderstood returns the lines that begin like NCCL's and could not be read, by reason, and the unused ones.
 func notUnderstood(r *comm.Result) (b bullets) {
 	for _, x := range r.Recorded.Unread {
 		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", table.Counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))

@@ -59,7 +59,7 @@ func communicatorEvidence(c *parallel.Communicator) []string {
 	return each(c.Evidence, func(e parallel.Evidence) string { return communicatorWords(c, e) })
 }
 
-// mostUsed is the three most used operations with their shares of the calls.
+// mostUsed returns the three most used operations with their shares of the calls.
 func mostUsed(c *parallel.Communicator) string {
 	const shown = 3
 	total, _ := c.Total()

@@ -12,8 +12,8 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
-// is bound by latency has no line: its bandwidth says nothing of the link.
+// speedTable returns a table of one line per communicator, operation and size class that carries data, waiting left out. Calls
+// that are bound by latency have no line: their bandwidth does not measure the link.
 func speedTable(r *comm.Result) *table.Table {
 	t := bandwidthColumns()
 	t.Columns[6].Means = limitMeans(r)
@@ -29,7 +29,7 @@ func speedTable(r *comm.Result) *table.Table {
 	return capRows(t.Tidy(), mostRows, "json")
 }
 
-// limitMeans says what limits are of.
+// limitMeans returns the meaning of the limits.
 func limitMeans(r *comm.Result) string {
 	if r.Speed.Theory.Benchmarks != nil {
 		return "limit: what nccl-tests reached at that size on as many ranks and hosts, in GB/s, or else the narrowest link."
@@ -37,7 +37,7 @@ func limitMeans(r *comm.Result) string {
 	return "limit: the narrowest link that the log names, and its GB/s."
 }
 
-// slowFirst is the cells worth a line, those that are slower than their peers first.
+// slowFirst returns the cells worth a line, the ones slower than their peers first.
 func slowFirst(r *comm.Result) (list []int) {
 	for i := range r.Speed.Cells {
 		if r.Speed.Cells[i].CarriesData() {
@@ -50,7 +50,7 @@ func slowFirst(r *comm.Result) (list []int) {
 	return list
 }
 
-// peerComparison says how a cell compares with its peers, "" where nothing is to be said.
+// peerComparison returns how a cell compares with its peers, "" without a result.
 func peerComparison(c *comm.Cell) string {
 	switch c.Standing {
 	case comm.Slower:
@@ -61,7 +61,7 @@ func peerComparison(c *comm.Cell) string {
 	return c.Standing.String()
 }
 
-// messageTable is one line per pair of ranks that send each other messages: who waited for whom.
+// messageTable returns a table of one line per pair of ranks that send each other messages, with their waits.
 func messageTable(r *comm.Result) *table.Table {
 	t := messageColumns()
 	for _, m := range publish.MessagesOf(r) {
@@ -70,7 +70,7 @@ func messageTable(r *comm.Result) *table.Table {
 	return capRows(t.Tidy(), mostRows, "json")
 }
 
-// subjectName is the communicator, or the two ranks.
+// subjectName returns the communicator, or the two ranks.
 func subjectName(r *comm.Result, c *comm.Cell) string {
 	s := &r.Speed.Subjects[c.Subject]
 	if !s.Edge {
@@ -80,7 +80,7 @@ func subjectName(r *comm.Result, c *comm.Cell) string {
 	return fmt.Sprintf("%d %s %d", r.Ranks[s.From].Rank, arrow, r.Ranks[s.To].Rank)
 }
 
-// workName is the operation; between two ranks what for.
+// workName returns the operation; between two ranks its purpose.
 func workName(r *comm.Result, c *comm.Cell) string {
 	s := &r.Speed.Subjects[c.Subject]
 	if kind := r.Communicators[s.Communicator].Kind; s.Edge && kind != parallel.UnknownKind {

@@ -21,7 +21,7 @@ func Size(n int64) string {
 	return table.Number(v) + " " + [...]string{"B", "kB", "MB", "GB", "TB", "PB"}[unit]
 }
 
-// Length is how reports write a length of time.
+// Length prints a length of time as reports do.
 func Length(ns int64) string { return length(ns) }
 
 // length writes a length of time with its unit and three significant digits:
@@ -64,7 +64,7 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-// pValue is "p < 1e-6" or "p = 0.021".
+// pValue returns "p < 1e-6" or "p = 0.021".
 func pValue(p float64) string {
 	if p < 1e-6 {
 		return "p < " + probability(p)

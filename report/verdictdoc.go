@@ -16,8 +16,8 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// verdictDocument is a verdict for a tired reader: what, why and what to do
-// next, then where the time goes; the rest where it is asked for.
+// verdictDocument returns a verdict for a tired reader: finding, reason and next action, then where the time goes; the rest on
+// request.
 func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document {
 	if len(v.Runs) == 0 && len(v.Windows) == 0 && v.Operators == nil {
 		return append(document{headline{text: "No window could be analysed."}}, problemBlocks(problems)...)
@@ -40,7 +40,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 	return append(d, refusedBlocks(problems)...)
 }
 
-// answerBlocks are the first three lines.
+// answerBlocks returns the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
 	a := answerTo(v)
 	d := document{headline{a.what, a.level, a.badge}}
@@ -82,7 +82,7 @@ func reportedOfOne(observed []evidence.Observation) string {
 	return strings.Join(all[:min(len(all), mostNamed)], "; ")
 }
 
-// runTable is one line per run, in the order given.
+// runTable returns a table of one line per run, in the order given.
 func runTable(v *diagnose.Verdict) *table.Table {
 	t := runsColumns()
 	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
@@ -142,8 +142,8 @@ func coverageBlocks(v *diagnose.RunVerdict) document {
 	return section("What this recording shows", t.Tidy())
 }
 
-// problemRemarks are the first problems of a run; steps that its cut leaves out
-// stand in the line on the input, and what the headline said is not said again.
+// problemRemarks returns the first problems of a run, without steps left out by its cut, which the line on the input has, and
+// without the headline's.
 func problemRemarks(list []answer.Problem, said string) (d document) {
 	const most = 3
 	list = slices.DeleteFunc(slices.Clone(list), func(p answer.Problem) bool {
@@ -166,8 +166,8 @@ func addStop(s string) string {
 	return s + "."
 }
 
-// detailBlocks are what stands behind -v: windows, groups, the account of the
-// window with the evidence, its labels, and how it was read.
+// detailBlocks returns the blocks of -v: windows, groups, the account of the window with the evidence, its labels, and how it
+// was read.
 func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	shown, stage := v.Account(w), ""
 	if len(v.Findings) > 0 {
@@ -184,8 +184,7 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 		deviceBlocks(v), wordBlocks(shown.Labels, shown.Reasons), section("How this was read", basis(shown)), trace)
 }
 
-// stepTable is where the step goes, in the order of the step as recorded, what
-// can be recovered there and from whom.
+// stepTable returns the times of the stages in the order of the step as recorded, the recoverable time and its ranks.
 func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 	shown := v.Account(w)
 	if len(shown.Stages) == 0 {
@@ -216,8 +215,8 @@ func sortAsRecorded(stages []frontier.Stage, recorded []string) []frontier.Stage
 	return out
 }
 
-// recoverableIn is what the findings say of a stage: by how much a step would be
-// shorter, and which ranks make it longer, or that they synchronise there.
+// recoverableIn returns by how much a step would be shorter without the findings in a stage, and which ranks lengthen it, or
+// that they synchronise there.
 func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, ranks table.Cell, strong bool) {
 	if s.Syncs {
 		ranks = table.TextCell("synchronise")
@@ -245,7 +244,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	return table.TextCell(length(most)), table.TextCell(strings.Join(names, ", ")), true
 }
 
-// inputLine is what was read.
+// inputLine returns a line about the recordings that were read.
 func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 	x := extent{main: w.Main, windows: len(v.Windows)}
 	hosts := map[string]bool{"": true}
@@ -269,12 +268,12 @@ func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 	return sayInput(&x)
 }
 
-// itsSteps are the steps of a window.
+// itsSteps returns the steps of a window.
 func itsSteps(m *frontier.Result) string {
 	return stepsWord(m.FirstStep, m.LastStep())
 }
 
-// windowsBlocks is one line per window where there are several.
+// windowsBlocks returns one line per window where there are several.
 func windowsBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Windows) < 2 {
 		return nil
@@ -298,7 +297,7 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	return document{heading(table.Counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
-// whyBlocks are the evidence for the first finding and the other findings.
+// whyBlocks returns the evidence for the first finding and the other findings.
 func whyBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Findings) == 0 {
 		return nil
@@ -306,7 +305,7 @@ func whyBlocks(v *diagnose.RunVerdict) document {
 	return put(section("Evidence", bullets(each(v.Findings[0].Evidence, evidenceWords))), otherFindings(v))
 }
 
-// nextBlocks are what could not be decided and what to do next.
+// nextBlocks returns the undecided questions and the next actions.
 func nextBlocks(v *diagnose.RunVerdict) document {
 	return put(section("Not decided", bullets(each(v.Undecided, questionWords))), section("Next", bullets(each(v.Next, actionWords))))
 }
@@ -324,8 +323,7 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	return document{heading("Other findings"), capRows(t, most, "json").Tidy()}
 }
 
-// cutBlocks set the two cuts side by side where they disagree: that is
-// evidence by itself.
+// cutBlocks returns the two cuts side by side where they disagree, which is evidence by itself.
 func cutBlocks(main, paper *frontier.Result) document {
 	a, b := stageNames(main, main.Routing), stageNames(paper, paper.Routing)
 	slices.Sort(a)
@@ -356,7 +354,7 @@ func leadName(r *frontier.Result) string {
 	return ""
 }
 
-// wordBlocks explain labels and reasons.
+// wordBlocks returns the meanings of labels and reasons.
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
 	return put(section("Labels of the account alone, without arrivals and replay", explainAll(labels, labelMeaning)), section("Why the account alone says no more", explainAll(reasons, reasonMeaning)))
 }

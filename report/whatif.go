@@ -36,7 +36,7 @@ func (o Output) WhatIf(results []WhatIf) error {
 	})
 }
 
-// selectionOf is a suspect as a selection is typed.
+// selectionOf returns a suspect in the syntax of a selection.
 func selectionOf(s whatif.Suspect) string {
 	switch s.Kind {
 	case whatif.SuspectWorker:
@@ -49,7 +49,7 @@ func selectionOf(s whatif.Suspect) string {
 	return "op=" + s.Op
 }
 
-// fixes are what was asked for, else the suspects.
+// fixes returns the requested fixes, or else the suspects.
 func (x WhatIf) fixes() []Fix {
 	out := slices.Clone(x.Fixes)
 	for _, s := range x.Suspects {
@@ -58,8 +58,7 @@ func (x WhatIf) fixes() []Fix {
 	return out
 }
 
-// partName is a part as people call it: "forward-compute", "stage 3",
-// "replica 0".
+// partName returns a part in words: "forward-compute", "stage 3", "replica 0".
 func partName(p whatif.Part, of string) string {
 	if p.Name != "" {
 		return p.Name
@@ -71,7 +70,7 @@ func (x WhatIf) publishedForm() publish.Whatif {
 	return publish.WhatifOf(x.View, x.Result, x.Ideal, each(x.fixes(), func(f Fix) publish.Fix { return publish.FixOf(f.Selection, &f.Effect) }))
 }
 
-// shareCell is a share of the excess, absent where there is none.
+// shareCell returns a share of the excess, absent where there is none.
 func shareCell(e *whatif.Effect, share float64) table.Cell {
 	if !e.HasShare {
 		return table.Cell{}
@@ -108,7 +107,7 @@ func (x WhatIf) timelines() *table.Table {
 // partsShown is how many parts of a sort a table lists.
 const partsShown = 8
 
-// partsTable is the slowdowns by kind of operator, stage and replica.
+// partsTable returns the slowdowns by kind of operator, stage and replica.
 func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table.Table {
 	t := whatIfPartsColumns()
 	t.Columns[1].Means = "slowdown: step time with " + means + "."
@@ -132,7 +131,7 @@ func addParts(t *table.Table, parts []whatif.Part, of string) {
 // causesShown is how many workers a table lists.
 const causesShown = 12
 
-// causes are the workers by the slowdown that each causes alone.
+// causes returns the workers by the slowdown that each alone causes.
 func (x WhatIf) causes() *table.Table {
 	t := whatIfCausesColumns()
 	order := slices.Clone(x.Workers)
@@ -149,7 +148,7 @@ func (x WhatIf) causes() *table.Table {
 // whole.
 const fixesShown = 12
 
-// savings are the fixes and the two that the study of traces is about.
+// savings returns the savings of the fixes and of the two that the study of traces is about.
 func (x WhatIf) savings() *table.Table {
 	t := whatIfSavingsColumns()
 	list := x.fixes()
@@ -179,7 +178,7 @@ func addEffect(t *table.Table, name string, e *whatif.Effect) {
 	t.Row(name, e.Removed, e.Saved, saves, shareCell(e, e.Share), e.Added)
 }
 
-// basis says what ideal means and how well the replay fits.
+// basis returns the meaning of ideal and the fit of the replay.
 func (x WhatIf) basis() bullets {
 	return append(sayWhatIfBasis(x.Result, x.Ideal, len(x.Suspects) > 0), x.Traced.basis()...)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// Who is who a finding is about, as tables have it.
+// Who returns the subject of a finding for tables.
 func Who(f *diagnose.Finding) string { return glyph.Visible(whoWord(f)) }
 
-// Where is where a finding is, as tables have it.
+// Where returns where a finding is, for tables.
 func Where(f *diagnose.Finding) string { return glyph.Visible(placeWord(f)) }
 
-// rankAt is a rank with what is known of where it runs: "rank 2 (gpu-node-1, local rank 2)".
+// rankAt returns a rank with its host and place as far as known: "rank 2 (gpu-node-1, local rank 2)".
 func rankAt(rank int, host string, local *int) string {
 	s := fmt.Sprintf("rank %d", rank)
 	switch {
@@ -26,7 +26,7 @@ func rankAt(rank int, host string, local *int) string {
 	return s
 }
 
-// placeWord is where a finding is, in few words: an operator, whose whole name is in the JSON, or a stage.
+// placeWord returns where a finding is, in few words: an operator, whose whole name is in the JSON, or a stage.
 func placeWord(f *diagnose.Finding) string {
 	w := f.Where()
 	if w.Op != "" {
@@ -35,7 +35,7 @@ func placeWord(f *diagnose.Finding) string {
 	return w.Stage
 }
 
-// shortPlace is the same in a word where there is one: names of runs need the room.
+// shortPlace returns where a finding is, in a single word where possible: names of runs need the room.
 func shortPlace(f *diagnose.Finding) string {
 	place := placeWord(f)
 	if word := bareStage(place); place == f.Stage && len(word) < len(place) {

@@ -14,7 +14,7 @@ var words = publish.Worded{
 	WindowWords: publish.WindowWords{Cut: cutReason, Fit: fitReason},
 }
 
-// problemsOf are the refused inputs for JSON.
+// problemsOf returns the refused inputs for JSON.
 func problemsOf(problems []Problem) []publish.Problem {
 	return each(problems, func(p Problem) publish.Problem { return publish.Problem{Path: p.Path, Error: p.Reason()} })
 }

@@ -76,12 +76,12 @@ type Stage struct {
 	Exposed int64 // in a step, mean, ns
 }
 
-// Of is what is measured of the run of a verdict.
+// Of returns the measures of the run of a verdict.
 func Of(v *diagnose.RunVerdict) Run {
 	return Run{Name: v.Run, Status: v.Status, Findings: v.Findings, Stages: Stages(v), Coverage: v.Coverage}
 }
 
-// Stages are those of the windows of a run, which have a mean each.
+// Stages returns the stages of the windows of a run, with a mean each.
 func Stages(v *diagnose.RunVerdict) []Stage {
 	var out []Stage
 	at, steps := map[string]int{}, int64(0)
@@ -109,7 +109,7 @@ const (
 	mostStages   = 32
 )
 
-// Samples are the numbers of a run.
+// Samples returns the numbers of a run.
 func (r *Run) Samples() []Sample {
 	run := Label{"run", Key(r.Name)}
 	gain := 0.0
@@ -155,8 +155,8 @@ func rankOf(f *diagnose.Finding) string {
 // mostName is how long a name may be, bytes, before a hash stands for it.
 const mostName = 200
 
-// Key is the name of a run where a URL or a label has it. What a browser takes for
-// a place in a path, or is too long or no text, has a hash.
+// Key returns the name of a run for a URL or a label. A hash replaces a name that a browser takes for a place in a path, that
+// is too long or no text.
 func Key(run string) string {
 	if run != "" && run != "." && run != ".." && len(run) <= mostName && glyph.Visible(run) == run {
 		return run

@@ -21,7 +21,7 @@ type Export struct {
 // object is one of JSON.
 type object = map[string]any
 
-// Metrics is the body of a request to v1/metrics.
+// Metrics returns the body of a request to v1/metrics.
 func (e Export) Metrics(samples []Sample) ([]byte, error) {
 	var of [len(families)][]object
 	for _, s := range samples {
@@ -49,7 +49,7 @@ const (
 	warning = 13
 )
 
-// Verdicts is the body of a request to v1/logs: an event for each run.
+// Verdicts returns the body of a request to v1/logs: an event for each run.
 func (e Export) Verdicts(runs []diagnose.RunVerdict) ([]byte, error) {
 	records := make([]object, 0, len(runs))
 	for i := range runs {

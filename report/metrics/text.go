@@ -9,7 +9,7 @@ import (
 
 var inLabel = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// Text is the format of Prometheus, version 0.0.4: all families, also those without samples.
+// Text writes the format of Prometheus, version 0.0.4: all families, also those without samples.
 func Text(samples []Sample) []byte {
 	var of [len(families)]bytes.Buffer
 	for _, s := range samples {

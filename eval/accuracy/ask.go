@@ -16,7 +16,7 @@ type program string
 // patience is how long the program may take over one job.
 const patience = 5 * time.Minute
 
-// diagnose is the verdict on a job.
+// diagnose returns the verdict on a job.
 func (p program) diagnose(j job) (*verdict, error) {
 	path := j.path
 	if j.packets != nil {

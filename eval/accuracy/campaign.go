@@ -19,8 +19,8 @@ var insides = map[fmt.Stringer]string{
 	simulate.CallbackSync: simulate.StageCallbacks,
 }
 
-// truthTable are the runs of a truth table (truth.csv) that are recorded in its folder: those
-// of a campaign, of sfstat simulate, or of real jobs.
+// truthTable returns the runs of a truth table (truth.csv) that are recorded in its folder: of a campaign, of sfstat simulate,
+// or of real jobs.
 func truthTable(dir, source string) ([]task, error) {
 	path := filepath.Join(dir, "truth.csv")
 	f, err := os.Open(path)
@@ -67,7 +67,7 @@ func recordingPath(dir, run string) string {
 	return ""
 }
 
-// tableTruth is the truth of a run: its rows are of one rank each.
+// tableTruth returns the truth of a run: its rows are of one rank each.
 func tableTruth(rows []simulate.TruthRow, path string) (truth, error) {
 	first := rows[0]
 	aba := strings.Contains(first.Notes, "aba") // only the second of three windows is struck

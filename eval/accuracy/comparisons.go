@@ -33,7 +33,7 @@ var ways = []struct {
 	args []string
 }{{"", nil}, {"not paired", []string{"--match", "none"}}}
 
-// comparisons are the first n of all changes, which share their noise.
+// comparisons returns the first n of all changes, which share their noise.
 func comparisons(n int) []task {
 	var out []task
 	for _, change := range changes {

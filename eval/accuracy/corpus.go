@@ -37,7 +37,7 @@ func readCSV(name string, text []byte) ([]record, error) {
 	return out, nil
 }
 
-// ranks are the numbers in a cell.
+// ranks returns the numbers in a cell.
 func (r record) ranks(column string) (out []int, err error) {
 	for _, word := range strings.Fields(r[column]) {
 		n, err := strconv.Atoi(word)
@@ -49,7 +49,7 @@ func (r record) ranks(column string) (out []int, err error) {
 	return out, nil
 }
 
-// number is that in a cell, 0 where it is empty.
+// number returns the number in a cell, 0 where it is empty.
 func (r record) number(column string) (float64, error) {
 	if r[column] == "" {
 		return 0, nil
@@ -71,7 +71,7 @@ var corpusText []byte
 // folder of shared data.
 const fixtureSource = "fixtures"
 
-// corpus are the jobs of the list that lie in a folder.
+// corpus returns the jobs of the list that lie in a folder.
 func corpus(dir string, fixtures bool) ([]task, error) {
 	records, err := readCSV("corpus.csv", corpusText)
 	if err != nil {
@@ -138,7 +138,7 @@ var truthTables = map[bool]struct {
 	folders []string
 }{false: {"ddp", []string{"ddp"}}, true: {fixtureSource, []string{"ddp", "real/e3", "real/e9", "real/nofault"}}}
 
-// recordedJobs are all jobs of the folder of fixtures, or of that of shared data.
+// recordedJobs returns all jobs of the folder of fixtures, or of shared data.
 func recordedJobs(fixtures bool) func(dir string) ([]task, error) {
 	return func(dir string) ([]task, error) {
 		out, err := corpus(dir, fixtures)

@@ -20,8 +20,7 @@ var rules = map[kind]struct {
 	hang:     {[]string{"hang"}, "wrong"},
 }
 
-// judge is the scorer: what is wrong with a verdict on a job of known truth, "" where it
-// is right.
+// judge returns the fault of a verdict on a job of known truth, "" where it is right.
 func judge(t truth, v *verdict) string {
 	if t.kind == operators {
 		return judgeOperators(t, v)
@@ -76,8 +75,8 @@ func (f fault) isUnseen(v *verdict) bool {
 	return v.Status == "unseen" && f.hides > 0 && f.hiddenTime(v) >= 0.95*f.hides
 }
 
-// judgeHidden: the ranks are named, or the verdict says that the recording does not show so much there. An all-clear is
-// false, whatever it adds.
+// judgeHidden returns the fault of a verdict on a job that hides a delay: the ranks must be named, or the verdict say that the
+// recording does not show so much there. An all-clear is false, whatever it adds.
 func judgeHidden(f fault, v *verdict) string {
 	named := v.namedRanks()
 	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
@@ -213,7 +212,7 @@ func (f fault) is(s *finding) bool {
 	return false
 }
 
-// tolerance is how far a saving may be off.
+// tolerance returns how far a saving may be off.
 func tolerance(saves float64) float64 { return max(0.03, 0.2*saves) }
 
 // share reports whether two lists have something in common.

@@ -24,9 +24,9 @@ var pageText string
 // recordedName is the column of jobs as they were recorded.
 const recordedName = "right"
 
-// tablesOf are a table for each source: a row for each family, with how many jobs have a fault
-// that has to be named, how many are right, in each variant, and what is wrong with the others. bounds: with the
-// interval of the part of jobs that are right as they were recorded.
+// tablesOf returns a table for each source, a row for each family: how many jobs have a fault that has to be named, how many
+// are right in each variant, and the faults of the other verdicts. bounds adds the interval of the part of jobs that are right
+// as recorded.
 func tablesOf(rows []row, bounds bool) []*table.Table {
 	var out []*table.Table
 	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
@@ -61,7 +61,7 @@ func tablesOf(rows []row, bounds bool) []*table.Table {
 	return out
 }
 
-// where are the rows of a kind.
+// where returns the rows of a kind.
 func where(rows []row, is func(row) bool) (out []row) {
 	for _, r := range rows {
 		if is(r) {
@@ -71,7 +71,7 @@ func where(rows []row, is func(row) bool) (out []row) {
 	return out
 }
 
-// distinct are the values of a column in the order of the rows.
+// distinct returns the values of a column in the order of the rows.
 func distinct[T comparable](rows []row, of func(row) T) (out []T) {
 	for _, r := range rows {
 		if x := of(r); !slices.Contains(out, x) {
@@ -81,7 +81,7 @@ func distinct[T comparable](rows []row, of func(row) T) (out []T) {
 	return out
 }
 
-// rightOf is how many rows are right: "18 of 20".
+// rightOf returns the count of right rows: "18 of 20".
 func rightOf(rows []row) string {
 	if len(rows) == 0 {
 		return "–"

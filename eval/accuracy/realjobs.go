@@ -29,8 +29,8 @@ type realJob struct {
 	Calls     float64 `json:"calls"` // how often a step passes the place of the delay; 0: once
 }
 
-// stages are where the delay shows. Without a stage for callbacks, the recorder leaves
-// them to what no stage covers.
+// stages returns the stages in which the delay shows. Without a stage for callbacks, the recorder leaves them to what no stage
+// covers.
 func (j *realJob) stages() []string {
 	if j.Stage != "" {
 		return []string{j.Stage}
@@ -50,7 +50,7 @@ func (j *realJob) stages() []string {
 var stageOf = map[string]string{"data": simulate.StageData, "forward": simulate.StageForward, "backward": simulate.StageBackward,
 	"callback": simulate.StageCallbacks, "optimizer": simulate.StageOptimizer}
 
-// realJobs are the jobs in a folder.
+// realJobs returns the jobs in a folder.
 func realJobs(dir string) ([]task, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "done"))
 	if err == nil && len(paths) == 0 {
@@ -106,8 +106,8 @@ func scoreRealJob(p program, done string) ([]row, error) {
 	return append(rows, p.score(job{as: as, truth: t, packets: packetsOf(seen.windows...)})), nil
 }
 
-// starvedRanks waited for a processor, more than the others, for a tenth of the run: they
-// are late, though nobody made them so.
+// starvedRanks returns the ranks that waited for a processor, more than the others, for a tenth of the run: they are late,
+// though nobody made them so.
 func starvedRanks(folder string, ranks int) ([]int, error) {
 	waits := map[int]float64{}
 	for rank := range ranks {

@@ -149,5 +149,5 @@ func readRows(path string) (out []row, err error) {
 	return out, err
 }
 
-// name is a job, as it was recorded or in a variant.
+// name returns the name of a job, as recorded or in a variant.
 func (r row) name() [4]string { return [...]string{r.Source, r.Family, r.Variant, r.Job} }

@@ -81,7 +81,7 @@ func (s *scenario) truth() (truth, error) {
 	return t, nil
 }
 
-// scenarios are the jobs of a folder.
+// scenarios returns the jobs of a folder.
 func scenarios(dir string) ([]task, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "truth.json"))
 	if err == nil && len(paths) == 0 {
@@ -124,7 +124,7 @@ func scoreScenario(p program, j job) ([]row, error) {
 	return rows, nil
 }
 
-// packetsOf are windows as JSON Lines.
+// packetsOf returns windows as JSON Lines.
 func packetsOf(windows ...*trace.Window) []byte {
 	var text bytes.Buffer
 	out := packet.NewWriter(&text)
@@ -139,7 +139,7 @@ func packetsOf(windows ...*trace.Window) []byte {
 // scale is by what the times of a variant are longer.
 const scale = 3.7
 
-// variants are the same job, recorded otherwise as its name draws it.
+// variants returns the same job, recorded otherwise as drawn by its name.
 func variants(j job, w *trace.Window) []job {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(j.as.Job)) // never fails

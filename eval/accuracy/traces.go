@@ -75,8 +75,7 @@ var speeds = []float64{0.002, 0.002, 0.005, 0.01}
 // whens are the steps in which a fault strikes.
 var whens = []pipeline.When{{}, {}, {}, {Every: 2}, {Every: 4}, {Probability: 0.3}, {From: 3}}
 
-// draw is the specification of trace number i of a seed. It does not depend on the
-// other traces.
+// draw returns the specification of trace number i of a seed. It does not depend on the other traces.
 func draw(seed uint64, i int) pipeline.Spec {
 	rng := rand.New(rand.NewPCG(seed, uint64(i)))
 	kind := kindsInTurn[i%len(kindsInTurn)]
@@ -162,7 +161,7 @@ func lastEnd(t *operator.Trace) int64 {
 // traceSeed is of the traces that are scored; thresholds were set while looking at seeds 1 to 3.
 const traceSeed = 4
 
-// traces are the first n operator traces of the seed.
+// traces returns the first n operator traces of the seed.
 func traces(n int) []task {
 	var out []task
 	const seed = traceSeed
@@ -213,7 +212,7 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 // two replicas nobody can say which is unusual, so there it need not.
 const leastListed = 0.03
 
-// operatorFault is a fault that costs such a part of the run, in a job of so many replicas.
+// operatorFault returns a fault that costs a given part of the run, in a job of so many replicas.
 func operatorFault(f pipeline.TrueFault, cost float64, replicas int) fault {
 	first := f.Workers[0]
 	return fault{what: f.Kind, ranks: []int{first.Rank}, stages: []string{fmt.Sprintf("%s=%d", trace.PipelineParallel, first.PP)},

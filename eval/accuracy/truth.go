@@ -54,7 +54,7 @@ type job struct {
 	packets []byte
 }
 
-// score is the row of one job.
+// score returns the row of one job.
 func (p program) score(j job) row {
 	r := j.as.addTruth(j.truth)
 	v, err := p.diagnose(j)
@@ -68,7 +68,7 @@ func (p program) score(j job) row {
 // a verdict is 10 %, and what it estimates may come out just below.
 const leastDue = 0.12
 
-// guilty are the ranks that are slow.
+// guilty returns the ranks that are slow.
 func (t truth) guilty() []int {
 	var out []int
 	for _, f := range t.faults {
@@ -78,7 +78,7 @@ func (t truth) guilty() []int {
 	return slices.Compact(out)
 }
 
-// due are the faults that have to be named.
+// due returns the faults that a verdict has to name.
 func (t truth) due() []fault {
 	return slices.DeleteFunc(slices.Clone(t.faults), func(f fault) bool { return !f.due })
 }

@@ -78,7 +78,7 @@ func decode(text []byte) (*verdict, error) {
 	return v, nil
 }
 
-// first is the first finding, nil without one.
+// first returns the first finding, nil without one.
 func (v *verdict) first() *finding {
 	if len(v.Findings) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (f *finding) ranks() []int {
 	return f.Ranks
 }
 
-// gains are what fixing it saves of the run, and at most.
+// gains returns the share of the run that the fix saves, and its upper bound.
 func (f *finding) gains() (gain, most float64) {
 	gain = f.RunGain
 	if gain == 0 {
@@ -112,7 +112,7 @@ func (f *finding) gains() (gain, most float64) {
 	return gain, most
 }
 
-// p is that of the first evidence that has one; nil where none has.
+// p returns the p-value of the first evidence with one, nil without any.
 func (f *finding) p() *float64 {
 	for _, e := range f.Evidence {
 		if e.P != nil {
@@ -122,7 +122,7 @@ func (f *finding) p() *float64 {
 	return nil
 }
 
-// hides are the nanoseconds of each step that may hide in a stage, as the verdict says.
+// hides returns the nanoseconds of each step that may hide in a stage, according to the verdict.
 func (v *verdict) hides(stage string) float64 {
 	most := 0.0
 	for _, l := range v.Limits {

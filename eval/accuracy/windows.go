@@ -39,7 +39,7 @@ const usualStep = 195
 // look alike on all ranks, and no verdict from stage times names them.
 var families = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.ForwardDevice, simulate.CallbackHost, simulate.OptimizerHost}
 
-// nameOf is the stage of a fault, with where it is slow.
+// nameOf returns the name of the stage of a fault, with where it is slow.
 func nameOf(f simulate.Family) string {
 	if f == simulate.ForwardDevice {
 		return f.Stage() + ", on the device"
@@ -47,7 +47,7 @@ func nameOf(f simulate.Family) string {
 	return f.Stage()
 }
 
-// borderCells have a stall of a quarter of the window in one step of every window.
+// borderCells returns the cells with a stall of a quarter of the window in one step of every window.
 func borderCells() []cell {
 	var out []cell
 	for _, steps := range []int{20, 50, 100} {
@@ -60,8 +60,8 @@ func borderCells() []cell {
 	return out
 }
 
-// strikeCells are stalls in the last step of every window, in jobs of other sizes
-// and paces, and without wall time.
+// strikeCells returns the cells with stalls in the last step of every window, in jobs of other sizes and paces, and without
+// wall time.
 func strikeCells() []cell {
 	var out []cell
 	for i, ranks := range []int{2, 4, 32} {
@@ -88,8 +88,8 @@ var recordings = []struct {
 // paces are the lengths of a step in ms.
 var paces = []float64{2, 5, 20, 200}
 
-// timingCells have a rank that is a fifth slower in every step, in jobs of all
-// sizes and paces. Cells that differ in the number of steps alone stand together.
+// timingCells returns the cells with a rank that is a fifth slower in every step, in jobs of all sizes and paces. Cells that
+// differ in the number of steps alone are adjacent.
 func timingCells() []cell {
 	var out []cell
 	for p, step := range paces {
@@ -105,7 +105,7 @@ func timingCells() []cell {
 	return out
 }
 
-// healthy is the cell of the same jobs without the fault.
+// healthy returns the cell of the same jobs without the fault.
 func (c cell) healthy() cell {
 	c.family, c.delay, c.at = simulate.NoFault, 0, everyStep
 	return c
@@ -123,8 +123,8 @@ func (c cell) String() string {
 	return fmt.Sprintf("r%d-w%dx%d-%gms-%s-other%g%s", c.ranks, c.windows, c.steps, c.step, wall, 100*c.gap, at)
 }
 
-// job is the packets of a job, the length of its steps, and the rank that is slow. Jobs of
-// one seed that differ in the fault alone share their noise.
+// job returns the packets of a job, the length of its steps, and the slow rank. Jobs of one seed that differ in the fault alone
+// share their noise.
 func (c cell) job(seed uint64) (packets []byte, ns int64, slow int, err error) {
 	s := simulate.DefaultSpec()
 	key := fnv.New64a()
@@ -154,7 +154,7 @@ func (c cell) job(seed uint64) (packets []byte, ns int64, slow int, err error) {
 	return packets, ns, slow, err
 }
 
-// simulatedPackets are those of a run whose windows are changed before they are written.
+// simulatedPackets returns the packets of a run whose windows are changed before they are written.
 func simulatedPackets(s simulate.Spec, change func(*trace.Window)) ([]byte, error) {
 	g, err := simulate.New(s)
 	if err != nil {
@@ -180,7 +180,7 @@ func (c cell) pace(w *trace.Window) {
 	simulate.Scale(w, factor)
 }
 
-// length is how long a window with wall time takes, of its slowest rank.
+// length returns the duration of a window with wall time, by its slowest rank.
 func length(w *trace.Window) int64 {
 	sums := make([]int64, len(w.Ranks))
 	for t := range w.Steps() {
@@ -230,9 +230,8 @@ func (c cell) score(p program, family string, seed uint64, healthyToo bool) ([]r
 	return rows, nil
 }
 
-// healthyTruth is that of the job without its fault. Where a quarter of a step is in no stage
-// and varies by 30 %, the last of many ranks is late by more than a tenth of the step: that
-// work is uneven is true.
+// healthyTruth returns the truth of the job without its fault. Where a quarter of a step is in no stage and varies by 30 %, the
+// last of many ranks is late by more than a tenth of the step: a finding of uneven work is right.
 func (c cell) healthyTruth() truth {
 	if c.gap >= 0.25 {
 		return truth{kind: uneven}
@@ -240,9 +239,8 @@ func (c cell) healthyTruth() truth {
 	return truth{kind: healthy}
 }
 
-// truth is that of the job. A stall on the device shows in backward on all ranks alike,
-// since few of its steps have device times. Without wall time the length of a step is not
-// recorded, so that the saving is not asked for.
+// truth returns the truth of the job. A stall on the device shows in backward on all ranks alike, since few of its steps have
+// device times. Without wall time the length of a step is not recorded, and no saving is asked for.
 func (c cell) truth(slow int, saves float64) truth {
 	f := fault{ranks: []int{slow}, stages: []string{c.family.Stage()}, saves: &saves, due: saves >= leastDue, from: -1}
 	if !c.wall {

@@ -54,7 +54,7 @@ type Provenance struct {
 // ProvenanceHead are the columns of [Provenance.Cells].
 var ProvenanceHead = []string{"run", "group", "spec_sha256", "made_by", "input", "input_sha256"}
 
-// Cells are its values, as files have them.
+// Cells returns the values of the provenance, as in files.
 func (p *Provenance) Cells() []string {
 	return []string{p.Run, p.Group, p.SpecHash, p.Version, p.Input, p.InputHash}
 }
@@ -71,14 +71,13 @@ type Folder struct {
 
 func (f *Folder) input(t *Task) string { return runsName + "/" + t.file() }
 
-// Archive is where a run's windows lie.
+// Archive returns where a run's windows lie.
 func (f *Folder) Archive(t *Task) string { return filepath.Join(f.Path, runsName, t.file()) }
 
 // Row notes where it comes from, once it is done.
 func (f *Folder) Row(t *Task) string { return filepath.Join(f.Path, rowFolder, t.ID+".csv") }
 
-// file is the name of what a run recorded: packets where it has arrivals, which
-// archives do not hold.
+// file returns the file name of a run's recording: packets where it has arrivals, which archives do not hold.
 func (t *Task) file() string {
 	if t.Spec.Arrivals {
 		return t.ID + ".jsonl"
@@ -150,7 +149,7 @@ func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 	return f, release, nil
 }
 
-// folders are those that an execution writes into, the outermost first.
+// folders returns the folders that an execution writes into, the outermost first.
 func (f *Folder) folders() []string {
 	return []string{f.Path, filepath.Join(f.Path, runsName), filepath.Join(f.Path, rowFolder)}
 }
@@ -200,7 +199,7 @@ func (f *Folder) begin(s *Spec, e *Execution) error {
 	return e.write(filepath.Join(f.Path, TruthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
 }
 
-// Truth is what the runs hide.
+// Truth returns the truth of the runs.
 func (f *Folder) Truth() ([]simulate.TruthRow, error) { return truthOf(f.Tasks) }
 
 func truthOf(tasks []Task) ([]simulate.TruthRow, error) {
@@ -328,7 +327,7 @@ func (f *Folder) FileProvenance(path string) (Provenance, error) {
 	return Provenance{Input: filepath.ToSlash(name), InputHash: hash}, err
 }
 
-// FileHash is the SHA-256 of a file's bytes, in hexadecimal.
+// FileHash returns the SHA-256 of a file's bytes, in hexadecimal.
 func FileHash(on disk.Disk, path string) (string, error) {
 	file, err := disk.Or(on).Open(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// spec is the job of the group, still without ranks, seed and fault.
+// spec returns the job of the group, still without ranks, seed and fault.
 func (g *Group) spec() simulate.Spec {
 	s := simulate.DefaultSpec()
 	if g.Windows != 0 {

@@ -66,7 +66,7 @@ type recorder interface {
 	Close() error
 }
 
-// recordTo is the archive of a run, or its packets.
+// recordTo returns the archive of a run, or its packets.
 func recordTo(w io.Writer, t *Task) recorder {
 	if t.Spec.Arrivals {
 		b := bufio.NewWriterSize(w, 1<<16)

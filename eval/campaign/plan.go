@@ -142,7 +142,7 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler, Arms: g.Recorder, Realtime: g.Realtime}
 }
 
-// faults are the fault of the group, or one for each of its ranks.
+// faults returns the fault of the group, or one for each of its ranks.
 func (g *Group) faults(whole simulate.Fault) []simulate.Fault {
 	if !g.Independent {
 		return []simulate.Fault{whole}
@@ -165,8 +165,7 @@ func (t Task) arrivalVariant(arrivals bool) Task {
 	return t
 }
 
-// ProfileFolder is where the profiler of a run leaves its traces, in the folder
-// of a campaign; "" where none is asked for.
+// ProfileFolder returns where the profiler of a run leaves its traces, in the folder of a campaign; "" without a profiler.
 func (t *Task) ProfileFolder(dir string) string {
 	if t.Profiler == NoProfiler {
 		return ""
@@ -174,8 +173,7 @@ func (t *Task) ProfileFolder(dir string) string {
 	return filepath.Join(dir, SourcesName, t.ID, t.Profiler.String())
 }
 
-// hash tells runs apart that differ in what is recorded: by specification, or
-// by what makes them.
+// hash returns a hash that differs between runs whose recordings differ: by specification, or by their makers.
 func (t *Task) hash(r Runner) string {
 	var of any = t.Spec
 	if t.Trace != nil {

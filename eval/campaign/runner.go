@@ -23,7 +23,7 @@ func (w word[S]) String() string {
 // MarshalText writes the name.
 func (w word[S]) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads a word, the inverse of MarshalText.
 func (w *word[S]) UnmarshalText(text []byte) (err error) {
 	var s S
 	what, names := s.words()

@@ -14,7 +14,7 @@ import (
 // as [0-99, 200], both ends included.
 type seeds []uint64
 
-// UnmarshalYAML is the inverse of MarshalYAML.
+// UnmarshalYAML reads seeds, the inverse of MarshalYAML.
 func (s *seeds) UnmarshalYAML(node *yaml.Node) error {
 	var items []string
 	if err := node.Decode(&items); err != nil {

@@ -188,7 +188,7 @@ func (n names) host(h string) string {
 	return h
 }
 
-// who says whom a claim is about.
+// who returns the subject of a claim: its ranks or group.
 func (c *claim) who() string {
 	var who []string
 	if len(c.ranks) > 0 {
@@ -205,12 +205,12 @@ func (c *claim) who() string {
 	return strings.Join(who, " ")
 }
 
-// place says where a claim is.
+// place returns the place of a claim.
 func (c *claim) place() string {
 	return strings.Join(slices.DeleteFunc([]string{c.stage, c.op}, func(s string) bool { return s == "" }), "/")
 }
 
-// key says all of a claim but its size.
+// key returns all of a claim but its size, as a key.
 func (c *claim) key() string {
 	size := ""
 	if c.small {

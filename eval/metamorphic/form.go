@@ -68,7 +68,7 @@ var forms = map[auto.Format]*form{
 var partner = &form{name: "partner", can: everyEdit(func(*file, *editing) ([]*file, error) { return nil, nil }),
 	together: func([]*file) ([]*file, error) { return nil, nil }}
 
-// everyEdit does the same for all edits.
+// everyEdit returns a table with one function for all edits.
 func everyEdit(do func(*file, *editing) ([]*file, error)) map[edit]func(*file, *editing) ([]*file, error) {
 	out := map[edit]func(*file, *editing) ([]*file, error){}
 	for e := range edits {

@@ -50,7 +50,7 @@ func (k known) has(o outcome) bool {
 	return slices.ContainsFunc(k, func(f fault) bool { return f.Change == o.change && slices.Contains(f.Recordings, o.recording) })
 }
 
-// unlike says which cells fail that are not known to, and which are known to and do not; nil where there are none.
+// unlike returns the cells that fail unexpectedly, and the known failures that pass; nil where there are none.
 func (k known) unlike(done []outcome, changes []change) error {
 	var wrong []string
 	for _, o := range done {

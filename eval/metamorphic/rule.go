@@ -72,8 +72,8 @@ func isStrong(c *claim) bool { return c.certainty == evidence.Strong && !c.small
 
 func flaggedClaim(c claim) bool { return c.isFlagged() }
 
-// differs says how two verdicts differ in status, runs, or in the claims that count, "" where they do
-// not. Gains may be apart by a part or by an absolute amount.
+// differs returns how two verdicts differ in status, runs, or in the claims that count, "" where they do not. Gains may be
+// apart by a part or by an absolute amount.
 func differs(before, after *spoken, counts func(*claim) bool, part, least float64) string {
 	if before.refused != "" || after.refused != "" || before.status != after.status || before.runs != after.runs {
 		if before.refused == "" && after.refused == "" && before.runs != after.runs {
@@ -126,7 +126,7 @@ func joinTexts(list []string) string {
 	return strings.Join(list, " and ")
 }
 
-// newlyAccused says which ranks claims of a kind accuse that no claim accused before.
+// newlyAccused returns the ranks that claims of a kind accuse and no claim accused before.
 func newlyAccused(before, after *spoken, when func(*claim) bool) string {
 	known := before.accusedRanks(func(*claim) bool { return true })
 	for _, r := range after.accusedRanks(when) {
@@ -137,7 +137,7 @@ func newlyAccused(before, after *spoken, when func(*claim) bool) string {
 	return ""
 }
 
-// judgeCleared says that somebody was flagged, a call hung, or a place was unseen, and nothing is left of it: less of a
+// judgeCleared returns the loss where somebody was flagged, a call hung, or a place was unseen, and nothing is left: a smaller
 // recording shows no more.
 func judgeCleared(before, after *spoken) string {
 	suspicious := before.status == answer.Straggler || before.status == answer.Hang || before.status == answer.Unseen

@@ -22,7 +22,7 @@ const (
 	fixtureDelay = 140 // milliseconds
 )
 
-// fixture is a job of 4 to 16 ranks whose stages vary by 2 %.
+// fixture returns a job of 4 to 16 ranks whose stages vary by 2 %.
 func fixture(rng *rand.Rand) *trace.Window {
 	w := newWindow(fixtureSteps, 4+rng.IntN(13), fixtureStages...)
 	R, S := len(w.Ranks), len(fixtureStages)
@@ -50,8 +50,8 @@ func delay(rng *rand.Rand, w *trace.Window, stage, waits int) {
 // first reports whether a ranking begins with the stage.
 func first(ranking []int, stage int) bool { return len(ranking) > 0 && ranking[0] == stage }
 
-// syncWait: one rank's data arrives late, the others wait for it in backward.
-// The frontier charges data; maximum and average are taken in by the wait.
+// syncWait returns a job in which one rank's data arrives late, and the others wait in backward. The frontier charges data;
+// maximum and average are taken in by the wait.
 func syncWait(s *sampler) finding {
 	type outcome struct{ frontier, maximum, average bool }
 	trials := repeat(s, func(rng *rand.Rand) outcome {
@@ -91,7 +91,7 @@ func gainIsLow(rng *rand.Rand) *trace.Window {
 	return w
 }
 
-// sharesTie has half of the delay in the one stage, half in the other.
+// sharesTie returns a job with half of the delay in one stage, half in another.
 func sharesTie(rng *rand.Rand) *trace.Window {
 	w := fixture(rng)
 	R, slow := len(w.Ranks), rng.IntN(len(w.Ranks))

@@ -9,8 +9,8 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// telescoping: in every cut the advances are not negative and sum to the
-// makespan; and the makespan of the step cut is what the durations say.
+// telescoping checks that in every cut the advances are not negative and sum to the makespan, and that the makespan of the step
+// cut follows from the durations.
 func telescoping(s *sampler) finding {
 	errors := repeat(s, func(rng *rand.Rand) int64 {
 		w, worst := randomWindow(rng), int64(0)
@@ -36,7 +36,7 @@ func accountingError(r *frontier.Result) int64 {
 	return max(negative, distance(sum, r.Makespan))
 }
 
-// longest is Σ_t max_r Σ_s d.
+// longest returns Σ_t max_r Σ_s d.
 func longest(w *trace.Window) int64 {
 	R, total := len(w.Ranks), int64(0)
 	for t := range w.Steps() {
@@ -56,16 +56,16 @@ type bound struct{ low, x, high int64 }
 
 func (b bound) isViolated() bool { return b.low > b.x || b.x > b.high }
 
-// maxima: Proposition 1. Ranks alike are the tight case below; ranks that take
-// turns, one stage each, the tight case above.
+// maxima checks Proposition 1. Equal ranks are the tight case below; ranks that take turns, one stage each, the tight case
+// above.
 func maxima(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
 	}, copyFirst, turns)
 }
 
-// means: Proposition 2, times R to stay in integers. All work on one rank is
-// the tight case below; ranks alike, the tight case above.
+// means checks Proposition 2, times R to stay in integers. All work on one rank is the tight case below; equal ranks the tight
+// case above.
 func means(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.all, int64(len(w.Ranks)) * f}
@@ -117,8 +117,7 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 		violated == 0 && below == s.Trials && above == s.Trials}
 }
 
-// clockError: Proposition 3. Half of the trials move every duration by the
-// full ε, which is what reaches the bound.
+// clockError checks Proposition 3. Half of the trials move every duration by the full ε, which reaches the bound.
 func clockError(s *sampler) finding {
 	const ε = 1000 // ns
 	worst := repeat(s, func(rng *rand.Rand) float64 {
@@ -145,8 +144,7 @@ func clockError(s *sampler) finding {
 	return finding{fmt.Sprintf("%.3f", most), most <= 1}
 }
 
-// worstError is the largest of |ΔF[s]| ÷ s·ε and |Δa[s]| ÷ (2s−1)·ε, with s
-// from 1.
+// worstError returns the largest of |ΔF[s]| ÷ s·ε and |Δa[s]| ÷ (2s−1)·ε, with s from 1.
 func worstError(a, b *frontier.Result, ε int64) float64 {
 	worst, moved := 0.0, int64(0)
 	for i := range a.Stages {

@@ -13,7 +13,7 @@ import (
 
 const millisecond = 1_000_000
 
-// newWindow is a window of zero durations. Ranks are declared peers.
+// newWindow returns a window of zero durations. Its ranks are declared peers.
 func newWindow(steps, ranks int, stages ...string) *trace.Window {
 	w := &trace.Window{Run: "selfcheck", WorldSize: ranks, Accumulation: 1, Schema: trace.Schema{Stages: stages},
 		Durations: make([]int64, steps*ranks*len(stages))}
@@ -23,8 +23,8 @@ func newWindow(steps, ranks int, stages ...string) *trace.Window {
 	return w
 }
 
-// randomWindow has ties, zeros, and durations of eight orders of magnitude.
-// Wall time, where there is any, is a little more or less than the stages.
+// randomWindow returns a window with ties, zeros, and durations of eight orders of magnitude. Wall time, where there is any, is
+// a little more or less than the stages.
 func randomWindow(rng *rand.Rand) *trace.Window {
 	steps, ranks := 1+rng.IntN(24), 1+rng.IntN(12)
 	stages := make([]string, 1+rng.IntN(7))
@@ -61,8 +61,7 @@ func randomDuration(rng *rand.Rand) int64 {
 	return int64(math.Exp(20 * rng.Float64()))
 }
 
-// randomStep is a random window of one step without wall time: its stages are
-// all there is, and its makespan is F[S].
+// randomStep returns a random window of one step without wall time: its stages are all there is, and its makespan is F[S].
 func randomStep(rng *rand.Rand) *trace.Window {
 	w := randomWindow(rng)
 	w.Wall = nil
@@ -70,7 +69,7 @@ func randomStep(rng *rand.Rand) *trace.Window {
 	return w
 }
 
-// analyze is the account of a window without model fit. That of a window made here cannot fail.
+// analyze returns the account of a window without model fit, which cannot fail for a window made here.
 func analyze(w *trace.Window, o frontier.Options) *frontier.Result {
 	o.ModelFit = frontier.FitNone
 	a, err := frontier.Analyze(w, o)

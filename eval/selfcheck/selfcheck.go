@@ -33,7 +33,7 @@ type Options struct {
 	Trials int
 }
 
-// DefaultOptions take a few seconds.
+// DefaultOptions returns options that take a few seconds.
 func DefaultOptions() Options { return Options{Seed: 1, Trials: 1000} }
 
 // Row is one check and its outcome.

@@ -28,7 +28,7 @@ type arrivals struct {
 	stage  string
 }
 
-// newArrivals is nil unless the spec asks for them.
+// newArrivals returns the recorders of arrivals, nil unless the spec asks for them.
 func (g *Generator) newArrivals() *arrivals {
 	s := g.spec
 	if !s.Arrivals {
@@ -41,7 +41,7 @@ func (g *Generator) newArrivals() *arrivals {
 	return a
 }
 
-// epoch is what the clock of a rank's host shows at a true time.
+// epoch returns the reading of the clock of a rank's host at a true time.
 func (g *Generator) epoch(rank int, now int64) int64 {
 	return firstEpoch + g.arrivals.clocks[rank/g.spec.RanksPerHost].Read(now)
 }
@@ -75,7 +75,7 @@ func (g *Generator) closeWindow() {
 	}
 }
 
-// comms are the process groups. The world is group "0".
+// comms returns the process groups. The world is group "0".
 func (g *groups) comms(ranks int) []comms.Group {
 	out := make([]comms.Group, len(g.sizes))
 	for i, size := range g.sizes {

@@ -13,7 +13,7 @@ func (c Clock) Validate() error {
 	return CheckLimits(Limit{"skew_sd_ms", float64(c.SkewSD), 0, MaxMillis}, Limit{"drift_ppm", c.DriftPPM, 0, 1e5})
 }
 
-// Draw is one of the clocks, whose offset is so many deviations ahead on average.
+// Draw returns one of the clocks, whose offset is so many deviations ahead on average.
 func (c Clock) Draw(rng *rand.Rand, ahead float64) Dial {
 	offset := int64(float64(c.SkewSD.ns()) * (ahead + max(-Ahead, rng.NormFloat64())))
 	return Dial{offset, min(0.5, max(-0.5, c.DriftPPM*1e-6*rng.NormFloat64()))}
@@ -29,5 +29,5 @@ type Dial struct {
 	Rate   float64
 }
 
-// Read is the reading at a true time.
+// Read returns the reading at a true time.
 func (d Dial) Read(t int64) int64 { return t + d.Offset + int64(float64(t)*d.Rate) }

@@ -38,7 +38,7 @@ func (s Shape) String() string { return enum.Name(shapeNames[:], s) }
 // MarshalText writes the name of the shape.
 func (s Shape) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads a shape, the inverse of MarshalText.
 func (s *Shape) UnmarshalText(text []byte) (err error) {
 	*s, err = input.OneOf[Shape]("shape", shapeNames[:], string(text))
 	return err
@@ -77,7 +77,7 @@ type Law struct {
 	a, b  float64
 }
 
-// law of 1/parts of the time: the share of one microstep.
+// law returns the law of 1/parts of the time: the share of one microstep.
 func (d Dist) law(parts int) Law {
 	mean, sd := float64(d.Mean)*NsPerMilli/float64(parts), float64(d.SD)*NsPerMilli/float64(parts)
 	if sd == 0 {
@@ -94,7 +94,7 @@ func (d Dist) law(parts int) Law {
 	return Law{Normal, mean, sd}
 }
 
-// LogNormalLaw has a mean in nanoseconds, and a deviation relative to it.
+// LogNormalLaw returns a law with a mean in nanoseconds, and a deviation relative to it.
 func LogNormalLaw(mean, deviation float64) Law {
 	if mean == 0 || deviation == 0 {
 		return Law{Constant, mean, 0}

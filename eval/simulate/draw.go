@@ -59,7 +59,7 @@ func (g *Generator) makeFactors() {
 	}
 }
 
-// driftOf is the momentary slowness of a rank.
+// driftOf returns the momentary slowness of a rank.
 func (g *Generator) driftOf(r int) float64 {
 	if g.drift == nil {
 		return 1

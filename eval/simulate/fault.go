@@ -32,7 +32,7 @@ var familyNames = [...]string{"nofault", "data", "backward", "backward_comm", "f
 
 func (f Family) String() string { return enum.Name(familyNames[:], f) }
 
-// ParseFamily is the inverse of String; "none" and "" are NoFault too.
+// ParseFamily returns the family of a name, the inverse of String; "none" and "" are NoFault too.
 func ParseFamily(s string) (Family, error) {
 	if s == "" || s == "none" {
 		return NoFault, nil
@@ -43,7 +43,7 @@ func ParseFamily(s string) (Family, error) {
 // MarshalText writes the name of the family.
 func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads a family, the inverse of MarshalText.
 func (f *Family) UnmarshalText(text []byte) (err error) {
 	*f, err = ParseFamily(string(text))
 	return err
@@ -51,7 +51,7 @@ func (f *Family) UnmarshalText(text []byte) (err error) {
 
 var familyStages = [...]string{"", StageData, StageBackward, StageBackward, StageForward, StageForward, StageCallbacks, StageCallbacks, StageOptimizer}
 
-// Stage is the stage of the default program that the family delays.
+// Stage returns the stage of the default program that the family delays.
 func (f Family) Stage() string { return enum.Name(familyStages[:], f) }
 
 // Fault delays some ranks in some of the recorded steps; recorded steps are
@@ -108,8 +108,7 @@ func (s *Spec) resolveFaults() error {
 	return nil
 }
 
-// defaultStage is the stage of the family; data is any stage that waits for
-// data.
+// defaultStage returns the stage of the family; data is any stage that waits for data.
 func (s *Spec) defaultStage(f Family) string {
 	if f == Data {
 		for _, st := range s.Stages {

@@ -77,7 +77,7 @@ func (g *Generator) start() {
 	t.mark(nil)
 }
 
-// Truth is what the run hides.
+// Truth returns the truth of the run.
 func (g *Generator) Truth() Truth { return g.spec.truth() }
 
 // Next generates the next window, which the caller owns; after the last the
@@ -137,7 +137,7 @@ func Scale(w *trace.Window, factor float64) {
 	}
 }
 
-// channels are the empty side channels of a window.
+// channels returns the empty side channels of a window.
 func (g *Generator) channels() []trace.SideChannel {
 	if g.spec.Side.Every == 0 {
 		return nil

@@ -64,7 +64,7 @@ type program struct {
 	chans  []string  // side channels
 }
 
-// schema is the stage list of the windows: one for each op.
+// schema returns the stage list of the windows: one for each op.
 func (s *Spec) schema() trace.Schema {
 	stages, micro := s.opStages()
 	names := make([]string, len(stages))
@@ -139,8 +139,7 @@ func (s *Spec) compile() *program {
 	return p
 }
 
-// channelOf is the side channel of a stage's device time, by the naming rule
-// of trace.SideChannel.
+// channelOf returns the side channel of a stage's device time, by the naming rule of trace.SideChannel.
 func (p *program) channelOf(stage string) int {
 	name := strings.TrimSuffix(stage, "_cpu_wall") + "_cuda_event_ms"
 	i := slices.Index(p.chans, name)
@@ -159,7 +158,7 @@ func newLoader(depth, ranks int) *loader {
 	return l
 }
 
-// coordinates are those of a rank on each axis of the layout.
+// coordinates returns the coordinates of a rank on each axis of the layout.
 func (s *Spec) coordinates(rank int) []int {
 	at := make([]int, len(s.Layout))
 	for i, a := range s.Layout {
@@ -168,7 +167,7 @@ func (s *Spec) coordinates(rank int) []int {
 	return at
 }
 
-// groups of ranks that agree on every axis but the given ones; of none: one group of all.
+// groups returns the groups of ranks that agree on every axis but the given ones; without axes, one group of all.
 func (s *Spec) groups(across []string) *groups {
 	g := &groups{world: len(across) == 0, of: make([]int, s.Ranks), place: make([]int, s.Ranks)}
 	numbers := make(map[int]int) // mixed-radix number of the other coordinates → group
@@ -223,7 +222,7 @@ func (s *Spec) ranks() ([]trace.Rank, error) {
 	return out, nil
 }
 
-// factor is what multiplies the work of a stage on a rank.
+// factor returns the factor on the work of a stage on a rank.
 func (s *Spec) factor(rank int, stage string) float64 {
 	f := 1.0
 	at := s.coordinates(rank)

@@ -51,7 +51,7 @@ type Schedule struct {
 	Gap     int `yaml:"gap" json:"gap"`
 }
 
-// firstStep is the absolute index of the first step of a window.
+// firstStep returns the absolute index of the first step of a window.
 func (s Schedule) firstStep(window int) int64 {
 	return int64(s.Warmup) + int64(window)*int64(s.Steps+s.Gap)
 }
@@ -163,9 +163,8 @@ type WorkFactor struct {
 	Factor float64        `yaml:"factor" json:"factor"`
 }
 
-// DefaultSpec is a data-parallel job of 8 ranks on one host, with the stages,
-// the scale and the noise of PyTorch runs over Gloo: about 218 ms a step, of
-// which backward with its all-reduce takes 120.
+// DefaultSpec returns a data-parallel job of 8 ranks on one host, with the stages, the scale and the noise of PyTorch runs over
+// Gloo: about 218 ms a step, of which backward with its all-reduce takes 120.
 func DefaultSpec() Spec {
 	return Spec{
 		Ranks: 8, RanksPerHost: 8, Accumulation: 1,
@@ -186,12 +185,12 @@ func DefaultSpec() Spec {
 	}
 }
 
-// barrier is the synchronisation point that a callback_sync fault adds to its stage.
+// barrier returns the synchronisation point that a callback_sync fault adds to its stage.
 func barrier() SyncPoint {
 	return SyncPoint{Transfer: Dist{1.5, 1, Gamma}, Exit: Dist{0.4, 0.3, LogNormal}, Stall: hangs{0.2, Dist{3.5, 1.2, Gamma}}}
 }
 
-// axis is the size of an axis of the layout; 0 when there is none.
+// axis returns the size of an axis of the layout; 0 without it.
 func (s *Spec) axis(name string) int {
 	for _, a := range s.Layout {
 		if a.Name == name {
@@ -201,5 +200,5 @@ func (s *Spec) axis(name string) int {
 	return 0
 }
 
-// microsteps is the accumulation factor, at least 1.
+// microsteps returns the accumulation factor, at least 1.
 func (s *Spec) microsteps() int { return max(1, s.Accumulation) }

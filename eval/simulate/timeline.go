@@ -125,7 +125,7 @@ func (e *event) hang(m *collective, size int, rng *streams.Stream) {
 	}
 }
 
-// leave is when the member at a place of the group may go on.
+// leave returns when the member at a place of the group may go on.
 func (e *event) leave(place int) int64 {
 	if e.stall > 0 && (place-e.from+e.size)%e.size < e.count {
 		return e.done + e.stall
@@ -133,8 +133,8 @@ func (e *event) leave(place int) int64 {
 	return e.done
 }
 
-// commDelay is what striking faults add to the transfer of a group: once per
-// fault, however many of its hidden ranks are in the group.
+// commDelay returns the time that striking faults add to the transfer of a group: once per fault, however many of its hidden
+// ranks are in the group.
 func (g *Generator) commDelay(op int, groups *groups, group int) (delay int64) {
 	for i := range g.spec.Faults {
 		f := &g.spec.Faults[i]

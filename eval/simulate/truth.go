@@ -42,7 +42,7 @@ type stepRange struct {
 	Last  int64 `json:"last"`
 }
 
-// truth of a resolved spec.
+// truth returns the truth of a resolved spec.
 func (s *Spec) truth() Truth {
 	t := Truth{Run: s.Run, Ranks: s.Ranks, Seed: s.Seed, Accumulation: s.microsteps(), Notes: s.notes()}
 	rng := streams.New()
@@ -71,9 +71,8 @@ func (f *TrueFault) strike(step int64) {
 	f.Steps = append(f.Steps, stepRange{step, step})
 }
 
-// notes name what else is unusual about the run: "roles" when groups of ranks
-// do different work, "aba" when a fault spares some windows, "arrivals" when the
-// windows have them.
+// notes returns further properties of the run: "roles" when groups of ranks do different work, "aba" when a fault spares some
+// windows, "arrivals" when the windows have them.
 func (s *Spec) notes() string {
 	var notes []string
 	if slices.ContainsFunc(s.Work, func(w WorkFactor) bool { return w.Factor != 1 && len(w.Where) > 0 }) {

@@ -37,8 +37,7 @@ func Parse[S interface{ Validate() error }](name string, text []byte, over S) (n
 	return over, nil
 }
 
-// Validate says what is wrong with a spec, in words for the person who wrote
-// it. New validates too.
+// Validate returns an error in words for the author of an invalid spec. New validates too.
 func (s Spec) Validate() error {
 	_, err := s.resolve()
 	return err

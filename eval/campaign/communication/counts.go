@@ -40,8 +40,8 @@ type numbers struct {
 	OnlyTraced int64 // kernels without a call: the log lacks it
 }
 
-// Counts are the operations of a recording, ranks with equal numbers together. Ranks of which a side is missing have
-// none, and neither have those whose calls and kernels were tied by NVTX and not by what the log says.
+// Counts returns the operations of a recording, ranks with equal numbers together. It leaves out ranks without calls or without
+// kernels, and ranks whose calls and kernels were matched by NVTX and not by the log.
 func (r *Recording) Counts() []Count {
 	var out []Count
 	for i := range r.Result.Ranks {

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/plots/charts"
 )
 
-// figures are those of a recording, called KIND-RECORDING.
+// figures returns the figures of a recording, called KIND-RECORDING.
 func (r *Recording) figures() (out []tables.Artifact) {
 	for _, c := range charts.Communication(r.Result) {
 		out = append(out, tables.Artifact{Name: c.Name + "-" + r.Name, Figure: c.Of, Inputs: r.Inputs})
@@ -16,7 +16,7 @@ func (r *Recording) figures() (out []tables.Artifact) {
 	return out
 }
 
-// alignmentMap is F1 of each recording and method.
+// alignmentMap returns F1 of each recording and method.
 func alignmentMap(list []scored) plots.Matrix {
 	m := plots.Matrix{X: plots.Axis{Name: "method"}, Value: plots.Axis{Name: "F1 of pairs"}}
 	for k := range methods {

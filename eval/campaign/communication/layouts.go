@@ -90,7 +90,7 @@ func layoutColumns(layout, operation, calls, callsPart, size, sizePart string) (
 	return out
 }
 
-// countsReason says that a published percentage is not that of the published counts, which are ours; "" where it is.
+// countsReason returns why a published percentage does not follow from the published counts, which are ours; "" where it does.
 func (l *layout) countsReason(o *observed, ours float64) string {
 	sum, percent := 0.0, 0.0
 	for _, x := range l.Operations {
@@ -102,7 +102,7 @@ func (l *layout) countsReason(o *observed, ours float64) string {
 	return fmt.Sprintf("The published counts give %s %%: %.0f of %.0f. The figure's percentages add up to %s.", table.Decimals(ours, 1), o.Calls, sum, table.Decimals(percent, 1))
 }
 
-// bytesReason says that a published percentage is that of rounded bytes; "" where it is not.
+// bytesReason returns why a published percentage is based on rounded bytes; "" where it is not.
 func (l *layout) bytesReason(o *observed, ours float64) string {
 	if got := 100 * o.GB / l.Total.GB; table.Decimals(got, 1) != table.Decimals(o.GBPercent, 1) {
 		return ""

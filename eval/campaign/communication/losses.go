@@ -141,7 +141,7 @@ func (f *lossF1) span() string {
 // holds reports whether single workloads have a published figure.
 func (f *lossF1) holds(published float64) bool { return f.least <= published && published <= f.most }
 
-// why says whether single workloads have the published figure, and where they have not, what the text leaves of it.
+// why returns a sentence that single workloads have the published figure, or else why not, as far as the text allows.
 func (f *lossF1) why(published float64, limit string) string {
 	if f.holds(published) {
 		return fmt.Sprintf("Single workloads have %s here, and the published one lies within.", f.span())
@@ -149,7 +149,7 @@ func (f *lossF1) why(published float64, limit string) string {
 	return tables.Unexplained + limit
 }
 
-// alignmentLimit says why the scoring of the text cannot give its figure.
+// alignmentLimit returns why the scoring of the text cannot give its figure.
 func (s *lossScenario) alignmentLimit() string {
 	if !s.kernels && !s.calls {
 		return "by the scoring of the text two equal sequences align in full, whatever they are, for every pair adds to the score and every gap and mismatch takes from it: F1 is 1."

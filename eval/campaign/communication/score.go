@@ -35,13 +35,13 @@ type Score struct {
 	CertainRight int
 }
 
-// Precision is 1 where nothing was found.
+// Precision returns the share of found pairs that are true, 1 where nothing was found.
 func (s Score) Precision() float64 { return part(s.Right, s.Found) }
 
-// Recall is 1 where nothing is true.
+// Recall returns the share of true pairs that were found, 1 where nothing is true.
 func (s Score) Recall() float64 { return part(s.Right, s.True) }
 
-// F1 is 1 where nothing is true and nothing was found.
+// F1 returns the harmonic mean of precision and recall, 1 where nothing is true and nothing was found.
 func (s Score) F1() float64 { return part(2*s.Right, s.Found+s.True) }
 
 func part(n, of int) float64 {

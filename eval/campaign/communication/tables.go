@@ -80,7 +80,7 @@ func filter(list []*Recording, is func(*Recording) bool) []*Recording {
 	return slices.DeleteFunc(slices.Clone(list), func(r *Recording) bool { return !is(r) })
 }
 
-// CountTable has the shape of the thesis's Tables 4.1 and 4.2, and says what becomes of each line.
+// CountTable returns a table in the shape of the thesis's Tables 4.1 and 4.2, with the use of each line.
 func CountTable(list []*Recording) *table.Table {
 	t := &table.Table{Title: source + ", Tables 4.1 and 4.2. Operations in log and trace, of each rank",
 		Columns: append(table.Words("recording", "ranks", "operation"),
@@ -122,7 +122,8 @@ func scoreAll(list []*Recording) ([]scored, error) {
 	return out, nil
 }
 
-// AlignmentTable has precision, recall and F1 of each method, and how many of the pairs called certain are true.
+// AlignmentTable returns a table with precision, recall and F1 of each method, and how many of the pairs called certain are
+// true.
 func AlignmentTable(list []scored) *table.Table {
 	t := &table.Table{Title: "Pairs of call and kernel, by method",
 		Columns: slices.Concat(table.Words("recording", "method"), table.Heads(table.Integer, "true pairs", "found", "right"),

@@ -65,7 +65,7 @@ func pairOf(r []string) (p pair, err error) {
 	return p, nil
 }
 
-// pairAt is the pair of a call, of Calls, and a kernel of a rank that has an export.
+// pairAt returns the pair of a call of Calls and a kernel of a rank with an export.
 func pairAt(r *comm.Result, rank, call, kernel int) pair {
 	c := &r.Calls[call]
 	return pair{r.Recorded.Sources[c.Source].Name, c.Line, r.ProfileOf(rank), r.Recorded.Processes[r.Ranks[rank].Profile].ID, r.Kernels(rank)[kernel].Correlation}

@@ -32,7 +32,7 @@ func placeOf(m *volume.Model, stage int64) place {
 	return middle
 }
 
-// gb is bytes in units of 10⁹.
+// gb returns bytes in units of 10⁹.
 func gb(bytes float64) table.Cell { return table.TextCell(strconv.FormatFloat(bytes/1e9, 'g', 4, 64)) }
 
 // thesisRows say what each row of Table 5.1 is about.
@@ -65,7 +65,7 @@ func TheoryTable(list []*Recording) (*table.Table, map[[2]string]string) {
 	return t, why
 }
 
-// roundedReason says that a published figure has one digit fewer than it is printed with; "" where it has not.
+// roundedReason returns why a published figure has one digit fewer than printed; "" where it has all.
 func roundedReason(ours, published float64) string {
 	if table.Decimals(ours, 1) != table.Decimals(published, 1) || table.Decimals(published, 1)+"0" != table.Decimals(published, 2) {
 		return ""
@@ -73,12 +73,13 @@ func roundedReason(ours, published float64) string {
 	return fmt.Sprintf("The text reads %s off its figure, and the table adds a zero; %s rounds to that.", table.Decimals(published, 1), table.Decimals(ours, 2))
 }
 
-// quotientReason says what the published figures give when they are divided.
+// quotientReason returns the quotient of the published figures as a reason.
 func quotientReason(observed, theory, ours float64) string {
 	return fmt.Sprintf("The published %s ÷ %s is %s; unrounded it is %s.", table.Decimals(observed, 2), table.Decimals(theory, 2), table.Decimals(observed/theory, 2), table.Decimals(ours, 2))
 }
 
-// ratios are those of the recordings that have the dimension at that place, least and most of their ranks.
+// ratios returns the ratios of the recordings that have the dimension in that position, the least and the largest of their
+// ranks.
 func ratios(list []*Recording, of parallel.Kind, at place) string {
 	var out []string
 	for _, r := range list {
@@ -103,7 +104,7 @@ func ratios(list []*Recording, of parallel.Kind, at place) string {
 	return strings.Join(out, ", ")
 }
 
-// ratioOf is logged over expected bytes of a dimension, of what there is theory for.
+// ratioOf returns logged over expected bytes of a dimension, for operations with a theory.
 func ratioOf(a *volume.Account, of parallel.Kind) (float64, bool) {
 	var theory, observed float64
 	for i := range a.Rows {
@@ -114,7 +115,7 @@ func ratioOf(a *volume.Account, of parallel.Kind) (float64, bool) {
 	return observed / theory, theory > 0
 }
 
-// VolumeTable says of every operation of a recording what the model expects and what was logged.
+// VolumeTable returns a table with the expected and the logged volume of every operation of a recording.
 func VolumeTable(list []*Recording) *table.Table {
 	t := &table.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
 		Columns: append(table.Words("recording", "ranks", "for", "operation", "expected GB", "observed GB"),

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// setProcessGroup does nothing where there are no process groups.
+// setProcessGroup does nothing: this system has no process groups.
 func setProcessGroup(*exec.Cmd) {}
 
 // killAll ends the process alone; the job starts no others.

@@ -34,8 +34,7 @@ var (
 	_ campaign.Preparer = Maker{}
 )
 
-// Python is the interpreter to use where nothing else is said: that of
-// $SFSTAT_PYTHON, or python3.
+// Python returns the default interpreter: $SFSTAT_PYTHON, or python3.
 func Python() string { return cmp.Or(os.Getenv("SFSTAT_PYTHON"), "python3") }
 
 // Prepare looks whether what jobs need is installed, before the first begins.
@@ -142,11 +141,9 @@ func WriteSpec(path string, t *campaign.Task) error {
 	return atomicfile.WriteText(path, string(text)+"\n")
 }
 
-// Arguments are the words for the program of a rank that say what it records and how,
-// behind those that name specification and output. A run with arms carries each window
-// out under every one and writes what they took to rounds.csv; the packets of an arm are
-// gathered on rank 0, in a folder of its own, those of other runs lie in a file for each
-// rank.
+// Arguments returns the arguments of a rank's program for what it records and how, after specification and output. A run with
+// arms carries each window out under every one and writes what they took to rounds.csv; the packets of an arm are gathered on
+// rank 0, in a folder of its own, those of other runs lie in a file for each rank.
 func Arguments(t *campaign.Task) []string {
 	words := []string{"--recording", "events"}
 	if t.Spec.Side.Every == 0 {
@@ -165,8 +162,8 @@ func Arguments(t *campaign.Task) []string {
 	return words
 }
 
-// nsys is the command that records what runs after it, ranges alone, and leaves
-// its report and the export of that in a folder, by rank.
+// nsys returns the command that records the program after it, ranges alone, and leaves its report and the export of that in a
+// folder, by rank.
 func nsys(folder string) []string {
 	return []string{"nsys", "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--export=sqlite",
 		"--output=" + filepath.Join(folder, "rank-%q{RANK}")}

@@ -80,7 +80,7 @@ func (w World) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// freePort is a port of this machine that was free a moment ago.
+// freePort returns a port of this machine that was free a moment ago.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -131,9 +131,8 @@ func (p *process) wait() error {
 	return err
 }
 
-// environment of a rank, as torchrun sets it. Ranks of one machine talk over
-// the loopback device, unless something else is asked for: the name of the
-// machine need not lead anywhere. One thread each, since ranks share cores.
+// environment returns the environment of a rank as torchrun sets it. Ranks of one machine talk over the loopback device, unless
+// something else is asked for: the name of the machine need not lead anywhere. One thread each, since ranks share cores.
 func (w *World) environment(rank, port int) []string {
 	env := []string{
 		"RANK=" + strconv.Itoa(rank), "LOCAL_RANK=" + strconv.Itoa(rank), "WORLD_SIZE=" + strconv.Itoa(w.Ranks),
@@ -149,7 +148,7 @@ func (w *World) environment(rank, port int) []string {
 	return env
 }
 
-// loopback is the name of the loopback device, "" where there is none.
+// loopback returns the name of the loopback device, "" without any.
 func loopback() string {
 	all, err := net.Interfaces()
 	if err != nil {

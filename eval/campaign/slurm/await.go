@@ -97,8 +97,7 @@ func (m *Maker) liveJobs(ctx context.Context) (map[element]string, error) {
 	return m.live, m.down
 }
 
-// failure says what is known about a job that did not end well; state is
-// Slurm's word, "" if it has forgotten the job.
+// failure returns an error that describes a job that did not end well; state is Slurm's word, "" if it has forgotten the job.
 func (a awaited) failure(what, state string) error {
 	if state != "" {
 		state = " (Slurm: " + state + ")"
@@ -110,7 +109,7 @@ func (a awaited) failure(what, state string) error {
 	return fmt.Errorf("job %s %s%s; the last of %s:\n%s", a.element(a.i), what, state, a.log(a.i), said)
 }
 
-// lastLines are the end of a text file, at most some lines of it.
+// lastLines returns the end of a text file, at most some lines.
 func lastLines(path string) string {
 	const bytes, lines = 4096, 8
 	f, err := os.Open(path)

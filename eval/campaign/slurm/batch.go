@@ -76,8 +76,8 @@ func (b *batch) refuse(i int) error {
 	return atomicfile.WriteText(filepath.Join(b.dir, endedName, strconv.Itoa(i)), string(refused)+"\n")
 }
 
-// batches are those in a folder, in the order in which they were made. What is
-// not complete was never submitted and is left out.
+// batches returns the batches in a folder, in the order in which they were made. Incomplete ones were never submitted and are
+// left out.
 func batches(dir string) ([]*batch, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ func submit(ctx context.Context, script string) (string, error) {
 	return job, nil
 }
 
-// live are the elements of arrays, by name, that wait or run, with the names of their arrays.
+// live returns the waiting and running elements of arrays by name, with the names of their arrays.
 func live(ctx context.Context, names []string) (map[element]string, error) {
 	out, err := output(ctx, "squeue", "--noheader", "--array", "--format=%i %j", "--name="+strings.Join(names, ","))
 	if err != nil {
@@ -50,8 +50,7 @@ func live(ctx context.Context, names []string) (map[element]string, error) {
 	return left, nil
 }
 
-// state is a word such as TIMEOUT for an element that has ended; "" if Slurm has
-// forgotten it.
+// state returns a word such as TIMEOUT for an ended element; "" if Slurm has forgotten it.
 func state(ctx context.Context, e element) string {
 	out, _ := output(ctx, "scontrol", "--oneliner", "show", "job", string(e)) // no answer says no more
 	for field := range strings.FieldsSeq(out) {

@@ -24,7 +24,7 @@ type script struct {
 	PythonPath string   // for PYTHONPATH
 }
 
-// directives are the options of sbatch.
+// directives returns the options of sbatch.
 func (s *script) Directives() []string {
 	c := &s.Cluster
 	array := fmt.Sprintf("--array=0-%d", s.Runs-1)
@@ -52,7 +52,7 @@ func (s *script) Directives() []string {
 	return append(out, c.Flags...)
 }
 
-// command is the program of a rank as the shell reads it.
+// command returns the program of a rank in the shell's syntax.
 func (s *script) Command() string {
 	var words []string
 	for _, w := range s.Words {

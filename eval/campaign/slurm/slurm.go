@@ -95,7 +95,7 @@ func New(dir string, o Options) (*Maker, error) {
 	return &Maker{o: o, dir: dir, ask: commands, runs: make(map[string]awaited)}, nil
 }
 
-// path is where batches lie.
+// path returns where batches lie.
 func (m *Maker) path() string { return filepath.Join(m.dir, "slurm") }
 
 // Prepare finds the runs that were submitted before, and submits the others.

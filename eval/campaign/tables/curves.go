@@ -77,8 +77,7 @@ type shareMean struct {
 	Mean, Lower, Upper float64
 }
 
-// curves are the detectability of runs with a fault, by family, size and
-// pattern, in the order of the families.
+// curves returns the detectability of runs with a fault, by family, size and pattern, in the order of the families.
 func (s *Score) curves() []curve {
 	var out []curve
 	for _, g := range s.groupBy(byFamily, byPattern, byRanks, byArrivals, byDelay) {
@@ -93,7 +92,7 @@ func (s *Score) curves() []curve {
 	return out
 }
 
-// name is what runs of a curve have in common, but for their size.
+// name returns the common name of the runs of a curve, without their size.
 func (c *curve) name() string {
 	name := (&runCase{Family: c.Family}).family()
 	if c.Intermittent {
@@ -105,7 +104,7 @@ func (c *curve) name() string {
 	return name
 }
 
-// point is what is found in runs of one delay.
+// point returns the detections in runs of one delay.
 func (s *Score) point() curvePoint {
 	p := curvePoint{Delay: s.like().Delay, Runs: len(s.Runs), Share: meanShare(s.Runs)}
 	for f := range findingCount {
@@ -159,7 +158,7 @@ func (r *scoredRun) everyFaulty(holds func(*scoredWindow) bool) bool {
 	return k == n && n > 0
 }
 
-// alone is the score of this run.
+// alone returns the score of this run.
 func (r *scoredRun) alone() *Score { return &Score{Runs: []*scoredRun{r}} }
 
 // meanShare averages the share of the seeded stage, first over the faulty
@@ -184,7 +183,7 @@ func meanShare(runs []*scoredRun) shareMean {
 	return m
 }
 
-// detectabilityTable is the curves as rows: one per family, size and delay.
+// detectabilityTable returns the curves as rows: one per family, size and delay.
 func (s *Score) detectabilityTable() *table.Table {
 	t := &table.Table{Title: "Detectability by delay: runs with the finding, and the exact 95 % interval of its rate",
 		Columns: append(table.Words("family", "ranks", "delay_ms"), table.Column{Head: "runs", Kind: table.Integer})}
@@ -260,8 +259,7 @@ func (c *curve) threshold(f finding, part float64) threshold {
 	return out
 }
 
-// monotone are the rates of a finding by delay, pooled where one is below that
-// before it.
+// monotone returns the rates of a finding by delay, pooled where a rate is below the one before.
 func (c *curve) monotone(f finding) []float64 {
 	type block struct{ k, n, points int }
 	var blocks []block
@@ -284,7 +282,7 @@ func (c *curve) monotone(f finding) []float64 {
 	return out
 }
 
-// String is the delay with the interval around it.
+// String returns the delay with the interval around it.
 func (t threshold) String() string {
 	end := func(ms float64) string {
 		if math.IsNaN(ms) {
@@ -299,8 +297,7 @@ func (t threshold) String() string {
 	return fmt.Sprintf("%s [%s, %s]", delay, end(t.Lower), end(t.Upper))
 }
 
-// thresholdTable says from which delay on half and nine of ten runs have a
-// finding.
+// thresholdTable returns a table of the delays from which on half and nine of ten runs have a finding.
 func (s *Score) thresholdTable() *table.Table {
 	t := &table.Table{Title: "From which delay on a fault is found, ms", Keys: 3,
 		Columns: slices.Concat(table.Words("family", "ranks"), table.Heads(table.Integer, "runs a point"),

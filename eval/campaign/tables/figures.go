@@ -29,8 +29,8 @@ func (e *Evaluation) Figures() ([]Artifact, error) {
 	return append(out, measured...), err
 }
 
-// methodBars has the shape of the paper's Figure 3a: how often each method finds
-// the seeded stage, the published counts beside ours.
+// methodBars returns a chart in the shape of the paper's Figure 3a: how often each method finds the seeded stage, the published
+// counts beside ours.
 func (s *Score) methodBars() plots.Bars {
 	rows := s.methods()
 	b := plots.Bars{Series: []string{"top-1", "top-2", "candidate hit"}, Mark: "published",
@@ -48,10 +48,10 @@ func (s *Score) methodBars() plots.Bars {
 	return b
 }
 
-// percent is a count as a part of a number, NaN of none.
+// percent returns a count as a percentage of a number, NaN of none.
 func percent(k, n int) float64 { return 100 * float64(k) / float64(n) }
 
-// figures are those of a group with several delays.
+// figures returns the figures of a group with several delays.
 func (g *groupRuns) figures() []Artifact {
 	var out []Artifact
 	var sizes []curve // the first curve of each size and pattern
@@ -112,9 +112,8 @@ func sizesChart(curves []curve) plots.Chart {
 	return chart
 }
 
-// transitionChart has the shape of the paper's Figure 3b: above the mean share
-// of the seeded stage against the delay, and where it passes τ; below how often
-// the stage is first and among the first two. Intervals are those of CurvePoint.
+// transitionChart returns a chart in the shape of the paper's Figure 3b: above the mean share of the seeded stage against the
+// delay, and where it passes τ; below how often the stage is first and among the first two. Intervals are those of CurvePoint.
 func (c *curve) transitionChart(tau float64) plots.Chart {
 	delay := plots.Axis{Name: "delay", Unit: "ms"}
 	share := plots.Line{Name: c.Family.String() + " share, mean of runs"}
@@ -145,7 +144,7 @@ func firstCrossing(points []plots.Point, value float64) (x float64, ok bool) {
 	return 0, false
 }
 
-// line is how often something is found, by delay.
+// line returns how often something is found, by delay.
 func (c *curve) line(name string, f finding) plots.Line {
 	l := plots.Line{Name: name}
 	for _, p := range c.Points {
@@ -154,7 +153,7 @@ func (c *curve) line(name string, f finding) plots.Line {
 	return l
 }
 
-// ratePoint is a rate with its exact interval; one of no trials is not drawn.
+// ratePoint returns a rate with its exact interval; without trials it is not drawn.
 func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 	if r.N == 0 {
 		return plots.Point{X: x, Y: math.NaN()}
@@ -188,7 +187,7 @@ func detectability(curves []curve, like *curve) plots.Chart {
 	return chart
 }
 
-// delays are those of the points.
+// delays returns the delays of the points.
 func (c *curve) delays() []float64 {
 	var out []float64
 	for _, p := range c.Points {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// gateValue is a gate by its name, as a table has it.
+// gateValue returns the value of a gate by its name, as in a table.
 func gateValue(g gates.Gates, name string) string {
 	var at yaml.Node
 	if at.Encode(g) != nil {
@@ -30,8 +30,8 @@ func gateValue(g gates.Gates, name string) string {
 	return at.Value
 }
 
-// gateTable is the gates in the shape of the paper's Table 13: the defaults of
-// sfstat --print-gates, and beside them what was scored with where that is another.
+// gateTable returns the gates in the shape of the paper's Table 13: the defaults of sfstat --print-gates, and beside them the
+// scored value where it differs.
 func gateTable(given gates.Gates) *table.Table {
 	t := &table.Table{Title: "Gates: our defaults", Columns: table.Words("gate", "default", "paper", "why this value")}
 	g := gates.Default()

@@ -61,7 +61,7 @@ func (r *row) steps() string {
 	return fmt.Sprintf("%d–%d", least, most)
 }
 
-// seeds are the seeds of the runs, as a range where they are one.
+// seeds returns the seeds of the runs, as a range where they are consecutive.
 func (r *row) seeds() string {
 	var all []uint64
 	for _, x := range r.Runs {
@@ -79,7 +79,7 @@ func (r *row) seeds() string {
 	return joinNames(list)
 }
 
-// groupTable is what each group consists of, and what it shows.
+// groupTable returns the table of the groups: their runs and their purpose.
 func groupTable(groups []row) *table.Table {
 	ofFaulty := func(head string, f finding) measure {
 		return measure{head, table.Part, func(r *row) table.Cell {
@@ -96,8 +96,7 @@ func groupTable(groups []row) *table.Table {
 // hasAlarm reports whether the window has a strong label by either cut.
 func (w *scoredWindow) hasAlarm() bool { return w.Strong || w.Automatic.Strong }
 
-// configurationTable has the shape of the paper's Table 16: which runs each
-// group has, here and there.
+// configurationTable returns a table in the shape of the paper's Table 16: which runs each group has, here and there.
 func (s *Score) configurationTable() *table.Table {
 	var rows []row
 	of := func(r *row) publishedGroup { return published().Groups[r.names[0]] }
@@ -122,8 +121,8 @@ func (s *Score) configurationTable() *table.Table {
 	return addPublished(t, "table-16")
 }
 
-// caseTable has the shape of the paper's Table 8: how the exposed makespan of
-// each field case divides among the stages, and what the verdict says of it.
+// caseTable returns a table in the shape of the paper's Table 8: how the exposed makespan of each field case divides among the
+// stages, and what the verdict says of it.
 func (s *Score) caseTable() *table.Table {
 	var rows []row
 	for _, name := range campaign.PublishedCases {
@@ -148,8 +147,7 @@ func (s *Score) caseTable() *table.Table {
 	return addPublished(t, "table-8")
 }
 
-// share is the mean share of a stage in per cent, over the windows with a fault, or over
-// all of healthy runs.
+// share returns the mean share of a stage in percent, over the windows with a fault, or over all of healthy runs.
 func (r *row) share(stage string) string {
 	var m mean
 	for _, x := range r.Runs {
@@ -192,7 +190,7 @@ func (s *Score) labelTable() *table.Table {
 // healthyConfidence is that of the bounds of rates where nothing is wrong.
 const healthyConfidence = 0.95
 
-// rateAtMost is the upper bound of a rate: the exact one-sided bound of a binomial count.
+// rateAtMost returns the upper bound of a rate: the exact one-sided bound of a binomial count.
 func rateAtMost(k, n int) table.Cell {
 	rate, err := bootstrap.Binomial(k, n, healthyConfidence)
 	if err != nil { // without a window there is no rate
@@ -240,9 +238,8 @@ func (s *Score) healthyTable() *table.Table {
 	return tabulate("Windows without a fault, and the 95 % bound of the rate of strong labels", []string{"runs"}, rows, columns...)
 }
 
-// completenessTable is about the healthy runs of the paper's groups E0 and E1:
-// whether every step of every rank was recorded and every window gathered, and
-// how often a run has a strong label.
+// completenessTable returns the completeness of the healthy runs of the paper's groups E0 and E1: whether every step of every
+// rank was recorded and every window gathered, and how often a run has a strong label.
 func (s *Score) completenessTable() *table.Table {
 	limited := labels.TelemetryLimited.String()
 	ofWindows := func(head string, of func(*scoredWindow) (k, n int)) measure {
@@ -278,7 +275,7 @@ func (r *scoredRun) stands(published ...string) bool {
 	return r.task != nil && slices.Contains(published, r.task.Published)
 }
 
-// standingFor are the runs that stand for a published group.
+// standingFor returns the runs that stand for a published group.
 func (s *Score) standingFor(published ...string) *Score {
 	return s.only(func(r *scoredRun) bool { return r.stands(published...) })
 }

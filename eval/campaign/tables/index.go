@@ -26,10 +26,10 @@ type Picture struct {
 	File string // from the folder, with slashes
 }
 
-// Name is that of the file, without its ending.
+// Name returns the name of the file, without its ending.
 func (p Picture) Name() string { return strings.TrimSuffix(path.Base(p.File), path.Ext(p.File)) }
 
-// Caption says what the figure shows.
+// Caption returns the caption of the figure.
 func (p Picture) Caption() string {
 	for _, c := range published().Captions {
 		if strings.HasPrefix(p.Name(), c.Figure) {
@@ -39,7 +39,7 @@ func (p Picture) Caption() string {
 	return p.Name()
 }
 
-// Cells are the figures that have a published twin, of all tables.
+// Cells returns the figures of all tables that have a published twin.
 func (x *Index) Cells() []Cell {
 	var out []Cell
 	for i := range x.Tables {
@@ -53,10 +53,10 @@ func (x *Index) DifferingCells() []Cell {
 	return slices.DeleteFunc(x.Cells(), func(c Cell) bool { return !c.Differs() })
 }
 
-// Same is how many do not.
+// Same returns how many figures equal their published twin.
 func (x *Index) Same() int { return len(x.Cells()) - len(x.DifferingCells()) }
 
-// Difference is ours less the published figure: of counts in percentage points.
+// Difference returns ours less the published figure: of counts in percentage points.
 func (c Cell) Difference() string {
 	k, n, ok := fraction(c.Ours)
 	p, q, ok2 := fraction(c.Published)

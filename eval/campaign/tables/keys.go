@@ -27,7 +27,7 @@ var keyNames = [...]string{"family", "pattern", "delay", "ranks", "arrivals"}
 
 func (k key) String() string { return enum.Name(keyNames[:], k) }
 
-// column is the head of a column of values.
+// column returns the head of a column of values.
 func (k key) column() string {
 	if k == byDelay {
 		return "delay_ms"
@@ -70,10 +70,10 @@ func orderOf(f fmt.Stringer) float64 {
 	return 0
 }
 
-// like is one of the runs, which stands for what all have in common.
+// like returns one of the runs, which stands for the common settings of all.
 func (s *Score) like() *runCase { return &s.Runs[0].runCase }
 
-// value is what the runs have of a key.
+// value returns the runs' value of a key.
 func (s *Score) value(k key) string {
 	_, value := k.part(s.like())
 	return value
@@ -115,7 +115,7 @@ func (s *Score) groupBy(by ...key) []*Score {
 	return out
 }
 
-// rowsBy are the groups as rows of a table, named by the keys, and the heads of the names.
+// rowsBy returns the groups as rows of a table, named by the keys, and the heads of the names.
 func (s *Score) rowsBy(by ...key) (heads []string, rows []row) {
 	for _, k := range by {
 		heads = append(heads, k.column())
@@ -126,7 +126,7 @@ func (s *Score) rowsBy(by ...key) (heads []string, rows []row) {
 	return heads, rows
 }
 
-// distinct are the values that something has over the runs, in order of appearance.
+// distinct returns the distinct values of a function over the runs, in order of appearance.
 func (s *Score) distinct(of func(*scoredRun) string) []string {
 	var out []string
 	for _, r := range s.Runs {

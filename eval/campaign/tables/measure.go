@@ -34,7 +34,7 @@ type part struct {
 	of   func(*scoredRun) bool
 }
 
-// parts are the runs by parts, as rows of a table; those that have none are left out.
+// parts returns the runs by parts, as rows of a table; empty parts are left out.
 func (s *Score) parts(list ...part) []row {
 	var out []row
 	for _, p := range list {
@@ -118,7 +118,7 @@ func (m *mean) add(f *float64) {
 	}
 }
 
-// value is 0 of nothing.
+// value returns the mean, 0 of nothing.
 func (m mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 
 func (m mean) String() string {
@@ -128,7 +128,7 @@ func (m mean) String() string {
 	return twoDecimals(m.value())
 }
 
-// cell is the mean in a column of hundredths.
+// cell returns the mean in a column of hundredths.
 func (m mean) cell() table.Cell {
 	if m.n == 0 {
 		return table.NoFigure()
@@ -136,7 +136,7 @@ func (m mean) cell() table.Cell {
 	return table.RealCell(m.value())
 }
 
-// mean is that of a value over the windows with a fault.
+// mean returns the mean of a value over the windows with a fault.
 func (s *Score) mean(of func(*scoredWindow) *float64) (m mean) {
 	s.faulty(func(w *scoredWindow) { m.add(of(w)) })
 	return m
@@ -146,7 +146,7 @@ func average(head string, of func(*row, *scoredWindow) *float64) measure {
 	return measure{head, table.Hundredths, func(r *row) table.Cell { return r.mean(func(w *scoredWindow) *float64 { return of(r, w) }).cell() }}
 }
 
-// ratio is nil where there is nothing to divide by.
+// ratio returns a quotient, nil where the divisor is 0.
 func ratio(a, b float64) *float64 {
 	if b <= 0 {
 		return nil
@@ -230,7 +230,7 @@ func (r *row) windows() int {
 	return n
 }
 
-// largest is the size of the largest candidate set.
+// largest returns the size of the largest candidate set.
 func (r *row) largest() (most int) {
 	r.faulty(func(w *scoredWindow) { most = max(most, r.routing(w).Candidates) })
 	return most

@@ -41,8 +41,8 @@ var measuredKinds = []measurement{
 		X: plots.Axis{Name: "operations", Log: true}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Log: true}},
 }
 
-// head are the columns of a file: the series that a row is of, X, the value in
-// the unit of Y, its interval (empty: none), and how often it was measured.
+// head returns the columns of a file: the series of a row, X, the value in the unit of Y, its interval (empty: none), and the
+// number of measurements.
 func (m *measurement) head() []string {
 	return []string{"series", m.column, "value", "lower", "upper", "n"}
 }
@@ -95,8 +95,8 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 	return p, nil
 }
 
-// MeasuredFigures are those of the measurements that lie in a folder, which need hold no
-// campaign; none is no error.
+// MeasuredFigures returns the figures of the measurements in a folder, which need hold no campaign; a folder without any is no
+// error.
 func MeasuredFigures(on disk.Disk, dir string) ([]Artifact, error) {
 	f := campaign.Folder{Disk: on, Path: dir}
 	var out []Artifact

@@ -33,7 +33,7 @@ type costed struct {
 
 func (c *costed) names() []string { return []string{strconv.Itoa(c.Ranks), c.Gather, c.Arm.String()} }
 
-// overheads is Table 7 of a campaign whose folder has measurements.
+// overheads returns Table 7 of a campaign whose folder has measurements.
 func (e *Evaluation) overheads() ([]Artifact, error) {
 	all, paired, err := e.costsOfRuns()
 	if err != nil {

@@ -45,12 +45,12 @@ var paperTables = []paperTable{
 	}, (*Score).healthyTable},
 }
 
-// stand are runs that stand for published groups or cases.
+// stand returns the runs that stand for published groups or cases.
 func stand(published ...string) func(*campaign.Task, *scoredRun) bool {
 	return func(t *campaign.Task, _ *scoredRun) bool { return slices.Contains(published, t.Published) }
 }
 
-// areFor are runs of groups that are for a table, and that the table counts.
+// areFor returns the runs of groups that a table is about and counts.
 func areFor(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *scoredRun) bool {
 	return func(t *campaign.Task, r *scoredRun) bool {
 		return slices.Contains(t.Tables, number) && !slices.ContainsFunc(counts, func(is func(*scoredRun) bool) bool { return !is(r) })
@@ -59,7 +59,7 @@ func areFor(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *s
 
 func isFaulty(r *scoredRun) bool { return !r.healthy() }
 
-// isAlone is for tables that do not set runs with arrivals beside those without.
+// isAlone returns a condition for tables that do not set runs with arrivals beside runs without.
 func isAlone(r *scoredRun) bool { return !r.hasArrivals() }
 
 func isForward(r *scoredRun) bool {
@@ -153,7 +153,7 @@ func (e *Evaluation) Published() bool {
 	return slices.ContainsFunc(e.Tasks, func(t campaign.Task) bool { return t.Published != "" })
 }
 
-// part are the runs that are to be kept, and where they come from.
+// part returns the runs to keep, and their origin.
 func (e *Evaluation) part(keep func(*campaign.Task, *scoredRun) bool) (*Score, []campaign.Provenance) {
 	i := -1
 	var inputs []campaign.Provenance

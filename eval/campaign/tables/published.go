@@ -66,7 +66,7 @@ var published = sync.OnceValue(func() *publication {
 	return p
 })
 
-// row is the published figures of a row of ours, by the cells that name it; nil: none.
+// row returns the published figures of a row of ours, by the cells that name it; nil without any.
 func (p *publishedTable) row(name string) []string { return p.Rows[p.rowNamed(name)] }
 
 // rowNamed finds the name of the published row that stands for a row of ours.
@@ -92,12 +92,12 @@ func addPublished(t *table.Table, artifact string) *table.Table {
 	return addPublishedTo(t, artifact, names)
 }
 
-// rowName is what names a row, as people see its cells.
+// rowName returns the name of a row from its cells as displayed.
 func rowName(t *table.Table, cells []string) string {
 	return strings.Join(cells[:max(1, t.Keys)], ", ")
 }
 
-// addPublishedTo does so where something else names the rows.
+// addPublishedTo adds the published figures to a table whose rows are named by other cells.
 func addPublishedTo(t *table.Table, artifact string, names []string) *table.Table {
 	p := published().Tables[artifact]
 	for _, head := range p.Columns {
@@ -114,7 +114,7 @@ func addPublishedTo(t *table.Table, artifact string, names []string) *table.Tabl
 	return t
 }
 
-// says is a sentence with what was counted.
+// says returns a sentence with a count.
 func says(name string, counted ...any) string {
 	text := published().Sentences[name]
 	if len(counted) == 0 {

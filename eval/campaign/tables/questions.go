@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// questions has the shape of the paper's Table 3: each research question with
-// what answers it here, from the other tables.
+// questions returns a table in the shape of the paper's Table 3: each research question with its answer here, from the other
+// tables.
 func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
 	t := &table.Table{Title: "Table 3. Research questions and their evidence", Keys: 2, Columns: table.Words("question", "evidence", "ours", "paper", "table")}
 	for _, q := range published().Questions {
@@ -26,7 +26,7 @@ func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
 	return Artifact{Name: "table-3", Table: addPublished(t, "table-3"), Inputs: rows}
 }
 
-// find is a cell of the first table whose name begins so, by row and column.
+// find returns a cell of the first table whose name has the prefix, by row and column.
 func find(tables []Artifact, artifact, row, column string) (name, cell string) {
 	for i := range tables {
 		t := tables[i].Table

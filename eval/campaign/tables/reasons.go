@@ -14,7 +14,7 @@ import (
 // What explains a difference from the published figures is computed from the windows that a
 // table counts, so that it holds for them.
 
-// reason is about tables of runs of the campaign.
+// reason returns the reason for differences in tables of runs of the campaign.
 func (s *Score) reason(c *Cell) string {
 	switch c.Artifact {
 	case "table-4", "table-5", "table-15":
@@ -42,7 +42,7 @@ func (s *Score) reason(c *Cell) string {
 	return ""
 }
 
-// countedBy are the runs that a table of the paper's counts.
+// countedBy returns the runs that a table of the paper's counts.
 func (s *Score) countedBy(artifact string) *Score {
 	counts := tableNamed(artifact).counts
 	return s.only(func(r *scoredRun) bool { return r.task != nil && counts(r.task, r) }).timesAlone()
@@ -51,8 +51,8 @@ func (s *Score) countedBy(artifact string) *Score {
 // hiddenRankRuns are the paper's rows of Tables 4 and 15: of each five seeds.
 const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_host at 8, 32 ranks with 120 ms"
 
-// otherRuns says how runs differ from the paper's rows of Tables 4, 5 and 15, of which
-// Table 5 counts two families; "" where they do not.
+// otherRuns returns how runs differ from the paper's rows of Tables 4, 5 and 15, of which Table 5 counts two families; "" where
+// they do not.
 func (s *Score) otherRuns() string {
 	values := func(k key) (out []string) {
 		for _, g := range s.groupBy(k) {
@@ -69,7 +69,7 @@ func (s *Score) otherRuns() string {
 	return says("other runs", own, hiddenRankRuns)
 }
 
-// hiddenRankReason is about runs that are like the paper's in all that it tells of them.
+// hiddenRankReason returns the reason for runs that are like the paper's in all that it describes.
 func (s *Score) hiddenRankReason(c *Cell) string {
 	n := slices.Index(methodNames(), c.Row)
 	switch {
@@ -81,7 +81,7 @@ func (s *Score) hiddenRankReason(c *Cell) string {
 	return s.widerSets()
 }
 
-// methodReason is about the n-th of the methods of Table 4, one of the simpler.
+// methodReason returns the reason for the n-th of the methods of Table 4, one of the simpler.
 func (s *Score) methodReason(c *Cell, n int) string {
 	divided := func(w *scoredWindow) division { return w.divided[n-1] }
 	switch {
@@ -114,8 +114,8 @@ func (s *Score) onlyFamily(f simulate.Family) *Score {
 	return s.only(func(r *scoredRun) bool { return r.Family == f })
 }
 
-// rivals are the means, over the windows with a fault, of the seeded share and of the
-// largest of a stage that hides nothing.
+// rivals returns the means, over the windows with a fault, of the seeded share and of the largest of a stage that hides
+// nothing.
 func (s *Score) rivals() (own, other mean) {
 	own = s.mean(func(w *scoredWindow) *float64 { return w.Share })
 	other = s.mean(func(w *scoredWindow) *float64 {
@@ -130,7 +130,7 @@ func (s *Score) rivals() (own, other mean) {
 	return own, other
 }
 
-// twoOf is the sum of the two largest.
+// twoOf returns the sum of the two largest.
 func twoOf(shares []float64) (sum float64) {
 	d := slices.Clone(shares)
 	slices.SortFunc(d, func(a, b float64) int { return cmp.Compare(b, a) })
@@ -140,7 +140,7 @@ func twoOf(shares []float64) (sum float64) {
 	return sum
 }
 
-// span is the range of a value over the windows with a fault.
+// span returns the range of a value over the windows with a fault.
 func (s *Score) span(value func(*scoredWindow) float64) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	s.faulty(func(w *scoredWindow) { low, high = min(low, value(w)), max(high, value(w)) })
@@ -154,7 +154,7 @@ func (s *Score) span(value func(*scoredWindow) float64) string {
 // Table 4 does not have at its τ.
 func (s *Score) widerSets() string { return s.wideSets("wide sets", twoDecimals(s.Tau)) }
 
-// wideSets is a sentence about them, "" where there are none.
+// wideSets returns a sentence about wide candidate sets, "" where there are none.
 func (s *Score) wideSets(sentence string, more ...any) string {
 	wide := func(w *scoredWindow) bool { return w.Routing.Candidates > 2 }
 	k, n := s.tally(true, wide)

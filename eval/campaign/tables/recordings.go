@@ -133,8 +133,8 @@ func (e *Evaluation) recordingsOf(run string) ([]recordingPath, error) {
 	return append([]recordingPath{{ownRecorder, own}}, others...), nil
 }
 
-// ownRecording is what sfstat recorded of a run of the campaign: the packets
-// where a real job left some, else the archive; "" for another run.
+// ownRecording returns sfstat's recording of a run of the campaign: the packets where a real job left some, else the archive;
+// "" for another run.
 func (e *Evaluation) ownRecording(run string) (string, error) {
 	for i := range e.Tasks {
 		if e.Tasks[i].ID != run {
@@ -174,7 +174,7 @@ func (e *Evaluation) readRecording(p recordingPath) (crosscheck.Source, []campai
 	return s, inputs, err
 }
 
-// filesOf are the files that windows came from, by their names in the folder.
+// filesOf returns the source files of windows, by their names in the folder.
 func (e *Evaluation) filesOf(read []auto.Input) ([]campaign.Provenance, error) {
 	var out []campaign.Provenance
 	for _, in := range read {

@@ -21,11 +21,10 @@ type recovery struct {
 // deviation returns how far the step time after is from that before.
 func (r *recovery) deviation() float64 { return math.Abs(r.After - r.Before) }
 
-// Ratio is the part of the slowdown that is gone: (B − A₂) ÷ (B − A₁).
+// Ratio returns the part of the slowdown that is gone: (B − A₂) ÷ (B − A₁).
 func (r *recovery) Ratio() float64 { return (r.Under - r.After) / (r.Under - r.Before) }
 
-// recoveries are the runs that have the fault in windows between windows
-// without.
+// recoveries returns the runs that have the fault in windows between windows without.
 func (s *Score) recoveries() []recovery {
 	var out []recovery
 	for _, r := range s.Runs {
@@ -61,7 +60,7 @@ func meanPace(windows []scoredWindow) float64 {
 	return sum / float64(len(windows))
 }
 
-// recoveryTable is the paper's group E6.
+// recoveryTable returns the table of the paper's group E6.
 func recoveryTable(of []recovery) *table.Table {
 	t := &table.Table{Title: "A fault that is removed (windows A/B/A): does the step time return?",
 		Columns: slices.Concat(table.Words("run"), table.Heads(table.Hundredths, "A ms/step", "B ms/step", "A ms/step after", "back within ms"), table.Heads(table.Unit, "recovery ratio"),

@@ -16,7 +16,7 @@ const none = table.Absent
 // twoDecimals writes a number in a sentence as the tables do.
 func twoDecimals(f float64) string { return table.Decimals(f, 2) }
 
-// methodNames are the frontier by the paper's cut, then the five comparison methods.
+// methodNames returns the frontier by the paper's cut, then the five comparison methods.
 func methodNames() []string {
 	names := []string{"frontier"}
 	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
@@ -25,7 +25,7 @@ func methodNames() []string {
 	return names
 }
 
-// methods are the runs once for each method.
+// methods returns the runs once for each method.
 func (s *Score) methods() []row {
 	var out []row
 	for i, name := range methodNames() {
@@ -42,9 +42,8 @@ func (w *scoredWindow) rankBy(n int) routing {
 	return w.Methods[n-1]
 }
 
-// methodTable has the shape of the paper's Table 4. Where some runs have arrivals, it has a
-// row for the verdict on the runs without them and with them: the stage of its first suspect
-// stands for top-1.
+// methodTable returns a table in the shape of the paper's Table 4. Where some runs have arrivals, it has a row for the verdict
+// on the runs without them and with them: the stage of its first suspect stands for top-1.
 func (s *Score) methodTable() *table.Table {
 	alone := s.timesAlone()
 	t := tabulate(fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", twoDecimals(s.Tau)), []string{"method"}, alone.methods(), inAll...)
@@ -74,8 +73,8 @@ func (s *Score) methodTable() *table.Table {
 // hasArrivals reports whether some runs have arrivals.
 func (s *Score) hasArrivals() bool { return s.count((*scoredRun).hasArrivals) > 0 }
 
-// timesAlone is the score of the runs without arrivals, or of all where each has
-// them: stages are routed by their times, which are the same in both.
+// timesAlone returns the score of the runs without arrivals, or of all where each has them: stages are routed by their times,
+// which are the same in both.
 func (s *Score) timesAlone() *Score {
 	if out := s.only(func(r *scoredRun) bool { return !r.hasArrivals() }); len(out.Runs) > 0 {
 		return out
@@ -86,8 +85,8 @@ func (s *Score) timesAlone() *Score {
 // caseKeys name the rows of the paper's Table 14.
 var caseKeys = []key{byFamily, byRanks, byDelay}
 
-// routingTable has the shape of the paper's Table 14, with the verdicts on each group where
-// some runs have arrivals.
+// routingTable returns a table in the shape of the paper's Table 14, with the verdicts on each group where some runs have
+// arrivals.
 func (s *Score) routingTable() *table.Table {
 	by := caseKeys
 	if s.hasArrivals() {
@@ -133,8 +132,8 @@ var forwardFamilies = [...]struct {
 	{simulate.ForwardHost, labels.ForwardHostOverheadSuspected},
 }
 
-// forwardTable has the shape of the paper's Table 5: whether a delay in forward
-// is attributed to the device or the host, by the label that stands for each.
+// forwardTable returns a table in the shape of the paper's Table 5: whether a delay in forward is attributed to the device or
+// the host, by the label that stands for each.
 func (s *Score) forwardTable() *table.Table {
 	var rows []row
 	for _, f := range forwardFamilies {
@@ -146,8 +145,7 @@ func (s *Score) forwardTable() *table.Table {
 	return addPublished(t, "table-5")
 }
 
-// sweepTable has the shape of the paper's Table 15: the frontier's candidate sets at
-// other τ.
+// sweepTable returns a table in the shape of the paper's Table 15: the frontier's candidate sets at other τ.
 func (s *Score) sweepTable() *table.Table {
 	var rows []row
 	for _, tau := range []float64{0.70, 0.75, 0.80, 0.85, 0.90} {
@@ -156,7 +154,7 @@ func (s *Score) sweepTable() *table.Table {
 	return addPublished(tabulate("Candidate sets by τ: windows with a fault, the paper's cut", []string{"tau"}, rows, inAll[2:]...), "table-15")
 }
 
-// sweep is the frontier's ranking with candidates at a τ in (0, 1].
+// sweep returns the frontier's ranking with candidates at a τ in (0, 1].
 func sweep(tau float64) func(*scoredWindow) routing {
 	return func(w *scoredWindow) routing {
 		set := labels.RoutingSet(w.shares, tau)
@@ -164,10 +162,9 @@ func sweep(tau float64) func(*scoredWindow) routing {
 	}
 }
 
-// spikeTable has the shape of the paper's Table 9, which is about the periodic
-// spike of Vision-B: what the median, p95 and maximum of the delayed stage show, and what the
-// frontier charges. The stage's time in a step is that of its slowest rank, in parts of the
-// median step; rows are by group.
+// spikeTable returns a table in the shape of the paper's Table 9, which is about the periodic spike of Vision-B: what the
+// median, p95 and maximum of the delayed stage show, and what the frontier charges. The stage's time in a step is that of its
+// slowest rank, in parts of the median step; rows are by group.
 func (s *Score) spikeTable() *table.Table {
 	heads, rows := s.rowsBy(caseKeys...)
 	var stands []string
@@ -190,7 +187,7 @@ func (s *Score) spikeTable() *table.Table {
 	return addPublishedTo(t, "table-9", stands)
 }
 
-// scaleTable is the paper's check that routing persists at 64 and 128 ranks.
+// scaleTable returns the table of the paper's check that routing persists at 64 and 128 ranks.
 func (s *Score) scaleTable() *table.Table {
 	heads, rows := s.rowsBy(caseKeys...)
 	return addPublished(tabulate("Routing at 64 and 128 ranks: windows with a fault, the paper's cut", heads, rows, windows,
@@ -198,7 +195,7 @@ func (s *Score) scaleTable() *table.Table {
 		average("two largest", func(_ *row, w *scoredWindow) *float64 { return w.twoLargest() }), top1, top2), "scale")
 }
 
-// twoLargest are the two largest shares together; nil: there are no two.
+// twoLargest returns the two largest shares together; nil where there are fewer.
 func (w *scoredWindow) twoLargest() *float64 {
 	if len(w.shares) < 2 {
 		return nil
@@ -206,8 +203,8 @@ func (w *scoredWindow) twoLargest() *float64 {
 	return new(twoOf(w.shares))
 }
 
-// accumulationTable is the paper's group E7: where the delayed stage stands when
-// a step has microsteps, their stages accounted for in order.
+// accumulationTable returns the table of the paper's group E7: where the delayed stage stands when a step has microsteps, their
+// stages accounted for in order.
 func (s *Score) accumulationTable() *table.Table {
 	var rows []row
 	for _, g := range s.groupBy(byFamily, byDelay) {
@@ -218,8 +215,8 @@ func (s *Score) accumulationTable() *table.Table {
 		faultShare("exact", func(_ *row, w *scoredWindow) bool { return w.Telescoping == 0 }), labelShare("device label", forwardFamilies[0].label.String())), "accumulation")
 }
 
-// shardingTable is the paper's group E8: sharded programs, and the control that
-// delays the optimizer of one rank on the host.
+// shardingTable returns the table of the paper's group E8: sharded programs, and the control that delays the optimizer of one
+// rank on the host.
 func (s *Score) shardingTable() *table.Table {
 	rows := s.parts(
 		part{"ranks synchronise after the delay", func(r *scoredRun) bool { return r.Family != simulate.OptimizerHost }},
@@ -228,8 +225,7 @@ func (s *Score) shardingTable() *table.Table {
 		text("misses", (*row).misses)), "sharding")
 }
 
-// misses are the families and sizes of which a window does not have its stage first; the
-// control has none that should.
+// misses returns the families and sizes with a window whose seeded stage is not first; the control has no seeded stage.
 func (r *row) misses() string {
 	return joinNames(r.distinct(func(x *scoredRun) string {
 		if x.Family == simulate.OptimizerHost || x.had(foundTop1) {
@@ -239,8 +235,8 @@ func (r *row) misses() string {
 	}))
 }
 
-// boundaryTable is the paper's group E4: at which delay of data the two largest
-// shares reach τ, so that the candidate set becomes compact.
+// boundaryTable returns the table of the paper's group E4: at which delay of data the two largest shares reach τ, so that the
+// candidate set becomes compact.
 func (s *Score) boundaryTable() *table.Table {
 	t := &table.Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", twoDecimals(s.Tau)),
 		Columns: table.Words("ranks", "share of the two largest, by delay", "crosses between ms")}

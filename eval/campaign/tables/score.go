@@ -128,7 +128,7 @@ func (s *Scorer) close(run string) []string {
 	return s.runs[i].close()
 }
 
-// Score is what was added, in order of arrival.
+// Score returns the added runs, in order of arrival.
 func (s *Scorer) Score() *Score {
 	out := &Score{Tau: s.gates.Tau, gates: s.gates, Runs: []*scoredRun{}}
 	for _, r := range s.runs {
@@ -145,7 +145,7 @@ type Score struct {
 	gates gates.Gates // of the scoring
 }
 
-// only is the score of some of the runs.
+// only returns the score of some of the runs.
 func (s *Score) only(keep func(*scoredRun) bool) *Score {
 	part := *s
 	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return !keep(r) })

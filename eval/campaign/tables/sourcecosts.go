@@ -72,7 +72,7 @@ func (c *costs) add(r []string) error {
 	return nil
 }
 
-// overhead is the median over runs and between which values they lie, in percent.
+// overhead returns the median over runs and the range, in percent.
 func (c *costs) overhead() string {
 	if c == nil || len(c.Overhead) == 0 {
 		return none
@@ -82,7 +82,7 @@ func (c *costs) overhead() string {
 	return strings.ReplaceAll(text, "-", "−")
 }
 
-// seconds is the median over runs.
+// seconds returns the median over runs.
 func (c *costs) seconds() string {
 	if c == nil || len(c.Seconds) == 0 {
 		return none

@@ -69,8 +69,8 @@ func (r *comparedRun) score(a *crosscheck.Account) *scoredRun {
 	return &scoredRun{runCase: *r.Case, Windows: []scoredWindow{{Fault: true, Routing: found, shares: a.Share, seeded: seeded}}}
 }
 
-// tableOfSources has the shape of the paper's Table 6. Without runs that were
-// compared it has no rows, and says so.
+// tableOfSources returns a table in the shape of the paper's Table 6. Without runs that were compared it has no rows, and says
+// so.
 func tableOfSources(all []*source) *table.Table {
 	var rows []row
 	of := make(map[string]*source)
@@ -116,12 +116,12 @@ func tableOfSources(all []*source) *table.Table {
 	return addPublished(t, sourceArtifact)
 }
 
-// sizes are the sizes of the runs whose fault is known.
+// sizes returns the sizes of the runs whose fault is known.
 func (s *source) sizes() string {
 	return joinNames(s.distinct(func(r *scoredRun) string { return strconv.Itoa(r.Ranks) }))
 }
 
-// sourceReason is about Table 6.
+// sourceReason returns the reason for differences in Table 6.
 func sourceReason(all []*source, g *gates.Gates) func(*Cell) string {
 	return func(c *Cell) string {
 		switch c.Column {
@@ -138,7 +138,7 @@ func sourceReason(all []*source, g *gates.Gates) func(*Cell) string {
 	}
 }
 
-// bytes are those that a source wrote of a run; of files that no table tells of, what lies there.
+// bytes returns the bytes that a source wrote of a run; without a table of sizes, the sizes of its files.
 func (c *costs) bytes(run string, stored int64) float64 {
 	if c != nil {
 		if n, ok := c.Bytes[run]; ok {
@@ -148,7 +148,7 @@ func (c *costs) bytes(run string, stored int64) float64 {
 	return float64(stored)
 }
 
-// agrees is of how many runs the source has the candidates of sfstat's.
+// agrees returns in how many runs the source has the candidates of sfstat's, and of how many.
 func (s *source) agrees() (k, n int) {
 	for _, a := range s.seen {
 		count(&k, a.Held.SameRouting)
@@ -156,7 +156,7 @@ func (s *source) agrees() (k, n int) {
 	return k, len(s.seen)
 }
 
-// worst is the account whose share is farthest from that of sfstat's.
+// worst returns the account whose share is farthest from sfstat's.
 func (s *source) worst() crosscheck.Held {
 	worst := crosscheck.Held{Stage: none}
 	for _, a := range s.seen {
@@ -167,7 +167,7 @@ func (s *source) worst() crosscheck.Held {
 	return worst
 }
 
-// times is how many times as many bytes a source left as sfstat's recorder.
+// times returns how many times as many bytes a source wrote as sfstat's recorder.
 func (s *source) times() string {
 	bytes, own := describe(s.bytes).Median, describe(s.own).Median
 	if !(own > 0) {

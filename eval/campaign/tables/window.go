@@ -140,7 +140,7 @@ func seededStages(c *runCase, r *frontier.Result) []bool {
 	return out
 }
 
-// sharesOf is nil below the floor.
+// sharesOf returns the shares of a window, nil below the floor.
 func sharesOf(r *frontier.Result) []float64 {
 	var out []float64
 	for _, s := range r.Stages {
@@ -152,7 +152,7 @@ func sharesOf(r *frontier.Result) []float64 {
 	return out
 }
 
-// place is where the first seeded stage stands in a ranking, from 1.
+// place returns the position of the first seeded stage in a ranking, from 1.
 func place(seeded []bool, ranking []int) int {
 	return 1 + slices.IndexFunc(ranking, func(s int) bool { return seeded[s] })
 }

@@ -31,7 +31,7 @@ type law struct {
 	simulate.Law
 }
 
-// law of the distribution times a factor.
+// law returns the law of the distribution times a factor.
 func (d Dist) law(factor float64) law {
 	mean := float64(d.Mean) * nsPerMilli * factor
 	return law{mean, mean * d.Jitter, simulate.LogNormalLaw(mean, d.Jitter)}

@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// classes are what a resolved fault slows down.
+// classes returns the classes of operators that a resolved fault slows down.
 func (f *Fault) classes() []operator.Class {
 	if f.Kind == Workload || f.Op == "" {
 		return []operator.Class{operator.ForwardCompute, operator.BackwardCompute}
@@ -122,7 +122,7 @@ func (f *Fault) placeOnStage(p *program, u, v float64) error {
 	return nil
 }
 
-// targets are the nodes of a stage that the fault may slow down.
+// targets returns the nodes of a stage that the fault may slow down.
 func (p *program) targets(f *Fault, stage int) []int32 {
 	classes := f.classes()
 	var list []int32
@@ -135,7 +135,7 @@ func (p *program) targets(f *Fault, stage int) []int32 {
 	return list
 }
 
-// struck are the nodes of the stage of a resolved fault that it slows down.
+// struck returns the nodes of the stage of a resolved fault that it slows down.
 func (p *program) struck(f *Fault) []int32 {
 	stage := 0
 	if f.PP != nil {
@@ -155,7 +155,7 @@ func (s *Spec) validateSize(f *Fault) error {
 	return nil
 }
 
-// dist is what the fault adds to: a duration or transfer, or a launch delay.
+// dist returns the distribution that the fault adds to: a duration or transfer, or a launch delay.
 func (s *Spec) dist(f *Fault, class operator.Class) Dist {
 	if f.Kind == LateStart {
 		return s.Ops.entry(class).Launch
@@ -172,7 +172,7 @@ type hit struct {
 	factor   float64
 }
 
-// hitsOf a resolved fault; a Workload has none.
+// hitsOf returns the hits of a resolved fault; a Workload has none.
 func (g *generator) hitsOf(f *Fault) []hit {
 	if f.Kind == Workload {
 		return nil
@@ -199,8 +199,7 @@ func (g *generator) hitsOf(f *Fault) []hit {
 	return list
 }
 
-// extra is the time, in nanoseconds, that a fault adds to an operator on
-// average.
+// extra returns the time, in nanoseconds, that a fault adds to an operator on average.
 func (f *Fault) extra(l law) float64 {
 	switch {
 	case f.Factor > 0:

@@ -52,7 +52,7 @@ func newGenerator(s Spec) (*generator, error) {
 	return g, nil
 }
 
-// lawsOf a node: a bucket has its part of the collective, a stage its work.
+// lawsOf returns the laws of a node: a bucket has its part of the collective, a stage its work.
 func (s *Spec) lawsOf(n *node, l Layout) laws {
 	o, factor := s.Ops.entry(n.class), 1.0
 	switch {
@@ -83,7 +83,7 @@ func (g *generator) place() {
 	}
 }
 
-// pause is a worker's time before its next step.
+// pause returns a worker's time before its next step.
 func (g *generator) pause(dp, pp int) int64 {
 	return roundLength(g.between.Draw(g.rng.Restart(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
 }
@@ -113,7 +113,7 @@ func Make(s Spec) (*operator.Trace, Truth, error) {
 	return t, g.spec.truth(g.program), nil
 }
 
-// empty is the trace without times.
+// empty returns the trace without times.
 func (g *generator) empty() *operator.Trace {
 	l, ops := g.spec.Layout, len(g.start)*g.spec.Steps.Count
 	t := &operator.Trace{Run: g.spec.Run, StepClock: !g.spec.Clock.Running, Resolution: 1, Units: "nanoseconds (simulated)",
@@ -129,7 +129,7 @@ func (g *generator) empty() *operator.Trace {
 	return t
 }
 
-// tooLong is the only fault that a trace of valid draws can have.
+// tooLong returns the only fault that a trace of valid draws can have.
 func (g *generator) tooLong() error {
 	return input.Bad(input.ErrOverflow, "the trace lasts too long for %d workers by step %d: make operators or delays shorter, or take fewer steps",
 		len(g.begin), g.spec.Steps.index(g.step))
@@ -159,7 +159,7 @@ func (g *generator) next() bool {
 	return last < maxTime
 }
 
-// row is a node's part of a [node][dp] array.
+// row returns a node's part of a [node][dp] array.
 func (g *generator) row(array []int64, v int32) []int64 {
 	n := g.spec.Layout.DP
 	return array[int(v)*n : (int(v)+1)*n]

@@ -26,7 +26,7 @@ var kindNames = [...]string{"none", "slow-worker", "slow-op", "slow-stage", "wor
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// ParseKind is the inverse of String; "" is NoFault too.
+// ParseKind returns the kind of a name, the inverse of String; "" is NoFault too.
 func ParseKind(s string) (Kind, error) {
 	if s == "" {
 		return NoFault, nil
@@ -37,7 +37,7 @@ func ParseKind(s string) (Kind, error) {
 // MarshalText writes the name of the kind.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
+// UnmarshalText reads a kind, the inverse of MarshalText.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKind(string(text))
 	return err

@@ -200,7 +200,7 @@ func (p *program) sync(g group) {
 	p.groups = append(p.groups, g)
 }
 
-// number is what a group is called in a step of the trace.
+// number returns the number of a group in a step of the trace.
 func (p *program) number(at int32, step, dp int) int32 {
 	g := &p.groups[at]
 	if g.across {

@@ -8,9 +8,8 @@ type pass struct {
 	micro   int
 }
 
-// passes is the order of work of a stage: as many forward passes ahead as keep
-// the stages behind it busy, then one backward and one forward in turn, then
-// the backward passes that are left.
+// passes returns the order of work of a stage: as many forward passes ahead as keep the stages behind it busy, then one
+// backward and one forward in turn, then the backward passes that are left.
 //
 // With one chunk on a stage this is 1F1B (Narayanan et al. 2021, SC,
 // "Efficient Large-Scale Language Model Training on GPU Clusters"), with more
@@ -33,7 +32,7 @@ func (l Layout) passes(stage int) []pass {
 	return list
 }
 
-// ahead is how many forward passes a stage does before it alternates.
+// ahead returns how many forward passes a stage does before it alternates.
 func (l Layout) ahead(stage int) int {
 	if l.Chunks == 1 {
 		return l.PP - 1 - stage
@@ -41,7 +40,7 @@ func (l Layout) ahead(stage int) int {
 	return 2*(l.PP-1-stage) + (l.Chunks-1)*l.PP
 }
 
-// pass is the k-th pass of a direction, the same on all stages.
+// pass returns the k-th pass of a direction, the same on all stages.
 func (l Layout) pass(forward bool, k int) pass {
 	round, in := k/(l.PP*l.Chunks), k%(l.PP*l.Chunks)
 	p := pass{forward, k, in / l.PP, round*l.PP + in%l.PP}
@@ -51,5 +50,5 @@ func (l Layout) pass(forward bool, k int) pass {
 	return p
 }
 
-// depth of a stage's chunk in the whole model.
+// depth returns the depth of a stage's chunk in the whole model.
 func (l Layout) depth(stage, chunk int) int { return chunk*l.PP + stage }

@@ -40,10 +40,10 @@ type Layout struct {
 	EarlyReduce bool `yaml:"early_reduce" json:"early_reduce"`
 }
 
-// Workers is the number of recorded workers.
+// Workers returns the number of recorded workers.
 func (l Layout) Workers() int { return l.DP * l.PP }
 
-// rank is the number of a worker: replicas first, as in the public traces.
+// rank returns the number of a worker: replicas first, as in the public traces.
 func (l Layout) rank(dp, pp int) int { return pp*l.DP + dp }
 
 // Steps are the recorded steps: Count of them, from index First, every
@@ -54,7 +54,7 @@ type Steps struct {
 	Every int64 `yaml:"every" json:"every"`
 }
 
-// index of a recorded step, counted from 0.
+// index returns the index of a recorded step, counted from 0.
 func (s Steps) index(i int) int64 { return s.First + int64(i)*s.Every }
 
 // Op is how long an operator takes: its duration, or, where it communicates,
@@ -102,9 +102,8 @@ type Clock struct {
 	Running bool `yaml:"running" json:"running"`
 }
 
-// DefaultSpec is a job of the size, the durations and the jitter of a public
-// production trace (OSDI'25 artifact, AR): 4 replicas of 4 stages of 4 ranks,
-// 32 microbatches, about 23 s a step.
+// DefaultSpec returns a job of the size, the durations and the jitter of a public production trace (OSDI'25 artifact, AR): 4
+// replicas of 4 stages of 4 ranks, 32 microbatches, about 23 s a step.
 func DefaultSpec() Spec {
 	return Spec{
 		Layout: Layout{DP: 4, PP: 4, TP: 4, Chunks: 1, Microbatches: 32, Buckets: 1},

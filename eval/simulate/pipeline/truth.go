@@ -63,7 +63,7 @@ func (s Spec) Truth() (Truth, error) {
 	return made.truth(p), nil
 }
 
-// truth of a resolved spec.
+// truth returns the truth of a resolved spec.
 func (s *Spec) truth(p *program) Truth {
 	t := Truth{Run: s.Run, Seed: s.Seed, Layout: s.Layout, Faults: []TrueFault{}}
 	rng := streams.New()

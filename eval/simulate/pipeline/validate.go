@@ -27,14 +27,13 @@ func ParseSpec(name string, text []byte) (Spec, error) {
 	return simulate.Parse(name, text, DefaultSpec())
 }
 
-// Validate says what is wrong with a spec, in words for the person who wrote
-// it. New validates too.
+// Validate returns an error in words for the author of an invalid spec. New validates too.
 func (s Spec) Validate() error {
 	_, _, err := s.resolve()
 	return err
 }
 
-// Healthy is the spec without its faults: its twin, which shares all noise.
+// Healthy returns the spec without its faults: its twin, which shares all noise.
 func (s Spec) Healthy() Spec {
 	s.Faults = nil
 	return s

@@ -57,7 +57,8 @@ func readTruth(dir string) (*truthFile, error) {
 
 var errNoModel = errors.New("not whole iterations of a model")
 
-// model is what the scenario was generated from. It is errNoModel where the log does not hold whole iterations of one.
+// model returns the model that the scenario was generated from, and errNoModel where the log does not hold whole iterations of
+// a model.
 func (f *truthFile) model() (volume.Model, error) {
 	c := &f.Config
 	if c.Program == "random" || c.Ops > 0 || c.Lost > 0 || c.Literal {

@@ -15,7 +15,7 @@ type Stream struct {
 	*rand.Rand
 }
 
-// New is a stream that At must point somewhere before it is used.
+// New returns a stream, to be positioned by At before use.
 func New() *Stream {
 	s := &Stream{}
 	s.Rand = rand.New(&s.pcg)
@@ -30,8 +30,7 @@ func (s *Stream) Restart(seed uint64, use Purpose, who uint64, step int64) *Stre
 	return s
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection
-// that turns neighbours into strangers.
+// mix applies the finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that turns neighbours into strangers.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -222,7 +222,7 @@ func (t *table) eachRun(c *parquet.Cursor, fn func(row int, v parquet.Run) error
 	return nil
 }
 
-// values does what each does, for a column that must not have nulls.
+// values calls each for a column that must not have nulls.
 func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
 	return t.eachRun(c, func(row int, v parquet.Run) error {
 		if v.At == nil {

@@ -122,7 +122,7 @@ func (b *work) finish(err error) (*findings.Summary, error) {
 	return s, err
 }
 
-// remedyFor says what to do about what this machine lacks; "": that is not what is wrong.
+// remedyFor returns the remedy where this machine lacks something that the error names; "": the cause is another.
 func remedyFor(err error) string {
 	switch {
 	case noRoom(err):

@@ -115,7 +115,7 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 // refuse refers an input that is left out, or not whole.
 func (j *judge) refuse(r findings.Refused) error { return j.found(entry{Refused: &r}) }
 
-// base is the name of the file that all of a run is of, if it is one.
+// base returns the name of the file that holds all of a run; "" where several do.
 func base(path string, u unit) string {
 	switch {
 	case len(u.files) == 1:
@@ -187,7 +187,7 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	return j.close(s)
 }
 
-// start is when a window began on the first rank that tells; 0: none does.
+// start returns when a window began, by the first rank with a time; 0 without any.
 func start(w *trace.Window) int64 {
 	for _, at := range w.Epochs {
 		if at != 0 {

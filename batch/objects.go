@@ -37,7 +37,7 @@ func splitPaths(paths []string) (objects, local []string) {
 // schemeEnd parts the scheme of an object's name from its bucket.
 const schemeEnd = "://"
 
-// folderOf is the folder of a file or an object.
+// folderOf returns the folder of a file or an object.
 func folderOf(name string) string {
 	if !objectstore.IsURL(name) {
 		return filepath.Dir(name)
@@ -115,7 +115,7 @@ func isPath(name string) bool {
 // at, packed or not.
 const headBytes = 512 << 10
 
-// holds says what a file holds, and of an object what it begins with.
+// holds returns a function that finds the contents of a file, and of an object by its first bytes.
 func holds(ctx context.Context, from *objectstore.Client) holder {
 	return func(f file) (auto.Held, error) {
 		if !objectstore.IsURL(f.Path) {
@@ -181,7 +181,7 @@ func (b *work) fetch(ctx context.Context, units []unit) (*copies, error) {
 	return c, b.sort(ctx, c, wanted, errs)
 }
 
-// sort tells objects that cannot be had from a store that cannot.
+// sort sorts objects: unreadable ones become problems of their inputs, an unreadable store an error of the run.
 func (b *work) sort(ctx context.Context, c *copies, wanted []file, errs []error) error {
 	answers := false
 	for i, err := range errs {
@@ -208,7 +208,7 @@ func (c *copies) remove() {
 	}
 }
 
-// path is where the copy of an object lies; a file is where it is.
+// path returns the path of the copy of an object, and of a file its own.
 func (c *copies) path(name string) string {
 	if !objectstore.IsURL(name) {
 		return name
@@ -217,7 +217,7 @@ func (c *copies) path(name string) string {
 	return filepath.Join(c.dir, scheme, filepath.FromSlash(rest))
 }
 
-// name is the inverse of path.
+// name returns the name of an object by the path of its copy, the inverse of path.
 func (c *copies) name(path string) string {
 	rest, ok := strings.CutPrefix(path, c.dir+string(filepath.Separator))
 	if c.dir == "" || !ok {
@@ -227,8 +227,7 @@ func (c *copies) name(path string) string {
 	return scheme + schemeEnd + rest
 }
 
-// problem is what is wrong with what lies at a path, in which no path of a copy is
-// left.
+// problem returns the problem of a copy, worded without the path of the copy.
 func (c *copies) problem(path string, err error) findings.Refused {
 	p := problemOf(path, err)
 	p.Path = c.name(path)

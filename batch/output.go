@@ -52,8 +52,7 @@ func write[T any](o *Output, mark flatrow.Mark, create func(string) (*atomicfile
 	return f.Fill(all)
 }
 
-// partsOf is the output whose parts are kept beside it; of one that is no file,
-// one in a folder for what is temporary.
+// partsOf returns an output whose parts are kept beside it; where the output is no file, in a temporary folder.
 func partsOf(o Output) (base string, clean func(), err error) {
 	if o.hasPath() {
 		return o.Path, func() {}, nil

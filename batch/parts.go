@@ -104,7 +104,7 @@ func (p *parts) claim(mark string, resume Resume) error {
 	return nil
 }
 
-// done is how many parts are there.
+// done returns how many parts are complete.
 func (p *parts) done() int {
 	list, _ := filepath.Glob(filepath.Join(escapePattern(p.dir), "*.part"))
 	return len(list)

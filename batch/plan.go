@@ -85,7 +85,7 @@ type plan struct {
 	refused []findings.Refused
 }
 
-// problemOf is what is wrong with an input.
+// problemOf returns the problem with an input.
 func problemOf(path string, err error) findings.Refused {
 	p := findings.Refused{Path: path, Error: reason(path, err)}
 	if b := bug.PanicOf(err); b != nil {
@@ -179,8 +179,8 @@ func isInAny(path string, those []string) bool {
 	return false
 }
 
-// mark is the same for plans that lead to the same rows in the same parts: another build
-// that calls itself by the same version may make other chunks.
+// mark returns a mark, the same for plans that lead to the same rows in the same parts: another build that calls itself by the
+// same version may make other chunks.
 func (p *plan) mark() string {
 	parts := make([][2]int64, len(p.chunks))
 	for i, c := range p.chunks {
@@ -194,7 +194,7 @@ func (p *plan) mark() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// reason is what is wrong with an input, without its name: "line 3: …", "row group 0: …".
+// reason returns the error of an input without its name: "line 3: …", "row group 0: …".
 func reason(path string, err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	rest, named := strings.CutPrefix(text, path)

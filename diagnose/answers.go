@@ -47,7 +47,7 @@ const (
 // mostNext is how many actions an answer has: who reads more of them acts on none.
 const mostNext = 2
 
-// Answer is the answer to a run.
+// Answer returns the answer to a run.
 func (v *RunVerdict) Answer() Answer {
 	a := Answer{Basis: v.basis(), Next: v.Next[:min(mostNext, len(v.Next))]}
 	switch a.Basis {
@@ -82,7 +82,7 @@ func (v *RunVerdict) Answer() Answer {
 	return a
 }
 
-// first is the first finding, nil without one.
+// first returns the first finding, nil without one.
 func (v *RunVerdict) first() *Finding {
 	if len(v.Findings) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (f *Finding) replayed() bool {
 	return ok
 }
 
-// also are the findings behind the first that the answer names.
+// also returns the findings behind the first that the answer names.
 func (v *RunVerdict) also(b Basis) (out []*Finding) {
 	first := v.first()
 	for i := range v.Findings[1:] {
@@ -184,7 +184,7 @@ const (
 // slowerInside is the part of a run by which an upper bound must exceed what is saved for certain to be told.
 const slowerInside = 0.02
 
-// Saving is what fixing the finding saves, with all that are late together with it.
+// Saving returns what fixing the finding saves, with all that are late together with it.
 func (f *Finding) Saving() Saving {
 	s := Saving{Steps: f.Gain, Run: f.RunGain, UpTo: f.RunAtMost, Below: f.BelowMinGain && !f.Jointly}
 	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {

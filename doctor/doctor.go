@@ -49,7 +49,7 @@ packages = {name: version(name) for name in sys.argv[1:]}
 if u.find_spec("sfstat_recorder") is not None: packages["sfstat_recorder"] = "importable"
 print(json.dumps({"python": "%d.%d" % sys.version_info[:2], "packages": packages}))`
 
-// Look says what could be recorded, the most telling first.
+// Look returns the recordings that the machine allows, the most informative first.
 func (m Machine) Look() []Source {
 	py, err := m.python()
 	gpus := m.gpus()

@@ -18,7 +18,7 @@ type Archiver struct {
 	to *partitions.Archive
 }
 
-// NewArchiver is an Archiver that has not looked yet.
+// NewArchiver returns an Archiver that has not looked yet.
 func NewArchiver(o Options, to *partitions.Archive) *Archiver {
 	return &Archiver{watched: watch[*archivedUnit](o), to: to}
 }
@@ -165,7 +165,7 @@ func (a *adding) add(w *trace.Window) error {
 	return nil
 }
 
-// err is why windows were refused.
+// err returns why windows were refused.
 func (a *adding) err() error {
 	var all []error
 	for _, run := range slices.Sorted(maps.Keys(a.refused)) {

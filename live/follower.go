@@ -26,7 +26,7 @@ type Follower struct {
 	mu    sync.Mutex // of what is watched
 }
 
-// New is a Follower that has not looked yet.
+// New returns a Follower that has not looked yet.
 func New(o Options) *Follower { return &Follower{watched: watch[*judgedUnit](o)} }
 
 // judgedUnit is what is kept of a unit.
@@ -260,7 +260,7 @@ func (f *Follower) newSession(u *follow.Unit) *diagnose.Session {
 	return diagnose.New(o)
 }
 
-// Inputs are those of all units.
+// Inputs returns the inputs of all units.
 func (f *Follower) Inputs() (all Inputs) {
 	for _, u := range f.units {
 		all.Read = append(all.Read, u.Read...)

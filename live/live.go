@@ -157,7 +157,7 @@ func (f *watched[U]) Every(ctx context.Context, pause time.Duration, look func()
 	}
 }
 
-// Refused are the paths that could not be looked at, the last time.
+// Refused returns the paths that could not be read the last time.
 func (f *watched[U]) Refused() []auto.Problem { return f.files.Refused }
 
 // windows reads with a tail, as far as windows are selected. They are under the name that tells

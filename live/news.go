@@ -32,8 +32,8 @@ type News struct {
 	Changed bool  // the verdict is another
 }
 
-// News are the runs of which something is new: windows that are complete, or are
-// followed by another, and verdicts that name another status, suspect or certainty.
+// News returns the runs with news: complete windows, windows followed by another, and verdicts with another status, suspect or
+// certainty.
 func (t Told) News(v *diagnose.Verdict) []News {
 	var out []News
 	for i := range v.Runs {
@@ -64,7 +64,7 @@ func (t Told) News(v *diagnose.Verdict) []News {
 	return out
 }
 
-// gist is what of a verdict is worth a new screen.
+// gist returns the part of a verdict whose change is worth a new screen.
 func gist(r *diagnose.RunVerdict) string {
 	a := r.Answer()
 	if a.Certainty == evidence.Insufficient {

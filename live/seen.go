@@ -96,7 +96,7 @@ func (l *Line) add(ns int64) {
 	l.sums, l.width, l.in = append(l.sums, ns), max(1, l.width), 1
 }
 
-// Means are the points.
+// Means returns the points.
 func (l *Line) Means() []float64 {
 	out := make([]float64, len(l.sums))
 	for i, sum := range l.sums {

@@ -84,7 +84,7 @@ func (b Bars) marks(c draw.Canvas, p *plot.Plot, k int) {
 	}
 }
 
-// legend tells series apart; one is told by the axis.
+// legend returns the legend of several series; a single one is named by the axis.
 func (b Bars) legend() []entry {
 	if len(b.Series) == 1 && b.Mark == "" {
 		return nil

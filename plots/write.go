@@ -78,8 +78,8 @@ func (f *Figure) writeSVG(w io.Writer) error {
 	return err
 }
 
-// The PDF library dates documents and orders parts of them at random unless it
-// is told otherwise, for all documents to come.
+// init makes the PDF library write the same bytes each time: it dates documents and orders parts at random otherwise. The
+// setting holds for all later documents.
 func init() {
 	fpdf.SetDefaultCatalogSort(true)
 	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())

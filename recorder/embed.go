@@ -10,5 +10,5 @@ import (
 //go:embed sfstat_recorder/*.py sfstat_recorder/py.typed
 var files embed.FS
 
-// Files is the folder sfstat_recorder and what lies in it.
+// Files holds the folder sfstat_recorder and its contents.
 func Files() fs.FS { return files }

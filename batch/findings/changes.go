@@ -19,7 +19,7 @@ type Day struct{ time.Time }
 
 func (d Day) String() string { return d.Format(time.DateOnly) }
 
-// MarshalText is String.
+// MarshalText returns the day as String does.
 func (d Day) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Change is a day from which on the runs of a family have longer or shorter steps, or
@@ -41,9 +41,8 @@ const level = 0.05
 // measure is the step time of a family, or the exposed time of a stage in its steps.
 type measure struct{ family, stage string }
 
-// Changes are the change points of step time and of the stages, by day: those of the median run of
-// each day, for runs whose names differ in numbers alone. Days may depend on the day before. A run without times
-// is of the day in its name or folder.
+// Changes returns the change points of step time and of the stages, by day, from the median run of each day, for runs whose
+// names differ in numbers alone. Days may depend on the day before. A run without times is of the day in its name or folder.
 func (s *Summary) Changes() ([]Change, error) {
 	series := make(map[measure]map[time.Time][]float64)
 	add := func(m measure, at time.Time, value float64) {
@@ -104,8 +103,8 @@ type place struct {
 // fewestDelayed is of how many runs one says when it began.
 const fewestDelayed = 3
 
-// Onsets are the change points, by week, of the part of the runs with a known begin that a host or a GPU
-// delays by a finding to act on. Weeks may depend on the week before.
+// Onsets returns the change points, by week, of the part of the runs with a known begin that a host or a GPU delays by a
+// finding to act on. Weeks may depend on the week before.
 func (s *Summary) Onsets() (out []Onset, err error) {
 	weeks := s.Weeks()
 	at := make(map[int64]int, len(weeks))
@@ -152,14 +151,14 @@ func (s *Summary) Onsets() (out []Onset, err error) {
 	return out, nil
 }
 
-// monday is the first moment, UTC, of the week of a time, ns since 1970.
+// monday returns the first moment, UTC, of the week of a time, ns since 1970.
 func monday(ns int64) Day {
 	at := time.Unix(0, ns).UTC().Truncate(day)
 	return Day{at.Add(-day * time.Duration((int(at.Weekday())+6)%7))}
 }
 
-// sharers is how many tests like that of a measure would share the level: step times have half of it, if
-// there are stages, and these the other half.
+// sharers returns how many tests, such as that of one measure, share the level: step times have half of it, if there are
+// stages, and these the other half.
 func sharers(m measure, tested []measure) int {
 	steps := 0
 	for _, t := range tested {
@@ -193,7 +192,7 @@ func changesOf(m measure, days map[time.Time][]float64, o changepoint.Options) (
 // dates are dates in names: 2026-03-14, 20260314, 2026_03_14.
 var dates = regexp.MustCompile(`(20\d\d)([-_]?)(0[1-9]|1[0-2])([-_]?)(0[1-9]|[12]\d|3[01])`)
 
-// dateIn is the first day, UTC, that a name has; 0 without one.
+// dateIn returns the first day, UTC, that a name has; 0 without one.
 func dateIn(name string) int64 {
 	for _, m := range dates.FindAllStringSubmatch(name, -1) {
 		if m[2] != m[4] {
@@ -206,7 +205,7 @@ func dateIn(name string) int64 {
 	return 0
 }
 
-// family is the name of a run without the numbers in it.
+// family returns the name of a run without the numbers in it.
 func family(run string) string {
 	var b strings.Builder
 	last := rune(0)

@@ -212,7 +212,7 @@ func (s *sums) text() Stages {
 	return Stages(b.String())
 }
 
-// hostsOf is on how many hosts the ranks of a window are.
+// hostsOf returns how many hosts the ranks of a window are on.
 func hostsOf(m *frontier.Result) int64 {
 	last := ""
 	var hosts []string
@@ -258,7 +258,7 @@ func runRow(at Where, v *diagnose.RunVerdict) Row {
 	return row
 }
 
-// finite is a number, nil where it is none that JSON has.
+// finite returns a pointer to a number; nil where it is NaN or infinite, which JSON does not have.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

@@ -44,7 +44,7 @@ type Run struct {
 	weight float64
 }
 
-// Step is the mean exposed time of a step, ns; 0 without any.
+// Step returns the mean exposed time of a step, ns; 0 without any.
 func (r *Run) Step() int64 { return r.Time / max(1, r.Steps) }
 
 // LostTime returns the time of all ranks that fixing the worst finding would save, or every late rank with it, ns.
@@ -148,8 +148,7 @@ func textOrEmpty(s *string) string {
 // Empty reports whether there is no row.
 func (s *Summary) Empty() bool { return len(s.order) == 0 }
 
-// Runs are all runs, the worst first: those with a finding to act on by what it
-// costs all ranks, then the others.
+// Runs returns all runs: first those with a finding to act on, by its cost to all ranks, then the others.
 func (s *Summary) Runs() []*Run {
 	out := slices.Clone(s.order)
 	slices.SortStableFunc(out, func(a, b *Run) int {
@@ -207,7 +206,7 @@ func counts(runs []*Run, name func(*Run) string) []Count {
 	return out
 }
 
-// Weeks are those in which runs began that say when, in order.
+// Weeks returns the weeks in which runs with a known begin began, in order.
 func (s *Summary) Weeks() []*Week {
 	var out []*Week
 	weeks := make(map[int64]*Week)
@@ -231,12 +230,12 @@ func (s *Summary) Weeks() []*Week {
 	return out
 }
 
-// Hosts are the hosts that delay several runs.
+// Hosts returns the hosts that delay several runs.
 func (s *Summary) Hosts() []diagnose.Recurrence {
 	return s.recurrences(func(r *Run) (localRank, among int64) { return -1, r.Hosts })
 }
 
-// GPUs are the GPUs, by host and local rank, likewise.
+// GPUs returns the GPUs that delay several runs, by host and local rank.
 func (s *Summary) GPUs() []diagnose.Recurrence {
 	return s.recurrences(func(r *Run) (localRank, among int64) {
 		if r.Worst.LocalRank == nil {

@@ -24,7 +24,7 @@ var commandTable []byte
 // forInput is the heading of flags that say what is read.
 const forInput = "Input"
 
-// app is the whole command line: the table, and what carries its commands out.
+// app returns the whole command line: the table of commands with their actions.
 func (p *program) app() *cli.App {
 	app, err := cli.Load(commandTable)
 	if err != nil {
@@ -108,7 +108,7 @@ func noOperands(c *cli.Context) error {
 	return nil
 }
 
-// paths are the inputs of a command that reads.
+// paths returns the inputs of a command that reads.
 func paths(c *cli.Context) ([]string, error) {
 	if len(c.Args) == 0 {
 		return nil, badUsage("needs a file or folder; - reads standard input (see %s --help)", c.Title())

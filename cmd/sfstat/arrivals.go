@@ -19,7 +19,7 @@ import (
 	"github.com/sfstat/sfstat/trace/recorded"
 )
 
-// rankPattern is the flag of that name, nil without it.
+// rankPattern returns the pattern of --rank, nil without the flag.
 func rankPattern(c *cli.Context) (*regexp.Regexp, error) {
 	text := c.String("rank-pattern")
 	if text == "" {

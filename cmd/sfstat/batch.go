@@ -108,7 +108,7 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	return o, keepRecording(o.Output.Path)
 }
 
-// windowsOutput is where the table of windows goes.
+// windowsOutput returns where the table of windows goes.
 func windowsOutput(c *cli.Context) (o batch.Output, err error) {
 	o.Path = c.String("windows")
 	switch {

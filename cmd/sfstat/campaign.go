@@ -50,7 +50,7 @@ func (p *program) campaignRun(c *cli.Context) error {
 	return err
 }
 
-// tellOutcome says what was made, and fails when not everything could be.
+// tellOutcome reports the outcome of a campaign and fails where a run failed.
 func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 	for _, f := range o.Failed {
 		p.say("%s: %s", prefix("campaign run"), oneLine(f))
@@ -66,7 +66,7 @@ func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 	return nil
 }
 
-// onlyOperand is the argument of a command that takes one.
+// onlyOperand returns the argument of a command that takes one.
 func onlyOperand(c *cli.Context, what string) (string, error) {
 	if len(c.Args) != 1 {
 		return "", badUsage("needs one %s, found %s", what, table.Counted(len(c.Args), "argument"))

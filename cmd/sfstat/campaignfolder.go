@@ -70,7 +70,7 @@ func (p *program) evaluationIn(c *cli.Context, dir string) (e *evaluation, err e
 	return e, err
 }
 
-// artifacts are the tables and figures that follow.
+// artifacts returns the tables and figures that follow.
 func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 	if e.runs == nil {
 		figures, err = tables.MeasuredFigures(e.disk, e.dir)
@@ -84,8 +84,7 @@ func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 	return append(made, moreTables...), append(figures, moreFigures...), err
 }
 
-// fromFolder is a path as it is given in a folder; the path itself where none
-// leads there.
+// fromFolder returns a path relative to a folder; the path itself where the folder does not lead there.
 func fromFolder(dir, path string) string {
 	from, err := filepath.Abs(dir)
 	to, err2 := filepath.Abs(path)

@@ -162,7 +162,7 @@ type artifactFile struct {
 	write func(io.Writer) error
 }
 
-// tableFiles are the tables of a campaign in a format.
+// tableFiles returns the tables of a campaign in a format.
 func tableFiles(made []tables.Artifact, format string) ([]artifactFile, error) {
 	var as report.Format
 	if err := as.UnmarshalText([]byte(format)); err != nil {
@@ -280,8 +280,7 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	return nil
 }
 
-// picturesIn are the figures of a campaign's folder, one of each name: SVG before
-// PNG.
+// picturesIn returns the figures of a campaign's folder, one of each name: SVG before PNG.
 func picturesIn(dir string) ([]tables.Picture, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, "figures"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

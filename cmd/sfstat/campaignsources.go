@@ -53,8 +53,8 @@ func (p *program) campaignSources(c *cli.Context) error {
 	return failOn(c, differing(comparison))
 }
 
-// findTwins says which sources are the same file or folder, under whatever names:
-// that they agree means nothing.
+// findTwins returns a warning for each pair of sources that are one file or folder under two names, whose agreement means
+// nothing.
 func findTwins(names []string) []string {
 	var out []string
 	for i, a := range names {

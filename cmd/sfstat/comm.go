@@ -119,7 +119,7 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 	return nil
 }
 
-// callsFormat is how the table of calls is written, by the name of its file.
+// callsFormat returns the format of the table of calls by the name of its file.
 func callsFormat(c *cli.Context) (flatrow.Format, error) {
 	path := c.String("calls")
 	if path == "" || path == "-" {

@@ -67,8 +67,8 @@ func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison,
 	return result, in, nil
 }
 
-// trafficChanges is what the communication of both paths differs in, nil where either recorded none. Files that
-// cannot be read are told by who reads runs.
+// trafficChanges returns the differences in communication between both paths, nil where either recorded none. Files that cannot
+// be read are told by who reads runs.
 func (p *program) trafficChanges(c *cli.Context) (*changes.Result, error) {
 	choose, err := newChooser(c)
 	if err != nil {

@@ -45,7 +45,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	return f.follow()
 }
 
-// overlapping is the first of paths that lies in a folder, or that it lies in.
+// overlapping returns the first of paths that lies in a folder, or in which the folder lies.
 func overlapping(folder string, paths []string) string {
 	for _, path := range paths {
 		if auto.IsWithin(folder, path) || auto.IsWithin(path, folder) {

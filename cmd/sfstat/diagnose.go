@@ -88,7 +88,7 @@ func (p *program) noteFailed(c *cli.Context, j *live.Judgement, failed []*bug.Er
 	return p.tell(c, live.Inputs{Problems: problems}, len(j.Verdict.Runs))
 }
 
-// diagnosis is how the flags of a command have runs judged.
+// diagnosis returns the options of a verdict from the flags of a command.
 func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
 	o.MinGain = c.Float64("min-gain")
 	if o.Baseline, err = p.healthy(c); err != nil {
@@ -130,7 +130,7 @@ func failOn(c *cli.Context, found evidence.Confidence) error {
 	return failAt(c.String("fail-on"), found, fmt.Sprintf("a finding is %v", found))
 }
 
-// failAt is exit code 3 where what was found is at least of a level.
+// failAt returns exit code 3 where a finding reaches a level.
 func failAt(level string, found evidence.Confidence, what string) error {
 	for l := evidence.Ambiguous; l <= found; l++ {
 		if l.String() == level {

@@ -26,7 +26,7 @@ func (p *program) doctor(c *cli.Context) error {
 	return p.publish(c, nil, func(to report.Output) error { return to.Recordings(m.Look()) })
 }
 
-// interpreterBeside is the Python of the environment into which a wheel put this program; "" where there is none.
+// interpreterBeside returns the Python of the environment into which a wheel put this program; "" where there is none.
 func interpreterBeside() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,7 +42,7 @@ func interpreterBeside() string {
 // patience is how long a program may take to say what it knows.
 const patience = 20 * time.Second
 
-// ran is what a program prints; of one that fails, the last line of its complaint is the error.
+// ran returns the output of a program; the error of a program that fails is the last line of its complaint.
 func ran(ctx context.Context, program string, args []string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()

@@ -31,7 +31,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// badUsage is about the command line: what stands there and what to type.
+// badUsage returns an error about the command line with its remedy.
 func badUsage(format string, args ...any) error {
 	return &exitError{exitBadInput, fmt.Errorf(format, args...)}
 }

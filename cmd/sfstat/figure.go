@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// drawable is the action of --plot: it refuses a file of which the name has no format.
+// drawable refuses a file of --plot whose name has no format.
 func drawable(path string) error {
 	if path == "" {
 		return nil
@@ -27,7 +27,7 @@ func drawable(path string) error {
 	return nil
 }
 
-// onlyTrace is the one that a figure shows.
+// onlyTrace returns the only trace, which a figure needs, or an error.
 func onlyTrace[T any](results []T) (*T, error) {
 	if len(results) != 1 {
 		return nil, badInput(fmt.Errorf("--plot shows one operator trace, found %d: give one path", len(results)))
@@ -65,7 +65,7 @@ func (p *program) drawAll(all []plots.Named, width plots.Width, names func(figur
 	return drawn, nil
 }
 
-// workersOf are some workers of a view as a figure shows them, called by rank.
+// workersOf returns workers of a view as a figure shows them, named by rank.
 func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots.Worker {
 	var out []plots.Worker
 	for _, w := range which {
@@ -96,7 +96,7 @@ func (p *program) plotCompletions(path string, results []report.Completions) err
 	return p.writeFigure(path, f, err)
 }
 
-// figureWidth is a page for more workers than can be labelled in a column.
+// figureWidth returns the width of a page, for more workers than can be labelled in a column.
 func figureWidth(workers int) plots.Width {
 	if workers > 24 {
 		return plots.Page
@@ -139,8 +139,7 @@ func (p *program) plotOutliers(c *cli.Context, results []report.Outliers) error 
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// suspectOperator is the operator that the first suspect is longest in, against
-// its peers; "" without one.
+// suspectOperator returns the operator that the first suspect is longest in, against its peers; "" without one.
 func suspectOperator(r *report.Outliers) string {
 	for _, o := range r.Result.Outliers {
 		if o.Worker == r.Suspects[0].Worker && isLonger(r, &o) {
@@ -165,8 +164,8 @@ func operatorOf(r *report.Outliers, o *zscore.Outlier) string {
 // at: where one holds up the others, many are surely a little longer.
 const material = 0.1
 
-// slowIn are the workers that are surely longer than their peers in operators of
-// a name, and materially so against the longest of them.
+// slowIn returns the workers that take certainly longer than their peers in operators of a name, by a material part of the
+// longest excess.
 func slowIn(r *report.Outliers, name string) map[int]bool {
 	excess := make(map[int]float64)
 	most := 0.0

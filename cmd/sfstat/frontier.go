@@ -57,7 +57,7 @@ func (p *program) frontier(c *cli.Context) error {
 // slackDetail asks for the slack of every rank in place of the account.
 const slackDetail = "slack"
 
-// frontierOptions are what analysisFlags say.
+// frontierOptions returns the options of the frontier from the flags of analysis.
 func (p *program) frontierOptions(c *cli.Context, healthy *frontier.Sample) (o frontier.Options, err error) {
 	gates, err := loadGates(c)
 	if err != nil {

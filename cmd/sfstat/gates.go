@@ -24,7 +24,7 @@ func (p *program) printEffectiveGates(c *cli.Context) error {
 // gatesLimit bounds a file of gates; a real one has 1 kB.
 const gatesLimit = 1 << 20
 
-// loadGates are the gates in force: the defaults, changed by --gates.
+// loadGates returns the gates in force: the defaults, changed by --gates.
 func loadGates(c *cli.Context) (gates.Gates, error) {
 	if c.String("gates") == "" {
 		return gates.Default(), nil
@@ -33,7 +33,7 @@ func loadGates(c *cli.Context) (gates.Gates, error) {
 	return g, err
 }
 
-// gatesIn are those of a file, and its text.
+// gatesIn returns the gates of a file, and its text.
 func gatesIn(path string) (g gates.Gates, text []byte, err error) {
 	if text, err = readSmall(path, gatesLimit); err == nil {
 		g, err = parseGates(path, text)

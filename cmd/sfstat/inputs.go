@@ -121,7 +121,7 @@ func (r *reading) open(o auto.Options) (*auto.Reader, error) {
 	return auto.Open(all, o)
 }
 
-// options are what the flags of a command say of how it is read.
+// options returns the options of reading from the flags of a command.
 func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 	o = auto.Options{Kinds: r.kinds, Detail: r.detail, Joined: r.joined, Timeline: r.timeline, Runs: r.runs}
 	if r.strict {
@@ -248,8 +248,7 @@ func (r *reading) jobs(from *auto.Reader, choose *chooser, each func(recorded.Jo
 	return n, bad, nil
 }
 
-// leftOut is what of the inputs was passed over, which CSV has no place for, so that it
-// is said.
+// leftOut returns the inputs that were passed over; with CSV, which has no place for them, they are printed too.
 func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choose *chooser) []report.Problem {
 	over := passedOver(what.names, read)
 	if n := choose.silenced; n > 0 {
@@ -265,8 +264,8 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 	return over
 }
 
-// tell says on standard error which inputs were refused, a line for each, and
-// fails when that leaves nothing. Text on a terminal lists them itself.
+// tell prints the refused inputs on standard error, a line for each, and fails when none is left. Text on a terminal lists them
+// itself.
 func (p *program) tell(c *cli.Context, in live.Inputs, used int) error {
 	if used == 0 && len(in.Problems) == 1 {
 		return badInput(in.Problems[0].Err)
@@ -281,7 +280,7 @@ func (p *program) tell(c *cli.Context, in live.Inputs, used int) error {
 	return nil
 }
 
-// sayRefused says which inputs are not read to their end, and which runs failed, each once.
+// sayRefused prints the inputs that are not read to their end and the runs that failed, each once.
 func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
 	for _, problem := range problems {
 		p.note(problem.Err)
@@ -294,8 +293,7 @@ func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
 	}
 }
 
-// refusals are the refusals of inputs, a line each; whole files refused for one
-// reason share one.
+// refusals returns the refusals of inputs, a line each; whole files refused for one reason share one.
 func refusals(problems []report.Problem) []string {
 	var lines []string
 	same := make(map[string][]string) // paths by what is wrong with them
@@ -318,7 +316,7 @@ func refusals(problems []report.Problem) []string {
 	return lines
 }
 
-// ofWindow says which window an error is about.
+// ofWindow prefixes an error with its window.
 func ofWindow(w *trace.Window, err error) error {
 	if err == nil {
 		return nil
@@ -336,7 +334,7 @@ func recordings(j recorded.Job, each func(trace.Recording) error) error {
 	return nil
 }
 
-// ofRecording says which recording an error is about.
+// ofRecording prefixes an error with its recording.
 func ofRecording(r trace.Recording, j recorded.Job, err error) error {
 	switch r := r.(type) {
 	case *trace.Window:
@@ -347,9 +345,8 @@ func ofRecording(r trace.Recording, j recorded.Job, err error) error {
 	return badInput(input.At(input.Pos{File: j.Path}, err))
 }
 
-// ofScheduled is ofOperators for what needs the schedule of a pipeline. A trace
-// of kernels has none, which is no fault of it: what lies beside it, the windows
-// of the same recording perhaps, is read.
+// ofScheduled prefixes the errors of a command that needs the schedule of a pipeline with their operator trace, as ofOperators
+// does. A trace of kernels has no schedule and is passed over; the windows of the same recording, perhaps, are read.
 func ofScheduled(j recorded.Job, err error) error {
 	if err != nil && !j.Operators.Scheduled() {
 		return &unusable{report.Problem{Path: j.Path, Err: input.At(input.Pos{File: j.Path}, err)}}
@@ -357,7 +354,7 @@ func ofScheduled(j recorded.Job, err error) error {
 	return ofOperators(j.Operators, err)
 }
 
-// ofOperators says which operator trace an error is about.
+// ofOperators prefixes an error with its operator trace.
 func ofOperators(t *operator.Trace, err error) error {
 	if err == nil {
 		return nil

@@ -87,7 +87,7 @@ func (i *inspection) add(j recorded.Job) error {
 	return nil
 }
 
-// holds says what an input contributed.
+// holds returns the contents of an input in words.
 func (i *inspectedInput) holds() string {
 	switch {
 	case i.Format == auto.NCCLLog.String(), i.Format == auto.InspectorDump.String():
@@ -112,7 +112,7 @@ func (i *inspectedInput) holds() string {
 	return table.Counted(i.Windows, "window")
 }
 
-// listing is a table whose columns of whole numbers are named with a # behind.
+// listing returns a table; the names of its columns of whole numbers end with a # behind.
 func listing(title string, columns ...string) *table.Table {
 	t := &table.Table{Title: title}
 	for _, name := range columns {
@@ -125,7 +125,7 @@ func listing(title string, columns ...string) *table.Table {
 	return t
 }
 
-// tables are what text, Markdown and CSV have; those without rows are left out.
+// tables returns the tables of text, Markdown and CSV; those without rows are left out.
 func (i *inspection) tables() []*table.Table {
 	in := listing(table.Counted(len(i.Inputs), "input"), "path", "format", "size", "holds")
 	for _, each := range i.Inputs {
@@ -164,7 +164,7 @@ func sayOf(all *ordered.List[[2]string, []string], run string, notes []inventory
 	}
 }
 
-// noteTable has a line for each thing that is incomplete.
+// noteTable returns a table with a line for each incomplete part.
 func noteTable(all [][]string) *table.Table {
 	t := listing("incomplete", "run", "kind", "what")
 	for _, x := range all {
@@ -177,7 +177,7 @@ func noteTable(all [][]string) *table.Table {
 	return t
 }
 
-// runTable has a line for each run of windows.
+// runTable returns a table with a line for each run of windows.
 func runTable(runs []inventory.Run) *table.Table {
 	t := listing(table.Counted(len(runs), "run"), "run", "windows#", "steps#", "from", "to", "ranks", "missing", "hosts#", "stages", "wall#", "roles", "side channels")
 	for _, r := range runs {
@@ -199,7 +199,7 @@ func runTable(runs []inventory.Run) *table.Table {
 	return t.Tidy()
 }
 
-// traceTable has a line for each operator trace.
+// traceTable returns a table with a line for each operator trace.
 func traceTable(traces []*inventory.Trace) *table.Table {
 	t := listing(table.Counted(len(traces), "operator trace"), "run", "layout", "workers", "steps#", "from", "to", "operators#", "groups#", "in groups#", "good to, ns#", "times")
 	for _, o := range traces {
@@ -213,7 +213,7 @@ func traceTable(traces []*inventory.Trace) *table.Table {
 	return t.Tidy()
 }
 
-// enteredTable has a line for each kind of file of calls that ranks entered.
+// enteredTable returns a table with a line for each kind of file of entered calls.
 func enteredTable(kinds []inventory.Entered) *table.Table {
 	t := listing("calls that ranks entered", "source", "files#", "ranks", "calls#", "not completed#", "lost#", "stacks#", "tells")
 	for _, e := range kinds {
@@ -229,7 +229,7 @@ func enteredTable(kinds []inventory.Entered) *table.Table {
 	return t.Tidy()
 }
 
-// enteredWords are what a file of calls that ranks entered holds.
+// enteredWords returns the contents of a file of entered calls in words.
 func enteredWords(e *inventory.Entered) string {
 	of := " of ranks " + e.Ranks
 	if len(e.Ranks) == 1 {
@@ -244,7 +244,7 @@ func enteredWords(e *inventory.Entered) string {
 	return "counts of calls" + of
 }
 
-// operatorTable has a line for each kind of operator, by which zscore --op and others name it.
+// operatorTable returns a table with a line for each kind of operator, by which zscore --op and others name it.
 func operatorTable(traces []*inventory.Trace) *table.Table {
 	t := listing("operators", "run", "name", "kind", "count#", "total")
 	for _, o := range traces {
@@ -255,7 +255,7 @@ func operatorTable(traces []*inventory.Trace) *table.Table {
 	return t
 }
 
-// stageTable has the stages of each list once, in the order of the step.
+// stageTable returns a table with the stages of each list once, in the order of the step.
 func stageTable(runs []inventory.Run) *table.Table {
 	t := listing("stages, in order", "list", "stage")
 	seen := make(map[string]bool)

@@ -51,7 +51,7 @@ func completionsOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result,
 // longTest is how many workers make the test take seconds.
 const longTest = 512
 
-// announce says that the test takes a while where it does.
+// announce announces a test that takes a while.
 func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 	if n := t.View.Workers(); n >= longTest && o.Replicates > 0 && o.Clock == ks.Folded {
 		p.remark(c, "%s: comparing %d workers; the test takes some seconds, --replicates 0 leaves it out", c.Title(), n)

@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// addressLimit: other systems do not hold a program to a limit of addresses.
+// addressLimit returns 0: other systems do not hold a program to a limit of addresses.
 func addressLimit() (bytes uint64, ok bool) { return 0, false }
 
 func runLimited(uint64) (code int, err error) { return 0, errors.ErrUnsupported }

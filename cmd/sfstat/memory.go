@@ -33,8 +33,8 @@ func memoryInUse() uint64 {
 // usual is what the program keeps within where what is in use is much less, bytes.
 const usual = 224 << 20
 
-// keepWithin has garbage collected earlier than by its share, where the program would take more than usual and
-// uses much less. GOMEMLIMIT says otherwise.
+// keepWithin makes garbage collection start earlier than by its share, where the program would take more than usual and uses
+// much less. GOMEMLIMIT has priority.
 func keepWithin() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(usual)

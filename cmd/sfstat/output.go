@@ -72,8 +72,7 @@ func (p *program) emit(c *cli.Context, write func(io.Writer) error) error {
 	return p.writeTo(c.String("output"), write)
 }
 
-// publish is emit for a result that report writes, as --format and the flags of
-// style say.
+// publish emits a result that report writes, in the form of --format and the flags of style.
 func (p *program) publish(c *cli.Context, problems []report.Problem, write func(report.Output) error) error {
 	return p.emit(c, func(w io.Writer) error {
 		return write(report.Output{W: w, Format: format(c), Style: p.style(c), Problems: problems})
@@ -89,7 +88,7 @@ type output struct {
 	file   *atomicfile.File // nil: standard output
 }
 
-// begin is an output that compresses as an extension says; "" or "-" is standard output.
+// begin returns an output that compresses by its extension; "" or "-" is standard output.
 func (p *program) begin(name, pack string) (*output, error) {
 	o, to := &output{name: name}, p.out
 	if name != "" && name != "-" {
@@ -164,8 +163,7 @@ func makeFolder(on disk.Disk, path string) (made bool, err error) {
 	return err == nil, badInput(err)
 }
 
-// destination is what --output names, for deciding how text looks there; nil
-// for a file.
+// destination returns the file of --output, to decide the look of text; nil for a file that is not a terminal.
 func (p *program) destination(c *cli.Context) any {
 	if path := c.String("output"); path != "" && path != "-" {
 		return nil

@@ -49,8 +49,8 @@ func gateConfidence(a *overhead.Account) evidence.Confidence {
 	return evidence.Ambiguous
 }
 
-// leastReplicates is how many resamples it takes for one of them to lie beyond
-// a bound: with fewer a gate would be passed on a bound that is none.
+// leastReplicates returns how many resamples it takes for one to lie beyond a bound: with fewer a gate would be passed on a
+// bound without support.
 func leastReplicates(confidence float64) int {
 	const rounding = 1e-9
 	return int(math.Ceil((1 - rounding) / (1 - confidence)))
@@ -92,7 +92,7 @@ func names[T fmt.Stringer](of []T) []string {
 	return out
 }
 
-// measurements are what the flags say to compare.
+// measurements returns the measurements to compare from the flags.
 func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead.By, error) {
 	against := c.List("against")
 	if file := c.String("pairs"); file != "" {

@@ -77,7 +77,7 @@ func (o *outputs) forget() {
 	o.inputs = nil
 }
 
-// refuse is the error where path is, also through links, a file that is read.
+// refuse returns an error where path is, also through links, an input.
 func (o *outputs) refuse(path string) error {
 	out := regular(path)
 	if out == nil || o.inPlace {
@@ -95,8 +95,7 @@ func (o *outputs) refuse(path string) error {
 	return nil
 }
 
-// regular is what is known of a plain file, by whatever name; nil where the
-// path leads to none.
+// regular returns the information on a plain file, by whatever name; nil where the path leads elsewhere.
 func regular(path string) fs.FileInfo {
 	if path == "" || path == ingest.Stdin {
 		return nil
@@ -120,7 +119,7 @@ func keepRecording(path string) error {
 	return nil
 }
 
-// recording is what the file of a recording holds, "" for any other file.
+// recording returns the kind of recording in a file, "" for any other file.
 func recording(path string) string {
 	r, err := auto.Open([]string{path}, auto.Options{Kinds: auto.Windows | auto.Operators | auto.Devices})
 	if err != nil {

@@ -38,7 +38,7 @@ func refusedProblems(in live.Inputs) []report.Problem {
 	return slices.DeleteFunc(slices.Clone(in.Problems), func(x report.Problem) bool { return len(x.PassedOver) > 0 })
 }
 
-// folderOf is the name, of those given, of the folder that a file was found in.
+// folderOf returns the folder, as it was named, in which a file was found.
 func folderOf(names []string, path string) string {
 	best := filepath.Dir(path)
 	found := false
@@ -51,8 +51,7 @@ func folderOf(names []string, path string) string {
 	return best
 }
 
-// remarkNCCL says what NCCL left in the folders given that no verdict is made of.
-// What was named is told as refused.
+// remarkNCCL remarks on files of NCCL in the given folders that no verdict reads. Files that were named are refused.
 func (p *program) remarkNCCL(c *cli.Context, in live.Inputs) {
 	n := 0
 	for _, x := range in.Read {

@@ -50,7 +50,7 @@ func newProgram(in io.Reader, out, err io.Writer) *program {
 // workOn sets where inputs and outputs are.
 func (p *program) workOn(d disk.Disk) { p.disk, p.outputs.disk = d, d }
 
-// run is the whole program. It returns the exit code.
+// run runs the whole program and returns the exit code.
 func run(args []string, in io.Reader, out, err io.Writer) int {
 	p := newProgram(in, out, err)
 	return p.run(p.app(), args)
@@ -132,8 +132,7 @@ func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int
 	return code
 }
 
-// stageMeant is the suggestion for a stage that no window has: people leave off the
-// words around its name.
+// stageMeant returns the suggestion for a stage that no window has: people leave off the words around its name.
 func stageMeant(err error) string {
 	var unknown *frontier.UnknownStageError
 	if !errors.As(err, &unknown) {
@@ -215,10 +214,10 @@ func (p *program) Write(b []byte) (int, error) {
 // mostSaid bounds what is remembered of what was said.
 const mostSaid = 1000
 
-// saysOnce has the program say each thing once: the same is wrong with an input every time it is read.
+// saysOnce makes the program print each message once: an input has the same fault every time it is read.
 func (p *program) saysOnce() { p.said = make(map[string]bool) }
 
-// remark says something that is nice to know.
+// remark prints a remark.
 func (p *program) remark(c *cli.Context, format string, args ...any) {
 	if !c.Bool("quiet") {
 		p.say(format, args...)

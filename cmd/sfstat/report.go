@@ -39,7 +39,7 @@ func (p *program) report(c *cli.Context) error {
 	return failOnVerdict(c, j.Verdict)
 }
 
-// document is the page of what was judged.
+// document returns the page of the judged runs.
 func document(j *live.Judgement, drawn *page.Page) web.Document {
 	to := report.Output{Problems: j.Problems, Format: report.JSON}
 	return web.Document{

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
 )
 
-// executionOf is how the runner of a campaign makes its runs in the folder dir.
+// executionOf returns how the runner of a campaign makes its runs in the folder dir.
 func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Execution, error) {
 	e := campaign.Execution{Version: thisVersion()}
 	if c.Bool("dry-run") && s.Runner != campaign.Slurm {

@@ -10,17 +10,17 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// format is what --format says.
+// format returns the value of --format.
 func format(c *cli.Context) report.Format {
 	var f report.Format
 	_ = f.UnmarshalText([]byte(c.String("format")))
 	return f
 }
 
-// style is how text should look where --output sends it.
+// style returns the style of text for the destination of --output.
 func (p *program) style(c *cli.Context) report.Style { return p.styleOn(c, p.destination(c)) }
 
-// styleOn is how text looks on to.
+// styleOn returns the style of text on to.
 func (p *program) styleOn(c *cli.Context, to any) report.Style {
 	s := report.Style{Width: p.screen(to), Verbose: c.Bool("verbose"), Labels: c.Bool("labels"), Explain: c.Bool("explain")}
 	if c.IsSet("width") {
@@ -38,7 +38,7 @@ func (p *program) styleOn(c *cli.Context, to any) report.Style {
 // longLine how wide it gets on a wide terminal.
 const usualWidth, longLine = 80, 120
 
-// screen is the width of text that goes to w, in columns.
+// screen returns the width of text that goes to w, in columns.
 func (p *program) screen(w any) int {
 	if n, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && n > 0 {
 		return n

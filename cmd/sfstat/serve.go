@@ -120,7 +120,7 @@ func (s *serving) relist() bool {
 	return !slices.EqualFunc(s.refused, before, func(a, b auto.Problem) bool { return a.Path == b.Path && a.Err.Error() == b.Err.Error() })
 }
 
-// missing is why a path that was named cannot be looked at; "" where all can.
+// missing returns why a named path cannot be read; "" where all can.
 func (s *serving) missing() string {
 	for _, p := range s.refused {
 		if slices.Contains(s.o.Paths, p.Path) {
@@ -172,7 +172,7 @@ func (s *serving) show(read, of int) {
 	s.server.Show(r)
 }
 
-// recurring says which hosts and GPUs delay several of the runs.
+// recurring returns the hosts and GPUs that delay several of the runs, in sentences.
 func recurring(runs []serve.Run) []string {
 	var hosts, gpus []diagnose.Delayer
 	for i := range runs {
@@ -189,7 +189,7 @@ func recurring(runs []serve.Run) []string {
 	return report.Recurrences(diagnose.Recurrences(hosts), diagnose.Recurrences(gpus))
 }
 
-// problems are what is refused, and what is no input.
+// problems returns the refused inputs and the files that are no input.
 func (s *serving) problems() []report.Problem {
 	in := s.files.Inputs()
 	for _, x := range s.files.Refused() {

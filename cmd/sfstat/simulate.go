@@ -70,12 +70,12 @@ func overrides(c *cli.Context, set map[string]func()) {
 	}
 }
 
-// printSpec is --print-spec.
+// printSpec prints the specification (--print-spec).
 func (p *program) printSpec(c *cli.Context, spec any) error {
 	return p.emit(c, func(w io.Writer) error { return strictyaml.Encode(w, spec) })
 }
 
-// namesOf are the names of an enumeration, from one to another.
+// namesOf returns the names of an enumeration, from one to another.
 func namesOf[E interface {
 	~uint8
 	fmt.Stringer
@@ -86,7 +86,7 @@ func namesOf[E interface {
 	return names
 }
 
-// unknownFault is about a value of --fault that begins with no fault.
+// unknownFault returns the error of a value of --fault that begins with no fault.
 func unknownFault(typed string, known []string) error {
 	return badUsage("--fault is %q, expected %s%s", typed, cli.OrList(known), cli.Suggestion(typed, known, ""))
 }
@@ -132,8 +132,7 @@ func (p *program) writeTruth(path string, m simulation) error {
 	return p.writeTo(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
-// rows are those of the table at path, below its header, with the run's own in place of
-// those that it had.
+// rows returns the rows of the table at path, below its header, with the run's own in place of its former ones.
 func (m *simulation) rows(path string) ([][]string, error) {
 	var text bytes.Buffer
 	if err := m.table(&text); err != nil {

@@ -37,7 +37,7 @@ func (p *program) simulateOperators(c *cli.Context) error {
 		}})
 }
 
-// operatorsTarget is the folder of --output.
+// operatorsTarget returns the folder of --output.
 func operatorsTarget(c *cli.Context) (target, error) {
 	path, to := c.String("output"), c.String("to")
 	if path == "" || path == "-" {
@@ -52,8 +52,7 @@ func operatorsTarget(c *cli.Context) (target, error) {
 	return newTarget(strings.TrimRight(path, "/")+"/", to)
 }
 
-// operatorsSpec is the specification of --spec, or the default, changed by
-// the flags that are given.
+// operatorsSpec returns the specification of --spec, or the default, changed by the flags that are given.
 func (p *program) operatorsSpec(c *cli.Context) (spec pipeline.Spec, err error) {
 	spec = pipeline.DefaultSpec()
 	if path := c.String("spec"); path != "" {
@@ -97,7 +96,7 @@ func parseLayout(text string, l *pipeline.Layout) error {
 	return nil
 }
 
-// opsFaultKinds are the names of faults, none first.
+// opsFaultKinds returns the names of faults, none first.
 func opsFaultKinds() []string { return namesOf(pipeline.NoFault, pipeline.LateStart) }
 
 // What a fault without a size has.

@@ -39,8 +39,7 @@ func (p *program) simulateWindows(c *cli.Context) error {
 	return p.writeSimulation(c, m)
 }
 
-// windowsSpec is the specification of --spec, or the default, changed by the
-// flags that are given.
+// windowsSpec returns the specification of --spec, or the default, changed by the flags that are given.
 func (p *program) windowsSpec(c *cli.Context) (spec simulate.Spec, err error) {
 	spec = simulate.DefaultSpec()
 	if path := c.String("spec"); path != "" {
@@ -95,8 +94,8 @@ func windowsFault(c *cli.Context, spec *simulate.Spec) error {
 	return nil
 }
 
-// windowsTarget is where a run goes: into a folder, under its name and with
-// the truth beside it, or where --output says.
+// windowsTarget returns the destination of a run: in a folder, under its name and with the truth beside it, or the path of
+// --output.
 func windowsTarget(c *cli.Context, spec simulate.Spec, m *simulation) (err error) {
 	path, truth := c.String("output"), c.String("truth")
 	if path == "" {

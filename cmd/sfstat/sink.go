@@ -104,7 +104,7 @@ type sink struct {
 	remarks []string // for the user, when all went well
 }
 
-// fill has write fill a sink, and says what it wrote.
+// fill has write fill a sink, and prints the names of its files.
 func (p *program) fill(c *cli.Context, t target, write func(*sink) (what string, err error)) error {
 	s := &sink{p: p, target: t, files: make(map[string]*sinkFile)}
 	var names []string
@@ -167,7 +167,7 @@ func (s *sink) Write(w *trace.Window) error {
 	return ofWindow(w, s.writeBeside(f, w))
 }
 
-// fileFor is the file of a window, begun where there is none.
+// fileFor returns the file of a window, and begins a missing one.
 func (s *sink) fileFor(w *trace.Window) (*sinkFile, error) {
 	key := s.key(w)
 	if f := s.files[key]; f != nil {
@@ -210,9 +210,8 @@ func (s *sink) finishOthers(run string) error {
 	return nil
 }
 
-// key tells windows apart that need files of their own: in a folder those of
-// each run and, but for packets, each list of columns, side channels included.
-// In a single file the writer decides which channels fit.
+// key returns a key that differs for windows that need separate files: in a folder, windows of another run and, but for
+// packets, of other columns, side channels included. In a single file the writer decides which channels fit.
 func (s *sink) key(w *trace.Window) string {
 	columns := w.Schema
 	switch {
@@ -230,7 +229,7 @@ func (s *sink) key(w *trace.Window) string {
 	return w.Run + "/" + columns.Hash()
 }
 
-// windowsName is a free name in the folder for windows of a run.
+// windowsName returns a free name in the folder for windows of a run.
 func (s *sink) windowsName(run string) string {
 	stem := filepath.Join(s.target.path, "windows-"+fileName(run))
 	for n := 1; ; n++ {

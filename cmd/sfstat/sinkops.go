@@ -46,7 +46,7 @@ func (s *sink) WriteTrace(o *operator.Trace) error {
 	return s.writeFile(name, s.target.pack, func(w io.Writer) error { return ofTrace(o, write(w, o)) })
 }
 
-// traceName is the file that an operator trace goes to.
+// traceName returns the file that an operator trace goes to.
 func (s *sink) traceName(o *operator.Trace) string {
 	if !s.target.folder {
 		return s.target.path
@@ -100,7 +100,7 @@ func (s *sink) writeMeta(path string, o *operator.Trace) error {
 	return s.writeFile(meta, "", func(w io.Writer) error { return optrace.WriteMeta(w, o) })
 }
 
-// ofTrace says which operator trace an error of a writer is about.
+// ofTrace prefixes an error of a writer with its operator trace.
 func ofTrace(o *operator.Trace, err error) error {
 	for _, kind := range []error{input.ErrMissing, input.ErrFormat, input.ErrEmpty} {
 		if errors.Is(err, kind) {

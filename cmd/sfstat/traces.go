@@ -128,7 +128,7 @@ type unusable struct{ report.Problem }
 func (u *unusable) Error() string { return u.Err.Error() }
 func (u *unusable) Unwrap() error { return u.Err }
 
-// stepsOf are the positions of the steps that --step asks for: one, or all.
+// stepsOf returns the positions of the steps of --step: one, or all.
 func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {
 	var all []int
 	for i, step := range t.View.Steps() {

@@ -11,7 +11,7 @@ import (
 // the Go tool knows about the build is used.
 var version string
 
-// thisVersion is that of this program.
+// thisVersion returns the version of this program.
 func thisVersion() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildVersion(version, info)

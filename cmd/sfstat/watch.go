@@ -44,7 +44,7 @@ type watching struct {
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
 
-// reportJudged says what is new of a unit. What cannot be read now may be read the next time.
+// reportJudged prints the news of a unit. An unreadable input may be read the next time.
 func (w *watching) reportJudged(x live.Change) error {
 	switch {
 	case x.Gone:
@@ -102,7 +102,7 @@ func (w *watching) tell(j *live.Judgement, n live.News) error {
 	return nil
 }
 
-// notExported says that what is new did not reach the collector, which ends nothing.
+// notExported prints that the collector did not receive the news; the program goes on.
 func (w *watching) notExported(err error) {
 	if err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --otlp: %s", w.c.Title(), oneLine(err))

@@ -60,7 +60,7 @@ var fixFields = []struct {
 	{"step", func(w *whatif.Where, s string) error { return addNumber(&w.Steps, s) }},
 }
 
-// fixNames are their names, each with an end.
+// fixNames returns the names of the fixes, each with an end.
 func fixNames(end string) []string {
 	var names []string
 	for _, f := range fixFields {

@@ -23,7 +23,7 @@ type picture struct {
 	d    *frontier.Detail
 }
 
-// newPicture is what --plot asks for.
+// newPicture returns the picture that --plot asks for.
 func newPicture(c *cli.Context, o frontier.Options) picture {
 	return picture{path: c.String("plot"), o: o, runs: map[string]*frontier.Series{}, most: -1}
 }

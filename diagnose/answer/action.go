@@ -19,7 +19,7 @@ type Action struct {
 	Reported  *evidence.Reported   // what the kernel of a host reported
 }
 
-// Against is the action with ranks to compare with.
+// Against returns the action with ranks to compare with.
 func (a Action) Against(peers []int) Action {
 	a.Peers = peers
 	return a
@@ -34,7 +34,7 @@ type Worker struct {
 // ActionKind is what to do.
 type ActionKind string
 
-// Names are all of them.
+// Names returns all kinds of actions.
 func (ActionKind) Names() []string {
 	return namesOf([]ActionKind{InspectHost, Profile, SampleStack, CheckLoader, ReadLine, DumpStack, CheckKernelLog, TurnOn, TestLink, Compare, CheckMonitored})
 }

@@ -23,7 +23,7 @@ var statusNames = [...]string{"too_little_data", "no_straggler", "unseen", "unde
 
 func (s Status) String() string { return enum.Name(statusNames[:], s) }
 
-// Names are all statuses.
+// Names returns all statuses.
 func (Status) Names() []string { return statusNames[:] }
 
 // MarshalText writes the name.

@@ -45,7 +45,7 @@ const (
 var questions = []Question{RankHidden, TransferHidden, RanksNotRecorded, MessagesNotRecorded, ClockOrDelay, SyncPointUnknown, UnrecordedTime, RolesMixed,
 	MicrostepOrder, DeviceOrHost, WhichOfFew, RankOfWorker, FewSteps, LinkNotCompared, MessageSpeed}
 
-// Names are all questions.
+// Names returns all questions.
 func (Question) Names() []string { return namesOf(questions) }
 
 func namesOf[T ~string](list []T) []string {
@@ -95,5 +95,5 @@ const (
 var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceSameStages, SourceFlatStages, SourceStageOrder, SourceUnits, SourceMoreSteps, SourceSteps,
 	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks, SourceDigits, SourceDumps}
 
-// Names are all sources.
+// Names returns all sources.
 func (Source) Names() []string { return namesOf(sources) }

@@ -8,7 +8,7 @@ import (
 // Candidate is a word that may stand at the cursor.
 type Candidate struct{ Word, Meaning string }
 
-// Candidates are those for the last of the words behind the name of the program; none means: complete file names. Arguments of
+// Candidates returns the completions of the last word on the command line; without any, file names are completed. Arguments of
 // some commands are of closed sets.
 func (a *App) Candidates(words []string, arguments map[string][]string) []Candidate {
 	if len(words) == 0 {

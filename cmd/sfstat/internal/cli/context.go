@@ -63,7 +63,7 @@ func defaultOf[T any](f *Flag) T {
 	return d
 }
 
-// words are a flag and its value as the library reads them, once for each of several values.
+// words returns a flag and its value in the library's syntax, repeated for each of several values.
 func (f *Flag) words(text string) ([]string, error) {
 	value, err := f.value(text)
 	if err != nil {
@@ -85,13 +85,13 @@ func (f *Flag) words(text string) ([]string, error) {
 	return parts, nil
 }
 
-// Title is the name of the command behind that of the program.
+// Title returns the name of the command behind that of the program.
 func (c *Context) Title() string { return "sfstat " + c.Command.Name }
 
 // IsSet reports whether a flag was typed.
 func (c *Context) IsSet(name string) bool { return c.flags.IsSet(name) }
 
-// Text is the value of a flag as it was typed.
+// Text returns the value of a flag as typed.
 func (c *Context) Text(name string) string {
 	if text, typed := c.texts[name]; typed {
 		return text
@@ -102,10 +102,10 @@ func (c *Context) Text(name string) string {
 	return ""
 }
 
-// String is the value of a flag for text, or one of its choices.
+// String returns the value of a flag for text, or one of its choices.
 func (c *Context) String(name string) string { return c.flags.String(name) }
 
-// Choice is the number of the value of a flag among its choices.
+// Choice returns the number of the value of a flag among its choices.
 func (c *Context) Choice(name string) int {
 	return slices.Index(c.Command.Flag(name).Choices, c.String(name))
 }
@@ -113,25 +113,25 @@ func (c *Context) Choice(name string) int {
 // Bool reports whether a flag without a value was given.
 func (c *Context) Bool(name string) bool { return c.flags.Bool(name) }
 
-// Int64 is the value of a flag for whole numbers.
+// Int64 returns the value of a flag for whole numbers.
 func (c *Context) Int64(name string) int64 { return c.flags.Int64(name) }
 
-// Int is Int64 as an int.
+// Int returns the value of a flag for whole numbers as an int.
 func (c *Context) Int(name string) int { return int(c.Int64(name)) }
 
-// Uint64 is the value of a flag for seeds.
+// Uint64 returns the value of a flag for seeds.
 func (c *Context) Uint64(name string) uint64 { return c.flags.Uint64(name) }
 
-// Float64 is the value of a flag for numbers or shares.
+// Float64 returns the value of a flag for numbers or shares.
 func (c *Context) Float64(name string) float64 { return c.flags.Float64(name) }
 
-// Duration is the value of a flag for times.
+// Duration returns the value of a flag for times.
 func (c *Context) Duration(name string) time.Duration { return c.flags.Duration(name) }
 
-// List has the values of a flag that may stand several times.
+// List returns the values of a flag that may be repeated.
 func (c *Context) List(name string) []string { return c.flags.StringSlice(name) }
 
-// Ints has the whole numbers of a flag that may stand several times.
+// Ints returns the whole numbers of a flag that may be repeated.
 func (c *Context) Ints(name string) []int { return c.flags.IntSlice(name) }
 
 // kinds are what values of flags are.

@@ -48,7 +48,7 @@ func (a *App) help(h *helpWriter) {
 // sharedBy is from how many commands on a flag is explained once for all of them.
 const sharedBy = 4
 
-// common are the flags that many commands have in the same words, by name.
+// common returns the flags that many commands share word for word, by name.
 func (a *App) common() (flags []*Flag) {
 	count := make(map[[2]string]int)
 	for _, c := range a.Working() {
@@ -69,7 +69,7 @@ func (a *App) flagsHelp(h *helpWriter) {
 	a.flagTables(h, a.common())
 }
 
-// flagTables has a table for each heading of flags, in the order in which the table of commands first has them.
+// flagTables writes a table for each heading of flags, in the order in which the table of commands first has them.
 func (a *App) flagTables(h *helpWriter, flags []*Flag) {
 	for _, heading := range headings {
 		if of := flagsUnder(heading, flags); len(of) > 0 {
@@ -87,7 +87,7 @@ func flagsUnder(heading string, flags []*Flag) []*Flag {
 // headings of flags, in order.
 var headings = []string{"", "Without --operators", "With --operators", "Input", "Output"}
 
-// commandHelp is the help of a command or a group of them. Common flags are named, and explained elsewhere.
+// commandHelp writes the help of a command or a group. Common flags are named, and explained elsewhere.
 func (a *App) commandHelp(h *helpWriter, c *Command) {
 	h.lines("sfstat " + c.Name + ": " + c.Usage)
 	h.paragraph(c.About)
@@ -134,7 +134,7 @@ func (a *App) commandHelp(h *helpWriter, c *Command) {
 	}
 }
 
-// placeholder is the word for the value of a flag, and its usage without the marks around that.
+// placeholder returns the word for the value of a flag, and its usage without the marks around the word.
 func (f *Flag) placeholder() (name, text string) {
 	before, rest, ok := strings.Cut(f.Usage, "`")
 	if !ok {
@@ -144,7 +144,7 @@ func (f *Flag) placeholder() (name, text string) {
 	return name, before + name + after
 }
 
-// row is a flag with its aliases and a word for its value, and what it means.
+// row returns a flag with its aliases and a word for its value, and its meaning.
 func (f *Flag) row() [2]string {
 	left := addDashes(f.Name)
 	if f.Short != "" {

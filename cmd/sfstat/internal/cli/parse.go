@@ -20,7 +20,7 @@ type Request struct {
 	context *Context
 }
 
-// Context is what is to be carried out; nil where the command line names nothing.
+// Context returns the command to carry out; nil where the command line names nothing.
 func (r *Request) Context(ctx context.Context) *Context {
 	if r.context != nil {
 		r.context.Context = ctx
@@ -193,7 +193,7 @@ func (a *App) unknownCommand(name string) error {
 	return fmt.Errorf("%q is no command, and no file or folder here; see sfstat --help", name)
 }
 
-// incomplete is about a group without one of its commands.
+// incomplete returns the error of a group without a command.
 func incomplete(group *Command, after []string) error {
 	names := wordsOf(group.group)
 	if len(after) == 0 {
@@ -202,7 +202,7 @@ func incomplete(group *Command, after []string) error {
 	return fmt.Errorf("%q is not a command of it, expected %s%s", after[0], OrList(names), Suggestion(after[0], names, ""))
 }
 
-// unknownFlag says what was probably meant by a flag that a command, or the program without one, does not have.
+// unknownFlag returns the error of an unknown flag, with the flag that was probably meant.
 func (a *App) unknownFlag(c *Command, name string) error {
 	flag, of := addDashes(name), a.owners(name)
 	if c == a.program {
@@ -251,7 +251,7 @@ func addDashes(name string) string {
 // near is the least similarity of words that are taken for each other.
 const near = 0.8
 
-// Nearest is the candidate that is most like what was typed (Jaro and Winkler's similarity), "" where none is near.
+// Nearest returns the candidate that is most similar to the typed word (Jaro and Winkler), "" where none is near.
 func Nearest(typed string, candidates []string) (best string) {
 	most := near
 	for _, c := range candidates {
@@ -262,7 +262,7 @@ func Nearest(typed string, candidates []string) (best string) {
 	return best
 }
 
-// Suggestion is "; did you mean …?" with the nearest candidate, or nothing where none is near.
+// Suggestion returns "; did you mean …?" with the nearest candidate, "" where none is near.
 func Suggestion(typed string, candidates []string, dashes string) string {
 	if best := Nearest(typed, candidates); best != "" {
 		return "; did you mean " + dashes + best + "?"

@@ -51,7 +51,7 @@ type Command struct {
 	group []*Command
 }
 
-// Word is what names a command behind its group.
+// Word returns the name of a command within its group.
 func (c *Command) Word() string { return c.Name[strings.LastIndexByte(c.Name, ' ')+1:] }
 
 // Flag is a flag of a command.
@@ -74,7 +74,7 @@ func (f *Flag) called(name string) bool {
 	return f != nil && (f.Name == name || f.Short == name && name != "")
 }
 
-// Value is the word that usage has for the value.
+// Value returns the word that usage has for the value.
 func (f *Flag) Value() string {
 	name, _ := f.placeholder()
 	return name
@@ -129,7 +129,7 @@ func (a *App) expand(flags []*Flag) (out []*Flag, err error) {
 	return out, nil
 }
 
-// Does says what carries out the program without a command, "", or a command.
+// Does sets the action of a command; of "", that of the program without a command.
 func (a *App) Does(name string, run func(*Context) error) {
 	if name == "" {
 		a.program.Run = run
@@ -138,7 +138,7 @@ func (a *App) Does(name string, run func(*Context) error) {
 	a.Command(name).Run = run
 }
 
-// Command is the one of a full name, nil where there is none.
+// Command returns the command of a full name, nil where there is none.
 func (a *App) Command(name string) *Command {
 	if i := slices.IndexFunc(a.Commands, func(c *Command) bool { return c.Name == name }); i >= 0 {
 		return a.Commands[i]
@@ -146,12 +146,12 @@ func (a *App) Command(name string) *Command {
 	return nil
 }
 
-// Working are the commands that do something, which groups do not.
+// Working returns the commands with an action; groups have none.
 func (a *App) Working() []*Command {
 	return slices.DeleteFunc(slices.Clone(a.Commands), func(c *Command) bool { return c.group != nil })
 }
 
-// first are the commands that may be typed after the program.
+// first returns the commands that may be typed after the program.
 func (a *App) first() []*Command {
 	return slices.DeleteFunc(slices.Clone(a.Commands), func(c *Command) bool { return c.Hidden || strings.Contains(c.Name, " ") })
 }
@@ -166,7 +166,7 @@ func (a *App) lookUp(words []string) (c *Command, rest []string) {
 	return a.program, words
 }
 
-// Flag is the one of a name, nil where there is none.
+// Flag returns the flag of a name, nil where there is none.
 func (c *Command) Flag(name string) *Flag {
 	if i := slices.IndexFunc(c.Flags, func(f *Flag) bool { return f.called(name) }); i >= 0 {
 		return c.Flags[i]
@@ -174,7 +174,7 @@ func (c *Command) Flag(name string) *Flag {
 	return nil
 }
 
-// anywhere is a flag of any command or of the program, nil where there is none.
+// anywhere returns a flag of any command or of the program, nil where there is none.
 func (a *App) anywhere(name string) *Flag {
 	for _, c := range append(a.Working(), a.program) {
 		if f := c.Flag(name); f != nil {

@@ -77,7 +77,7 @@ type Note struct {
 	Windows int    `json:"windows"`
 }
 
-// entry is the first of a list that is meant, or a fresh one at its end.
+// entry returns the matching entry of a list, or a fresh one at its end.
 func entry[T any](list *[]T, meant func(*T) bool, fresh T) *T {
 	for i := range *list {
 		if meant(&(*list)[i]) {

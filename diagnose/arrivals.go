@@ -47,10 +47,17 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 	if j.entered == nil {
 		return claims
 	}
-	return j.join(claims, testimony{late: j.late, agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, denies: func(f Finding) Finding {
+	out := j.join(claims, testimony{late: j.late, agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, denies: func(f Finding) Finding {
 		f.lackIf(f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
 		return f
 	}})
+	for i := range out { // stages of a pipeline differ by design: where a rank takes longer than another is not where it is late
+		f := &out[i]
+		if at := sameRank(j.late, f); at >= 0 && f.modelled && f.Cause == CauseLate && j.entered.Roles && j.late[at].Stage != "" {
+			f.Stage = j.late[at].Stage
+		}
+	}
+	return out
 }
 
 // addUnawaited adds the rank that enters calls last more often than chance, where no call shows that others wait for it

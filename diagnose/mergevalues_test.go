@@ -90,6 +90,22 @@ func TestAgree(t *testing.T) {
 	}
 }
 
+// TestPlaceInPipeline: in a pipeline a rank is late where entries find it, and elsewhere in its steps' place, unless entries name none.
+func TestPlaceInPipeline(t *testing.T) {
+	for _, c := range []struct {
+		roles       bool
+		other, want string
+	}{{true, "rest", "rest"}, {false, "rest", "backward"}, {true, "", "backward"}} {
+		j := stepsOf()
+		j.entered, j.late = &arrivals.Result{Roles: c.roles}, []Finding{claimed(1, c.other, 0.2, evidence.Strong)}
+		f := claimed(1, "backward", 0.2, evidence.Strong)
+		f.modelled = true
+		if got := j.joinEntries([]Finding{f, claimed(2, "backward", 0.2, evidence.Strong)}); len(got) != 2 || got[0].Stage != c.want || got[1].Stage != "backward" {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestUncertainCost: what a certain claim costs by another one is as uncertain as that, where it is more than twice as much in all.
 func TestUncertainCost(t *testing.T) {
 	few := evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous}

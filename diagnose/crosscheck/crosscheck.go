@@ -109,7 +109,7 @@ func (c *Comparison) Agree() bool {
 	})
 }
 
-// Worst is the account that differs most from the first.
+// Worst returns the account that differs most from the first.
 func (c *Comparison) Worst() *Account {
 	worst := &c.Accounts[1]
 	for i := range c.Accounts[1:] {
@@ -210,7 +210,7 @@ func (c *Comparison) nameStages(matrices []*matrix) {
 	}
 }
 
-// account is the account of one source over the steps and ranks compared.
+// account returns the account of one source over the steps and ranks compared.
 func (c *Comparison) account(m *matrix, steps []int64, gates gates.Gates) (Account, error) {
 	a := Account{Name: m.Name, Format: m.Format, Bytes: m.Bytes, Recorded: len(m.rows), Share: make([]float64, len(c.Stages))}
 	advance := make([]int64, len(c.Stages))

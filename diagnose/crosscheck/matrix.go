@@ -74,7 +74,7 @@ func (m *matrix) namedStages() []string {
 	return slices.DeleteFunc(slices.Clone(m.stages), func(name string) bool { return name == stagename.Residual })
 }
 
-// windowsOf are the windows of the source with some of their steps and ranks.
+// windowsOf returns the windows of the source with some of their steps and ranks.
 func (m *matrix) windowsOf(steps []int64, ranks []int) []*trace.Window {
 	var out []*trace.Window
 	var last *trace.Window
@@ -94,7 +94,7 @@ func (m *matrix) windowsOf(steps []int64, ranks []int) []*trace.Window {
 	return out
 }
 
-// columnsOf are the places of ranks in a window.
+// columnsOf returns the places of ranks in a window.
 func columnsOf(w *trace.Window, ranks []int) (columns []int) {
 	for i, r := range w.Ranks {
 		if slices.Contains(ranks, r.ID) {
@@ -104,8 +104,7 @@ func columnsOf(w *trace.Window, ranks []int) (columns []int) {
 	return columns
 }
 
-// longest is the largest difference between two sources of the duration of a
-// stage that both have, in nanoseconds.
+// longest returns the largest difference between two sources of the duration of a stage that both have, in nanoseconds.
 func longest(a, b *matrix, steps []int64, ranks []int) int64 {
 	worst := int64(0)
 	for _, step := range steps {
@@ -119,7 +118,7 @@ func longest(a, b *matrix, steps []int64, ranks []int) int64 {
 	return worst
 }
 
-// totals are the durations of a step by stage, of ranks, the parts of an accumulated stage added.
+// totals returns the durations of a step by stage, of ranks, with the parts of an accumulated stage added.
 func (r row) totals(ranks []int) map[string][]int64 {
 	out := make(map[string][]int64)
 	groups, of := r.w.Schema.Groups()

@@ -28,7 +28,7 @@ type LastToEnter struct {
 	Transfer int64   `json:"transfer_ns,omitempty" doc:"time of its collectives in all, with all ranks there"`
 }
 
-// EntersLast is the evidence that a rank enters collectives last, by a recording.
+// EntersLast returns the evidence that a rank enters collectives last, by a recording.
 func EntersLast(list []Observation, source Source) (LastToEnter, bool) {
 	return FindIf(list, func(e LastToEnter) bool { return e.Source == source })
 }

@@ -21,12 +21,12 @@ type Observation interface{ Kind() Kind }
 // Kind names a kind of evidence, in the JSON too.
 type Kind string
 
-// Find is the first evidence of a type in a list.
+// Find returns the first evidence of a type in a list.
 func Find[E Observation](list []Observation) (e E, ok bool) {
 	return FindIf(list, func(E) bool { return true })
 }
 
-// FindIf is the first evidence of a type in a list that satisfies a condition.
+// FindIf returns the first evidence of a type in a list that satisfies a condition.
 func FindIf[E Observation](list []Observation, holds func(E) bool) (e E, ok bool) {
 	for _, x := range list {
 		if e, ok = x.(E); ok && holds(e) {
@@ -48,7 +48,7 @@ const (
 	FromArrivals  Source = "arrivals" // entries of collectives, as Flight Recorder dumps hold them
 )
 
-// Names are all sources.
+// Names returns all sources.
 func (Source) Names() []string {
 	return []string{string(FromOperators), string(FromProfiler), string(FromNCCL), string(FromArrivals)}
 }
@@ -74,7 +74,7 @@ type Witness struct {
 // Kind implements Observation.
 func (Witness) Kind() Kind { return "witness" }
 
-// WitnessOf is what a recording says of a finding, if it was asked.
+// WitnessOf returns a recording's evidence on a finding, if it was asked.
 func WitnessOf(list []Observation, source Source) (Witness, bool) {
 	return FindIf(list, func(w Witness) bool { return w.Source == source })
 }
@@ -111,7 +111,7 @@ var confidenceNames = [...]string{"insufficient", "ambiguous", "supported", "str
 
 func (c Confidence) String() string { return enum.Name(confidenceNames[:], c) }
 
-// Names are all levels, the lowest first.
+// Names returns all levels, the lowest first.
 func (Confidence) Names() []string { return confidenceNames[:] }
 
 // MarshalText writes the name.
@@ -125,8 +125,7 @@ type SourceLine struct {
 	Call     string `json:"call" doc:"library function that the line calls; empty where unknown"`
 }
 
-// Short is the name of the file without its folder, and the line: "train.py:66";
-// "" of nil.
+// Short returns the name of the file without its folder, and the line: "train.py:66"; "" of nil.
 func (s *SourceLine) Short() string {
 	if s == nil {
 		return ""

@@ -38,7 +38,7 @@ const (
 	DumpIncomplete   Reason = "dump_incomplete" // a dump is missing, or does not say when it was written
 )
 
-// Names are all reasons.
+// Names returns all reasons.
 func (Reason) Names() []string {
 	var names []string
 	for _, r := range reasons {

@@ -74,7 +74,7 @@ func Examine(v *View, completions ks.Options, mostSteps int) (r Results, err err
 	return r, err
 }
 
-// Signs are the results by rank, in the order of the workers.
+// Signs returns the results by rank, in the order of the workers.
 func (r Results) Signs() *Signs {
 	of := make([]RankSigns, r.View.Workers())
 	for w := range of {

@@ -6,9 +6,8 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 )
 
-// Completions are the completion times of every worker's operators, by worker.
-// Replicas of one pipeline stage are peers. Steps begin where the first
-// operator of the job starts.
+// Completions returns the completion times of every worker's operators, by worker. Replicas of one pipeline stage are peers.
+// Steps begin where the first operator of the job starts.
 func (v *View) Completions() []ks.Worker {
 	g, t := v.Grid, v.Trace
 	perStage := make([]int, g.Stages)
@@ -36,5 +35,5 @@ func (v *View) Completions() []ks.Worker {
 	return workers
 }
 
-// Origin is the first start on any rank in any step, ns.
+// Origin returns the first start on any rank in any step, ns.
 func (v *View) Origin() int64 { return slices.Min(v.origins) }

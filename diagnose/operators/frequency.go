@@ -15,10 +15,9 @@ type Frequency struct {
 	Steps []int64
 }
 
-// Frequency is the time-frequency view of the operators of a name, in at most
-// so many bins (KAIR, ASE 2025); it is nil where no worker has the operator.
-// What runs slower than on the peers shows a lower rate for longer, and who
-// waits for it shows none. O(n + workers·bins).
+// Frequency returns the time-frequency view of the operators of a name, in at most
+// so many bins (KAIR, ASE 2025); nil where no worker has the operator. An operator
+// slower than on the peers shows a lower rate for longer, and a waiting worker none. O(n + workers·bins).
 func (v *View) Frequency(name string, bins int) *Frequency {
 	at := make(map[int]int) // worker → position in Workers
 	v.instancesOf(name, func(w, _ int, _ int32) { at[w] = 0 })
@@ -45,7 +44,7 @@ func (v *View) Frequency(name string, bins int) *Frequency {
 	return f
 }
 
-// lengths are, by step of the grid, the time from the first start to the last
+// lengths returns, by step of the grid, the time from the first start to the last
 // end on any rank, ns.
 func (v *View) lengths() []int64 {
 	g, t := v.Grid, v.Trace

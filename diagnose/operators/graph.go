@@ -87,12 +87,12 @@ func (f *Flags) keepMaterial() {
 // is a symptom of it.
 const accessory = 0.25
 
-// graph is one step of the view as engine/blame walks it, and its symptoms: of
-// every worker that was late by a good part of the worst, the operator that was
-// late by most. Operation reads the numbers of the operators.
+// graph returns one step of the view as engine/blame walks it, and its symptoms:
+// the latest operator of every worker that was late by a good part of the worst.
+// Operation reads the numbers of the operators.
 //
-// Beside the dependencies of the schedule, an operator follows what ended last
-// on its rank before it started: a transfer that the host posts together with
+// Beside the dependencies of the schedule, an operator follows the last one that
+// ended on its rank before its start: a transfer that the host posts together with
 // another, as frameworks do, waits for the same pass.
 func (f *Flags) graph(step int) (g blame.Graph, symptoms []int64) {
 	g, symptoms = f.schedule(step)
@@ -100,10 +100,9 @@ func (f *Flags) graph(step int) (g blame.Graph, symptoms []int64) {
 	return g, symptoms
 }
 
-// schedule is Graph with the dependencies of the schedule alone. Without a
-// schedule an operator follows the one before it on its queue, and the members of
-// a collective wait for each other: what the host waited for before it launched
-// is not in the trace.
+// schedule returns the graph with the dependencies of the schedule alone. Without a schedule an operator follows the one before
+// it on its queue, and the members of a collective wait for each other: what the host waited for before it launched is not in
+// the trace.
 func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 	v := f.v
 	replicas, lanes, count := v.Grid.Replicas, v.Grid.Lanes(), len(v.Grid.Instances)
@@ -153,8 +152,7 @@ func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 	return g, symptomsOf(worst, score)
 }
 
-// symptomsOf are, of the worst operators of the workers, those that were late by
-// a good part of the worst.
+// symptomsOf returns, of the worst operators of the workers, the ones late by a good part of the worst.
 func symptomsOf(worst, score []int64) []int64 {
 	var symptoms []int64
 	most := slices.Max(score)
@@ -189,7 +187,7 @@ func (v *View) followers(ops []blame.Op) []blame.Edge {
 	return edges
 }
 
-// instance is that of node n: of the schedule, or of the grid where there is none.
+// instance returns the instance of node n: of the schedule, or of the grid without a schedule.
 func (v *View) instance(n int) int {
 	if v.Model == nil {
 		return n
@@ -197,7 +195,7 @@ func (v *View) instance(n int) int {
 	return int(v.Model.Instances()[n])
 }
 
-// operation is the operator and the worker of an operator number in a graph.
+// operation returns the operator and the worker of an operator number in a graph.
 func (v *View) operation(id int64) (Operator, int) {
 	i, d := v.instance(int(id)/v.Grid.Replicas), int(id)%v.Grid.Replicas
 	in := v.Grid.Instances[i]
@@ -215,7 +213,7 @@ type Stop struct {
 	Dur   int64 // duration
 }
 
-// String is "rank/operator/number".
+// String returns "rank/operator/number".
 func (s Stop) String() string { return fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq) }
 
 // stops reads the operator numbers of a path through one step.
@@ -260,10 +258,9 @@ func (v *View) collectives() []membership {
 // leastTie is the least difference in ns that says anything.
 const leastTie = 1000
 
-// Tie is a difference between two times on one rank that says nothing, ns: how
-// much operators overlap with what they must have waited for, but for one in a
-// thousand, and at least what the source can tell apart. Queues of a device
-// are timed apart. At most a millisecond.
+// Tie returns the difference between two times on one rank that has no meaning, ns: the overlap of operators with their
+// dependencies, but for one in a thousand, and at least the resolution of the source. Queues of a device are timed apart. At
+// most a millisecond.
 func (v *View) Tie() int64 {
 	if v.Model == nil {
 		return max(v.Trace.Resolution, leastTie)

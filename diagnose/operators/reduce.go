@@ -88,8 +88,7 @@ func stageWindow(t *operator.Trace, g *operator.Grid, stage int32, waits []int64
 	return w, w.Validate()
 }
 
-// mainQueue is the instances of a stage that ran on its main queue, in the
-// order of the program.
+// mainQueue returns the instances of a stage that ran on its main queue, in the order of the program.
 func mainQueue(t *operator.Trace, g *operator.Grid, stage int32) []int32 {
 	var queue []int32
 	for i, in := range g.Instances {
@@ -100,8 +99,7 @@ func mainQueue(t *operator.Trace, g *operator.Grid, stage int32) []int32 {
 	return queue
 }
 
-// operatorStages are the stages of a queue, and how many microsteps the indexed
-// ones have: 1 unless all have as many.
+// operatorStages returns the stages of a queue, and how many microsteps the indexed ones have: 1 unless all have as many.
 func operatorStages(t *operator.Trace, g *operator.Grid, queue []int32) (names []string, microsteps int) {
 	parts := make(map[int32]int)
 	for _, i := range queue {
@@ -123,7 +121,7 @@ func operatorStages(t *operator.Trace, g *operator.Grid, queue []int32) (names [
 	return names, microsteps
 }
 
-// stepEnds are the last ends of the steps of a grid, over all ranks.
+// stepEnds returns the last ends of the steps of a grid, over all ranks.
 func stepEnds(t *operator.Trace, g *operator.Grid) []int64 {
 	ends := make([]int64, len(g.Steps))
 	lanes := g.Lanes()

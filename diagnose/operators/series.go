@@ -24,8 +24,8 @@ type Operator struct {
 // of its name on its stage.
 const Total = -1
 
-// Series are what engine/zscore compares across the replicas of a stage, and
-// for each the operator that it is of; Series.Op is a position in operators.
+// Series returns the series that engine/zscore compares across the replicas of a stage, and the operator of each; Series.Op is
+// a position in operators.
 //
 // Operators that wait for nobody have a start and a duration; collectives over
 // the replicas a wait and a transfer; transfers between stages and collectives
@@ -115,9 +115,8 @@ func concat(a, b zscore.Series) zscore.Series {
 
 type totalKey struct{ name, stage int32 }
 
-// quantities are what is compared of an instance: of a kernel that communicates
-// wait and transfer where its members were found, start and transfer where they
-// are on other pipeline stages, else its start alone.
+// quantities returns the quantities of an instance to compare: of a kernel that communicates wait and transfer where its
+// members were found, start and transfer where they are on other pipeline stages, else its start alone.
 func (v *View) quantities(instance int) []zscore.Quantity {
 	switch {
 	case v.byClass():
@@ -169,7 +168,7 @@ func (v *View) communicates(instance int) bool {
 	return in.Class.IsCommunication() || slices.ContainsFunc(communicators, func(c string) bool { return strings.HasPrefix(name, c) })
 }
 
-// quantities are what is compared of a class of operators.
+// quantities returns the quantities of a class of operators to compare.
 func quantities(c operator.Class) []zscore.Quantity {
 	switch {
 	case c.AcrossReplicas():
@@ -180,7 +179,7 @@ func quantities(c operator.Class) []zscore.Quantity {
 	return []zscore.Quantity{zscore.Start, zscore.Duration}
 }
 
-// peers are the workers of a stage.
+// peers returns the workers of a stage.
 func (v *View) peers(stage int) []int {
 	workers := make([]int, v.Grid.Replicas)
 	for d := range workers {
@@ -207,10 +206,9 @@ func (v *View) series(op, instance int, q zscore.Quantity) zscore.Series {
 	return zscore.Series{Op: op, Quantity: q, Workers: v.peers(int(v.Grid.Instances[instance].Stage)), X: x}
 }
 
-// Passes are the forward and backward passes by stage, microbatch, step and
-// replica, with the passes of several chunks added up; nil where the stages do
-// not all have as many of both. Where the trace does not number microbatches,
-// passes of a direction count in the order of the program.
+// Passes returns the forward and backward passes by stage, microbatch, step and replica, with the passes of several chunks
+// added up; nil where the stages do not all have as many of both. Where the trace does not number microbatches, passes of a
+// direction count in the order of the program.
 func (v *View) Passes() *microbatch.Input {
 	g := v.Grid
 	in := microbatch.Input{Stages: g.Stages, Steps: len(g.Steps), Replicas: g.Replicas}

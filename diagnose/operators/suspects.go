@@ -14,10 +14,8 @@ type Suspect struct {
 	Excess int64 // how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more
 }
 
-// Suspects are the workers of a result over the series and operators of
-// View.Series, the largest Excess first. It counts no time twice: of every name on a
-// worker what its instances are longer together, or what their total is,
-// whichever is more.
+// Suspects returns the workers of a result over the series and operators of View.Series, the largest Excess first. It counts no
+// time twice: of every name on a worker the excess of its instances together, or of their total, whichever is more.
 func (v *View) Suspects(r *zscore.Result, series []zscore.Series, operators []Operator) []Suspect {
 	type place struct {
 		worker, series int

@@ -46,10 +46,9 @@ func New(t *operator.Trace, o whatif.Options) (*View, error) {
 	})
 }
 
-// Observe is New for what needs no schedule: of a trace without one, or whose
-// schedule lacks what its graph needs, it makes a view without a model. Without
-// a schedule operators match across ranks by name and place in the order of the
-// name; what some rank launches in another number is left out with a note.
+// Observe returns a view as New does, for engines that need no schedule: of a trace without a schedule, or with an incomplete
+// one, a view without a model. Without a schedule operators match across ranks by name and place in the order of the name;
+// operators whose number differs between ranks are left out with a note.
 func Observe(t *operator.Trace) (*View, error) {
 	if t.Scheduled() {
 		return view(t, func(v *View) (err error) {
@@ -88,8 +87,7 @@ func view(t *operator.Trace, settle func(*View) error) (*View, error) {
 	return v, nil
 }
 
-// groupsAcross tells which groups join pipeline stages: sends and receives, and
-// collectives of several stages. O(rows).
+// groupsAcross returns the groups that join pipeline stages: sends and receives, and collectives of several stages. O(rows).
 func (v *View) groupsAcross() []bool {
 	const none = -1
 	_, pp := v.Trace.Coordinates()
@@ -109,19 +107,19 @@ func (v *View) groupsAcross() []bool {
 	return across
 }
 
-// Workers is the number of workers.
+// Workers returns the number of workers.
 func (v *View) Workers() int { return len(v.Grid.Workers) }
 
-// Rank is the rank that is worker w.
+// Rank returns the rank of worker w.
 func (v *View) Rank(w int) trace.Rank { return v.Trace.Ranks[v.Grid.Workers[w]] }
 
-// Stage and Replica are the coordinates of worker w.
+// Stage returns the pp coordinate of worker w.
 func (v *View) Stage(w int) int { return w / v.Grid.Replicas }
 
-// Replica is the dp coordinate of worker w.
+// Replica returns the dp coordinate of worker w.
 func (v *View) Replica(w int) int { return w % v.Grid.Replicas }
 
-// Steps are the indices of the steps of the view.
+// Steps returns the indices of the steps of the view.
 func (v *View) Steps() []int64 {
 	if v.Model != nil {
 		return v.Model.Steps()
@@ -133,7 +131,7 @@ func (v *View) Steps() []int64 {
 	return steps
 }
 
-// Notes are what is incomplete about the trace and what was made of it.
+// Notes returns the incomplete parts of the trace and the choices made.
 func (v *View) Notes() []input.Note {
 	if v.Model != nil {
 		return slices.Concat(v.Trace.Notes, v.Model.Notes())
@@ -141,8 +139,7 @@ func (v *View) Notes() []input.Note {
 	return slices.Concat(v.Trace.Notes, v.Grid.Notes)
 }
 
-// End is when worker w ended its last operator of a step of the grid, in ns since
-// the first start of the step on any rank.
+// End returns when worker w ended its last operator of a step of the grid, in ns since the first start of the step on any rank.
 func (v *View) End(w, step int) int64 {
 	end := int64(0)
 	stage, d := v.Stage(w), v.Replica(w)
@@ -155,8 +152,7 @@ func (v *View) End(w, step int) int64 {
 	return end
 }
 
-// row is where instance i of replica d in step s of the grid stands in the
-// trace.
+// row returns the row of the trace of instance i of replica d in step s of the grid.
 func (v *View) row(i, s, d int) int32 {
 	return v.Grid.At[i*v.Grid.Lanes()+s*v.Grid.Replicas+d]
 }

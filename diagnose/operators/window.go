@@ -9,11 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// FromWindow is the steps of a window as operator traces, so that every engine
-// runs on stage times: a stage instance is an operator of its rank's only queue,
-// which runs from the end of the stage before it (Serial), and a stage in which
-// the ranks synchronise is a collective: what a rank spends there until the last
-// one arrives is its wait.
+// FromWindow returns the steps of a window as operator traces, so that every engine runs on stage times: a stage instance is an
+// operator of its rank's only queue, which runs from the end of the stage before it (Serial), and a stage in which the ranks
+// synchronise is a collective: what a rank spends there until the last one arrives is its wait.
 //
 // A step begins where all ranks leave the last synchronisation point, as with
 // the sync cut of engine/frontier, so that time lost behind it is carried into
@@ -56,8 +54,8 @@ type stageCut struct {
 	sync         bool
 }
 
-// cutOf is the program of a step: its stages in order, from behind the
-// synchronisation point to the end of it, and how many steps fewer there are.
+// cutOf returns the program of a step: its stages in order, from one synchronisation point to the next, and the number of steps
+// lost.
 func cutOf(w *trace.Window, m frontier.SyncPoint) (program []stageCut, fewer int) {
 	stages := len(w.Schema.Stages)
 	if w.Wall != nil {
@@ -166,8 +164,7 @@ func (s *stageOperators) add(rank, step int) {
 	}
 }
 
-// duration is that of a recorded stage, or what is left of the wall time of the
-// step.
+// duration returns the duration of a recorded stage, or the rest of the step's wall time.
 func (s *stageOperators) duration(step, stage, rank int) int64 {
 	row, ranks := s.w.Step(step), len(s.w.Ranks)
 	if stage < len(s.w.Schema.Stages) {

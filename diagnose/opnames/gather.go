@@ -57,7 +57,7 @@ func (g *gathered) runsOn(group []int) bool {
 	return false
 }
 
-// series is what engine/zscore compares of a group of ranks.
+// series returns the series of a group of ranks that engine/zscore compares.
 func (g *gathered) series(number int, group []int) zscore.Series {
 	s := zscore.Series{Op: number, Quantity: zscore.Duration, Workers: group, X: make([]int64, 0, g.steps*len(group))}
 	if g.Kind == Collective {
@@ -71,8 +71,7 @@ func (g *gathered) series(number int, group []int) zscore.Series {
 	return s
 }
 
-// peersOf are the ranks, by position, that do the same work: each group has two
-// or more.
+// peersOf returns the ranks, by position, that do the same work: each group has two or more.
 func peersOf(ranks []trace.Rank) [][]int {
 	return slices.DeleteFunc(trace.RoleGroups(ranks), func(g []int) bool { return len(g) < 2 })
 }
@@ -85,7 +84,7 @@ type comparison struct {
 	off   []int // steps that are off, ascending
 }
 
-// excess is by how much the rank takes longer than the median of its peers in a step.
+// excess returns the excess of the rank over the median of its peers in a step.
 func (c *comparison) excess(step int) int64 {
 	return c.own[step*c.ranks+c.rank] - middleOf(c, step, c.own)
 }
@@ -94,8 +93,8 @@ func (c *comparison) excess(step int) int64 {
 // hold to stand for it.
 const mostly = 0.8
 
-// chosen are the steps to take means over: those that are off where they hold
-// most of the excess, so that a factor is not diluted by the others.
+// chosen returns the steps to average over: the outlying steps where they hold most of the excess, so that the others do not
+// dilute a factor.
 func (c *comparison) chosen(all []int) []int {
 	var excess, off int64
 	for _, s := range all {
@@ -139,8 +138,7 @@ func (c *comparison) means(steps []int) Means {
 	return Means{Own: m.Own / n, Peers: m.Peers / n, Count: m.Count / n, PeerCount: m.PeerCount / n, Waited: m.Waited / n}
 }
 
-// middleOf is the median of the peers in a step, the mean of the middle two of
-// an even number.
+// middleOf returns the median of the peers in a step, the mean of the middle two of an even number.
 func middleOf[T int32 | int64](c *comparison, step int, of []T) T {
 	others := make([]T, len(c.peers))
 	for k, r := range c.peers {

@@ -8,12 +8,10 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Across is Compare between groups of peers, of operators that all ranks launch
-// equally often in every step, such as the layers of a pipeline's stages: what
-// takes longer in one group is then no matter of how much it was given to do,
-// unless its inputs are larger, which names do not tell. A group is its mean,
-// and stands under its lowest rank. nil where there are fewer than two groups.
-// O(n·G) for n rows of G groups.
+// Across compares groups of peers, as Compare does, by operators that all ranks launch equally often in every step, such as the
+// layers of a pipeline's stages: the amount of work is then no reason for longer operators in one group, unless its inputs are
+// larger, which names do not show. A group is its mean, and stands under its lowest rank. nil where there are fewer than two
+// groups. O(n·G) for n rows of G groups.
 func Across(t *operator.Totals, alpha float64) (*Result, error) {
 	groups := trace.RoleGroups(t.Ranks)
 	if len(groups) < 2 {
@@ -31,7 +29,7 @@ func Across(t *operator.Totals, alpha float64) (*Result, error) {
 	return Compare(out, alpha)
 }
 
-// instances are the rows of each operator in a step, by rank.
+// instances returns the rows of each operator in a step, by rank.
 func instances(t *operator.Totals) [][]operator.Total {
 	rows := slices.Clone(t.Rows)
 	order := func(a, b operator.Total) int {
@@ -48,7 +46,7 @@ func instances(t *operator.Totals) [][]operator.Total {
 	return out
 }
 
-// means are the rows of one operator in one step, a rank for each group.
+// means returns the rows of one operator in one step, a rank for each group.
 func means(rows []operator.Total, groups [][]int) []operator.Total {
 	var out []operator.Total
 	for g, ranks := range groups {

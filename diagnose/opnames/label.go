@@ -13,9 +13,8 @@ const widestLabel = 44
 // noise are parts of the names of kernels that tell nothing to a person.
 var noise = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "", "at::native::", "", "at::cuda::", "", "c10::", "", "cutlass::", "", "std::", "")
 
-// Label is the name of an operator for people: without return type, parameters
-// and the namespaces of PyTorch. What is still long is cut, and a digest of the
-// name keeps it apart from its like.
+// Label returns the name of an operator for people: without return type, parameters and the namespaces of PyTorch. A name that
+// is still long is cut, and a digest of the name distinguishes it.
 func Label(name string) string {
 	short := noise.Replace(strings.TrimPrefix(name, "void "))
 	short = withoutParameters(short)

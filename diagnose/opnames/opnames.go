@@ -61,8 +61,7 @@ type Means struct {
 	Waited    float64 // its wait for the last member
 }
 
-// Factor is own time over that of the peers; +Inf where these spend none, NaN
-// where nobody does.
+// Factor returns own time over the peers' time; +Inf where the peers spend no time, NaN where nobody does.
 func (m Means) Factor() float64 { return m.Own / m.Peers }
 
 // Difference is an operator of one rank beside its peers.
@@ -78,8 +77,7 @@ type Difference struct {
 	Course []int64 // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
 }
 
-// Excess is by how much the operator takes longer than on the peers, ns a step
-// of all steps.
+// Excess returns the excess of the operator over its peers, ns a step of all steps.
 func (d *Difference) Excess() float64 { return d.Whole.Own - d.Whole.Peers }
 
 // Result is the comparison of a run.
@@ -92,7 +90,7 @@ type Result struct {
 	Differences []Difference // operators that differ, the largest excess first
 }
 
-// Found are the differences that surely cost time, the largest first.
+// Found returns the differences that certainly cost time, the largest first.
 func (r *Result) Found() []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
@@ -103,7 +101,7 @@ func (r *Result) Found() []Difference {
 	return out
 }
 
-// Of are the differences of a rank in a stage, by excess; stage "" is all.
+// Of returns the differences of a rank in a stage, by excess; stage "" is all.
 func (r *Result) Of(rank int, stage string) []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
@@ -167,7 +165,7 @@ func Compare(t *operator.Totals, alpha float64) (*Result, error) {
 // place is a rank in a series.
 type place struct{ series, rank int }
 
-// longer are the outliers that take longer than they should.
+// longer returns the outliers of too long duration.
 func longer(r *zscore.Result) map[place][]zscore.Outlier {
 	out := make(map[place][]zscore.Outlier)
 	for _, o := range r.Outliers {

@@ -203,7 +203,7 @@ func (c *Comparison) pair() {
 	c.Base, c.New, c.Unit = base, now, Pairs
 }
 
-// sides are all runs.
+// sides returns all runs.
 func (c *Comparison) sides() []*Run { return slices.Concat(c.Base, c.New) }
 
 // cutsAgree reports whether stages are accounted alike.
@@ -220,7 +220,7 @@ func (c *Comparison) cutsAgree() bool {
 	return true
 }
 
-// measures are what the runs have, stages in the order of the step.
+// measures returns the measures of the runs, stages in the order of the step.
 func (c *Comparison) measures() []Measure {
 	have := map[Measure]bool{}
 	place := map[string]int{}
@@ -242,7 +242,7 @@ func (c *Comparison) measures() []Measure {
 	})
 }
 
-// row is what the units of both sides took.
+// row returns the row of both sides' units.
 func (c *Comparison) row(m Measure) compare.Row {
 	if c.Unit == Batches {
 		base, now := c.Base[0].parts[m].Means(), c.New[0].parts[m].Means()
@@ -261,7 +261,7 @@ func (c *Comparison) row(m Measure) compare.Row {
 	return out
 }
 
-// value is NaN where the run has none; where nothing was found there is no delay.
+// value returns the value of a measure, NaN where the run does not have it; without findings there is no delay.
 func (r *Run) value(m Measure) float64 {
 	if v, ok := r.Values[m]; ok {
 		return v
@@ -291,7 +291,7 @@ func level(rows []compare.Row) []compare.Row {
 	return rows
 }
 
-// Step is the row of step time; nil where there is none.
+// Step returns the row of step time; nil where there is none.
 func (c *Comparison) Step() *Row {
 	if len(c.Rows) > 0 && c.Rows[0].Kind == StepTime {
 		return &c.Rows[0]
@@ -387,8 +387,8 @@ func (c *Comparison) doubt() {
 	}
 }
 
-// Whole is what the change of a row is a part of: the base's step, and of the
-// arrival skew, which is of a synchronisation point, itself; 0: not known.
+// Whole returns the whole of which a row's change is a part: the base's step, and of the arrival skew, which is of a
+// synchronisation point, itself; 0: not known.
 func (c *Comparison) Whole(r Row) float64 {
 	if step := c.Step(); step != nil && r.Kind != ArrivalSkew && step.Base > 0 {
 		return step.Base
@@ -423,8 +423,8 @@ func (c *Comparison) Notable() bool {
 	return r != nil && math.Abs(r.Change) >= notable*r.Base
 }
 
-// Mostly is the stage that changed most in the direction of step time, where that is at least half of the change;
-// nil where there is none.
+// Mostly returns the stage that changed most in the direction of step time, where that is at least half of the change; nil
+// where there is none.
 func (c *Comparison) Mostly() *Row {
 	var most *Row
 	step := c.Step()
@@ -444,7 +444,7 @@ func (c *Comparison) Mostly() *Row {
 // part of it that each has.
 const mostShown, leastShown = 2, 0.1
 
-// Largest are the stages that changed as step time did, surely, by size.
+// Largest returns the stages that certainly changed as step time did, by size.
 func (c *Comparison) Largest() []Row {
 	step := c.Step()
 	if step == nil {
@@ -463,7 +463,7 @@ func (c *Comparison) Largest() []Row {
 // worthShowing is the change of step time that is asked for where no gate is.
 const worthShowing = 0.02
 
-// Smallest is the smallest change of step time that matters, as a part of it.
+// Smallest returns the smallest change of step time that matters, as a part of it.
 func (c *Comparison) Smallest() float64 {
 	if c.Gate != nil && *c.Gate > 0 {
 		return *c.Gate
@@ -474,8 +474,8 @@ func (c *Comparison) Smallest() float64 {
 // mostRuns is how many runs are still an answer.
 const mostRuns = 1000
 
-// RunsFor is about how many runs on each side show a change of step time of a
-// part of it; 0 where these are enough, or none is shown by any that one could make.
+// RunsFor returns about how many runs on each side show a relative change of step time; 0 where the given ones are enough, or
+// no number is.
 func (c *Comparison) RunsFor(part float64) int {
 	r := c.Step()
 	if r == nil || c.Unit == Batches || math.IsInf(r.Shows, 0) || r.Shows <= part*r.Base {

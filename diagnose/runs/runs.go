@@ -88,7 +88,7 @@ type headStep struct {
 // longestHead is how many steps at the start may be set apart.
 const longestHead = 16
 
-// StepTime is the time of a step, ns; nil where no window has it.
+// StepTime returns the time of a step, ns; nil where no window has it.
 func (r *Run) StepTime() *float64 {
 	if v, ok := r.Values[Measure{Kind: StepTime}]; ok {
 		return &v
@@ -257,8 +257,7 @@ func (r *Run) skew() {
 	}
 }
 
-// arrivalSkews are the skews of all synchronisation points that all members
-// entered, in the order of time.
+// arrivalSkews returns the skews of all synchronisation points that all members entered, in the order of time.
 func arrivalSkews(j *arrivals.Job) []float64 {
 	type point struct {
 		group string

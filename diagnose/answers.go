@@ -227,7 +227,7 @@ type Why struct {
 	Lack      *evidence.Lack // what keeps the certainty where it is; nil: nothing
 }
 
-// why is the strongest evidence of a finding that the headline does not say already.
+// why returns the strongest evidence of a finding that the headline does not contain.
 func (f *Finding) why() Why {
 	w := Why{Certainty: f.Confidence}
 	for _, e := range f.Evidence {

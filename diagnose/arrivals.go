@@ -197,7 +197,7 @@ func (f *Finding) alone(l *Finding, own []int) {
 	})
 }
 
-// lateSet is ranks that are late together behind messages that nobody recorded.
+// lateSet returns a finding of ranks that are late together behind unrecorded messages.
 func (j *judge) lateSet(r *arrivals.Result) *Finding {
 	s := r.Set
 	if s == nil || r.Step == 0 || float64(s.Delay) < j.minGain*float64(r.Step) {
@@ -210,9 +210,8 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
 }
 
-// stageOf is the stage that a place is in; without packets the phase that its
-// frames name. An all-reduce of backward that is entered after a wait for one
-// before it may be late because of anything since.
+// stageOf returns the stage of a place; without packets the phase that its frames name. An all-reduce of backward that is
+// entered after a wait for one before it may be late because of anything since.
 func stageOf(p *arrivals.Place) string {
 	if p.Stage != "" || p.Line.Phase == arrivals.PhaseUnknown {
 		return p.Stage
@@ -223,7 +222,7 @@ func stageOf(p *arrivals.Place) string {
 	return p.Line.Phase.String()
 }
 
-// operation is the name of an operation without that of its library.
+// operation returns the name of an operation without that of its library.
 func operation(name string) string {
 	if _, op, ok := strings.Cut(name, ":"); ok {
 		return op
@@ -231,7 +230,7 @@ func operation(name string) string {
 	return name
 }
 
-// groupOf is what a group is known by: its description, else its name.
+// groupOf returns the name of a group for people: its description, else its name.
 func groupOf(name, desc string) string {
 	if desc == "" || desc == "undefined" {
 		return name
@@ -246,7 +245,7 @@ func sourceOf(l arrivals.Line) *evidence.SourceLine {
 	return &evidence.SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
 }
 
-// comeFrom is the line of the call before those of a place, where it is another one.
+// comeFrom returns the line of the call before a place, where it differs.
 func comeFrom(p *arrivals.Place) arrivals.Line {
 	if p.AfterAt.File == p.Line.File && p.AfterAt.Line == p.Line.Line {
 		return arrivals.Line{}
@@ -254,7 +253,7 @@ func comeFrom(p *arrivals.Place) arrivals.Line {
 	return p.AfterAt
 }
 
-// missing are the ranks that never entered the call at which a job hangs.
+// missing returns the ranks that never entered the call at which a job hangs.
 func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	h := r.Hang
 	if h == nil {
@@ -303,7 +302,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	return out
 }
 
-// standsAt is the line that a stack is in, nil where nobody looked.
+// standsAt returns the line that a stack is in, nil without a stack.
 func standsAt(s *arrivals.Stack) *evidence.SourceLine {
 	if s == nil {
 		return nil
@@ -311,8 +310,7 @@ func standsAt(s *arrivals.Stack) *evidence.SourceLine {
 	return sourceOf(s.Line)
 }
 
-// desync are calls that ranks of a group entered differently: different operations
-// or, in a hang, any difference.
+// desync returns the calls that ranks of a group entered differently: different operations or, in a hang, any difference.
 func desync(r *arrivals.Result) (out []Finding) {
 	for i := range r.Mismatches {
 		m := &r.Mismatches[i]
@@ -344,7 +342,7 @@ func isArrival(e evidence.Observation) bool {
 	return false
 }
 
-// arrivalActions are what to do about a finding of arrivals.
+// arrivalActions returns the actions for a finding of arrivals.
 func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	ranks := f.Ranks
 	if f.Rank != nil {
@@ -388,7 +386,7 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	return []answer.Action{profile, host}
 }
 
-// nobodyLate is what arrivals looked for and did not find.
+// nobodyLate returns what the arrivals were searched for without a finding.
 func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
 	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step, Last: lastMostOften(r.Latest.Latest)}
 	points := 0 // of the place that is entered most: a step that was held up for long is one

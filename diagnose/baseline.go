@@ -60,8 +60,7 @@ func (j *judge) slower() {
 	}
 }
 
-// batches are rows of a comparison: those of every stage, and last of the whole
-// step.
+// batches returns the rows of a comparison: every stage, and last the whole step.
 func batches(healthy, now *frontier.Sample) []compare.Row {
 	of := func(steps []float64) []float64 {
 		var b compare.Batches
@@ -92,7 +91,7 @@ func (j *judge) overAll(stage string, d compare.Difference, share float64) {
 	}
 }
 
-// extentOf is the first and the last step of an account.
+// extentOf returns the first and the last step of an account.
 func extentOf(m *frontier.Result) [2]int64 {
 	return [2]int64{m.FirstStep, m.LastStep()}
 }

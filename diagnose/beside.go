@@ -148,7 +148,7 @@ func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
 	return a
 }
 
-// syncPoint is the only one of a division.
+// syncPoint returns the only synchronisation point of a division.
 func syncPoint(d *division) *frontier.SyncPoint {
 	p := d.Points[0]
 	out := &frontier.SyncPoint{At: p.Stage, Name: d.Stages[p.Stage].Name, Evidence: p.Evidence}

@@ -111,7 +111,7 @@ func modelPattern(p claim.Pattern) Pattern {
 	return PatternIntermittent
 }
 
-// modelEvidence is what speaks for a finding of the model, and what a higher confidence lacks.
+// modelEvidence adds the evidence for a finding of the model, and the lack of a higher confidence.
 func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	m := j.modelled
 	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: longerBy(f, m.Step), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
@@ -205,7 +205,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 }
 
-// changed says what a stage takes from the step on at which it changes, and before.
+// changed returns the time of a stage from the step of its change on, and before.
 func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
 	first := f.Steps.First
 	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.steps.number(first), at.steps.last()},

@@ -60,7 +60,7 @@ func (h heardSuspect) communicator() *parallel.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Bandwidth.Subjects[0]].Communicator]
 }
 
-// subject is what is slow.
+// subject returns the slow communicator, link or pair.
 func (h heardSuspect) subject() evidence.Subject {
 	s := evidence.Subject{Scope: evidence.Scope(h.Bandwidth.Scope), Ranks: h.Ranks, Hosts: h.Hosts}
 	if h.Kind == claim.Communicator {
@@ -69,10 +69,10 @@ func (h heardSuspect) subject() evidence.Subject {
 	return s
 }
 
-// bytes is the least of a size class.
+// bytes returns the least size of a size class.
 func bytes(class int) int64 { return 1 << min(class, 62) }
 
-// slowLink is what is slow, and how slow.
+// slowLink returns the slow link and its slowdown.
 func (h heardSuspect) slowLink() evidence.SlowLink {
 	c, l := h.cell(), h.limit()
 	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Bandwidth.Peers, PeersHave: h.Bandwidth.Bus,
@@ -92,7 +92,7 @@ func (h heardSuspect) slowLink() evidence.SlowLink {
 	return e
 }
 
-// slowEvidence is what speaks against a link or a communicator.
+// slowEvidence returns the evidence against a link or a communicator.
 func (h heardSuspect) slowEvidence() []evidence.Observation {
 	list := []evidence.Observation{h.slowLink()}
 	n := 0
@@ -131,7 +131,7 @@ func (h heardSuspect) comparison(e comm.Evidence) evidence.Bandwidth {
 	return b
 }
 
-// next is what to do about it.
+// next returns the next action for the suspect.
 func (h heardSuspect) next() []answer.Action {
 	a := answer.Action{Action: answer.Profile, Ranks: h.Ranks}
 	if h.Bandwidth != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// undecidedCommunication is what the logs and kernels cannot tell.
+// undecidedCommunication returns the questions that the logs and kernels leave open.
 func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	if profiles(r) == 0 || len(r.Calls) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	return out
 }
 
-// profiles is how many sources of kernels there were.
+// profiles returns how many sources of kernels there were.
 func profiles(r *comm.Result) int {
 	return r.Sources(comms.SourceNsight) + r.Sources(comms.SourceInspector)
 }
@@ -60,9 +60,8 @@ type Communications struct {
 	Calls, Kernels, Ranks, Communicators, Logs, Exports int
 }
 
-// excludes is what calls and kernels can exclude: nothing where no collective can be
-// compared, and not all where a rank is late and nothing tells whether by its own delay, or surely, or where
-// ranks were not seen.
+// excludes returns how much calls and kernels exclude: nothing where no collective can be compared, and not all where a rank is
+// late without proof of its own delay, or where ranks were not seen.
 func (c *Communications) excludes() exclusion {
 	switch {
 	case !c.Met:
@@ -110,7 +109,7 @@ func subjectsWhere(r *comm.Result, standing comm.Standing) (list []int) {
 	return slices.DeleteFunc(list, func(s int) bool { return slices.Contains(other, s) })
 }
 
-// subjectOf is a communicator or pair of ranks.
+// subjectOf returns the evidence's name of a communicator or pair of ranks.
 func subjectOf(r *comm.Result, subject int) evidence.Subject {
 	if r.Speed.Subjects[subject].Edge {
 		return evidence.Subject{Scope: evidence.OfPair, Ranks: r.RanksOf(subject)}
@@ -118,7 +117,7 @@ func subjectOf(r *comm.Result, subject int) evidence.Subject {
 	return evidence.Subject{Scope: evidence.OfCommunicator, Ranks: r.RanksOf(subject), Called: kindName(&r.Communicators[subject])}
 }
 
-// kindName is what a communicator is for, "" where that is not known.
+// kindName returns the purpose of a communicator, "" where it is not known.
 func kindName(c *parallel.Communicator) string {
 	if c.Kind == parallel.UnknownKind {
 		return ""
@@ -134,7 +133,7 @@ func groupName(c *parallel.Communicator) string {
 	return trace.RankList(c.Ranks)
 }
 
-// absent is how many ranks communicators have that left no log, or that are in no export.
+// absent returns how many ranks of communicators left no log, or are in no export.
 func absent(r *comm.Result) int {
 	most, there := 0, 0
 	for i := range r.Communicators {

@@ -46,7 +46,7 @@ var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload", 
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
-// Names are all of them.
+// Names returns all kinds.
 func (Kind) Names() []string { return kindNames[:] }
 
 // Cause is how a finding delays the job. It decides what the headline says and
@@ -80,7 +80,7 @@ var causeNames = [...]string{"unknown", "late", "device", "more_work", "regressi
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
-// Names are all of them.
+// Names returns all causes.
 func (Cause) Names() []string { return causeNames[:] }
 
 // Place is where a finding is. Whatever does not apply, or is not known, is
@@ -113,7 +113,7 @@ type Cost struct {
 	Score     float64 // Explained as a fraction of the windows that show it
 }
 
-// times is a part of a cost, in the same steps.
+// times returns a part of a cost, in the same steps.
 func (c Cost) times(part float64) Cost {
 	c.Excess, c.Explained = int64(part*float64(c.Excess)), int64(part*float64(c.Explained))
 	c.Score, c.Gain, c.RunGain, c.After = part*c.Score, part*c.Gain, part*c.RunGain, part*c.After
@@ -132,7 +132,7 @@ type Struck struct {
 	Period  int     // how many steps lie from one that it struck to the next; 0: not always as many
 }
 
-// rate is the fraction of the steps that were struck.
+// rate returns the fraction of the steps that were struck.
 func (s Struck) rate() float64 { return float64(s.Count) / float64(max(1, s.Of)) }
 
 // Pattern is how struck steps lie in the run.
@@ -150,5 +150,5 @@ var patternNames = [...]string{"unknown", "constant", "intermittent", "window", 
 
 func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
 
-// Names are all of them.
+// Names returns all patterns.
 func (Pattern) Names() []string { return patternNames[:] }

@@ -27,8 +27,8 @@ func (j *judge) line(f *Finding) (e evidence.SpentIn, ok bool) {
 	return j.spentIn(f)
 }
 
-// spentIn is the line of a finding, in the first stretch of profiled steps that shows
-// it: a rank may have been profiled before it became late.
+// spentIn returns the line of a finding, in the first stretch of profiled steps that shows it: a rank may have been profiled
+// before it became late.
 func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 	for _, t := range j.functions {
 		for i, k := 0, 0; i < len(t.Steps); i = k {
@@ -55,7 +55,7 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 	return e, false
 }
 
-// ranksIn are the ranks that have rows.
+// ranksIn returns the ranks that have rows.
 func ranksIn(t *operator.Totals) (ids []int) {
 	seen := make([]bool, len(t.Ranks))
 	for _, row := range t.Rows {
@@ -67,8 +67,8 @@ func ranksIn(t *operator.Totals) (ids []int) {
 	return ids
 }
 
-// spentIn is the line in which the rank of a finding takes longest beside its peers,
-// in the stage that it is late in; ok if that is most of the delay.
+// spentIn returns the line in which the rank of a finding takes longest beside its peers, in the stage that it is late in; ok
+// if that is most of the delay.
 func spentIn(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
 	type line struct {
 		evidence.SpentIn
@@ -101,7 +101,7 @@ func spentIn(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
 	return e, float64(e.Own-e.Peers) >= mostOf*float64(f.Excess) && f.Excess > 0
 }
 
-// sourceOfFunction is the line in the name of a function, "sleep at train.py:40".
+// sourceOfFunction returns the line in the name of a function, "sleep at train.py:40".
 func sourceOfFunction(name string) (evidence.SourceLine, bool) {
 	call, at, ok := strings.Cut(name, " at ")
 	colon := strings.LastIndexByte(at, ':')
@@ -112,8 +112,7 @@ func sourceOfFunction(name string) (evidence.SourceLine, bool) {
 	return evidence.SourceLine{File: at[:colon], Line: n, Call: call}, err == nil
 }
 
-// reading is what to do about a rank whose line is known: to look there. It has been
-// profiled.
+// reading returns the action for a rank whose line is known: to read the line. It has been profiled.
 func reading(f *Finding, all []answer.Action) []answer.Action {
 	e, ok := evidence.Find[evidence.SpentIn](f.Evidence)
 	if !ok {

@@ -6,9 +6,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// compareGroups says of a role group that does more work whether it takes longer
-// for what the other groups launch as often too. Then it is not how the model
-// was divided, and the group may be called.
+// compareGroups tests of a role group that does more work whether it takes longer for the operators that the other groups
+// launch as often too. Then the division of the model is no reason, and the group may be called.
 func (j *judge) compareGroups(f *Finding) {
 	if f.Cause != CauseMoreWork {
 		return

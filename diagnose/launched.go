@@ -65,8 +65,8 @@ func (j *judge) operations() {
 	}
 }
 
-// harmless are the ranks whose operators in a stage take longer for certain, by a
-// least time in ns a step, the longest first, where nobody is late for it.
+// harmless returns the ranks whose operators in a stage take longer for certain, by a least time in ns a step, the longest
+// first, where nobody is late for it.
 func (j *judge) harmless(least float64) (out []evidence.Observation) {
 	type place struct {
 		rank  int
@@ -115,7 +115,7 @@ func insideOf(r *opnames.Result, rank int, stage string) *inside {
 	return in
 }
 
-// excess is by how much all operators take longer together, ns a step.
+// excess returns the excess of all operators together, ns a step.
 func (in *inside) excess() float64 { return in.own - in.peers }
 
 // describe adds to a finding what its operators show: all together, and the
@@ -129,7 +129,7 @@ func (in *inside) describe(f *Finding, members []trace.Rank) {
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
 }
 
-// shown are all operators together, and the largest of those that describe lists.
+// shown returns all operators together, and the largest of the operators that describe lists.
 func (in *inside) shown() []evidence.Observation {
 	lines := []evidence.Observation{in.together(true)}
 	shown := in.sure
@@ -222,7 +222,7 @@ func (in *inside) mainOperator() (opnames.Difference, bool) {
 	return in.sure[0], true
 }
 
-// together is what all operators of the rank take.
+// together returns the sum of all operators of the rank.
 func (in *inside) together(late bool) evidence.LaunchedOperators {
 	e := evidence.LaunchedOperators{Rank: &in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
 		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
@@ -233,7 +233,7 @@ func (in *inside) together(late bool) evidence.LaunchedOperators {
 	return e
 }
 
-// factors are the least and the largest by which operators take longer.
+// factors returns the least and the largest by which operators take longer.
 func (in *inside) factors() (low, high float64) {
 	low = math.Inf(1)
 	for _, d := range in.sure {
@@ -259,8 +259,7 @@ func (in *inside) compareOperator(d opnames.Difference) evidence.OperatorDiffere
 	return e
 }
 
-// waiting is how the collectives of the others wait for the rank, where that is
-// most of them.
+// waiting returns the waits of the others' collectives for the rank, where the wait is most of them.
 func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
 	var waited, took []float64
 	own, ownTook := 0.0, 0.0
@@ -282,8 +281,7 @@ func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.Collecti
 	return e, w >= 2*own && w-own >= mostlyWait*float64(f.perStep())
 }
 
-// collectives are how long a rank waited in collectives and how long they took
-// with that, ns a step.
+// collectives returns how long a rank waited in collectives and how long they took with the wait, ns a step.
 func (in *inside) collectives(rank int) (waited, took float64, any bool) {
 	for _, d := range in.Of(rank, "") {
 		if d.Kind == opnames.Collective {

@@ -13,7 +13,7 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// model are the options of the model of steps.
+// model returns the options of the model of steps.
 func (o Options) model() delay.Options {
 	g := o.Frontier.Gates.OrDefault()
 	out := delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
@@ -79,7 +79,7 @@ func (j *judge) roleGroup(rank int) string {
 	return ""
 }
 
-// nameOf a set of ranks, by positions: what they have in common; "" where they are no set.
+// nameOf returns the common name of a set of ranks, by positions; "" where they are no set.
 func (p placed) nameOf(ranks []int) string {
 	for _, s := range p.splits {
 		for i, set := range s.Sets {
@@ -91,7 +91,7 @@ func (p placed) nameOf(ranks []int) string {
 	return ""
 }
 
-// hostOf a rank, by position; "" where it is not known.
+// hostOf returns the host of a rank, by position; "" where it is not known.
 func (p placed) hostOf(r int) string {
 	if p.host[r] < 0 {
 		return ""
@@ -107,7 +107,7 @@ func (p placed) ids(ranks []int) (out []int) {
 	return out
 }
 
-// stageName is the name of a stage of the model, the same for all microsteps.
+// stageName returns the name of a stage of the model, the same for all microsteps.
 func (j *judge) stageName(k int) string {
 	s := j.modelled.Stages[k]
 	if s.Role == points.Rest {
@@ -211,7 +211,7 @@ func (j *judge) recordingErrors() (out []answer.Problem) {
 // all ranks are alike in it.
 const mostLoading = 0.5
 
-// inputBound says that all ranks wait for data most of each step.
+// inputBound returns the finding that all ranks wait for data most of each step.
 func (j *judge) inputBound() (out []evidence.Observation) {
 	m := j.modelled
 	if m == nil || m.Step == 0 {

@@ -38,8 +38,7 @@ type watchedHost struct {
 	zoneless bool // a file about it has stamps without a zone
 }
 
-// hostKey is what two names of one host have in common: the first part, or the
-// whole of an address.
+// hostKey returns the part that two names of one host share: the first part, or the whole of an address.
 func hostKey(name string) string {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return name
@@ -48,8 +47,8 @@ func hostKey(name string) string {
 	return strings.ToLower(first)
 }
 
-// hostInPath is the host of the run that the path of a file names, as a word; the
-// longest of several, in the last part that names one; else the only host that there is, or "".
+// hostInPath returns the host of the run that the path of a file names, as a word; the longest of several, in the last part
+// that names one; else the only host , or "".
 func (w *watched) hostInPath(path string) string {
 	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' || r == '\\' })
 	for _, part := range slices.Backward(parts) {
@@ -148,7 +147,7 @@ func (w *watched) place(places map[int]seenOn, all []*health.Record) {
 	})
 }
 
-// hostOf is the key of the host that a name is of; without one that of the file's path. "": none of the run.
+// hostOf returns the key of the host of a name, or else of the file's path. "": no host of the run.
 func (w *watched) hostOf(name, path string) string {
 	key := hostKey(name)
 	if name == "" {
@@ -320,8 +319,8 @@ func (w *watched) suspectedUnits(f *Finding) (units []monitoring.Unit) {
 	return units
 }
 
-// times are when windows were recorded, given by their numbers, nil: all; without windows, when calls were entered. nil
-// where that is not known.
+// times returns when windows were recorded, given by their numbers, nil: all; without windows, when calls were entered. nil
+// where times are not known.
 func (r *run) times(of []int64) (times []monitoring.Interval) {
 	for i, b := range r.books {
 		if len(of) == 0 || slices.Contains(of, r.windows[i].Main.Window) {
@@ -448,7 +447,7 @@ func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, 
 	return slices.Insert(slices.Clone(next), min(at, len(next)), a)
 }
 
-// timesOfWindow is when a window was recorded; zero where that is not known.
+// timesOfWindow returns when a window was recorded; zero where it is not known.
 func timesOfWindow(w *trace.Window) (t monitoring.Interval) {
 	R, S := len(w.Ranks), len(w.Schema.Stages)
 	for r, epoch := range w.Epochs {

@@ -53,8 +53,7 @@ func disordered(stages []string) (p answer.Problem, found bool) {
 		Text: fmt.Sprintf("stage %q stands before %q, and no step runs them so", stages[before], stages[after])}, true
 }
 
-// exceeding is the stage without which the others fit into the wall time, -1 for
-// none, and where all fit.
+// exceeding returns the stage without which the others fit into the wall time, -1 for none, and where all fit.
 func exceeding(w *trace.Window) int {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if S < 2 {
@@ -122,7 +121,7 @@ func (v *spread) add(x float64) {
 
 func (v *spread) variance() float64 { return v.squares/v.n - v.sum/v.n*v.sum/v.n }
 
-// embracing is the stage that takes as long as others together, -1 for none.
+// embracing returns the stage that takes as long as others together, -1 for none.
 func embracing(w *trace.Window) int {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if S < 3 || w.Steps() < 2 {

@@ -143,7 +143,7 @@ func messagesHide(open []answer.Undecided) bool {
 	return slices.ContainsFunc(open, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 })
 }
 
-// actions are what to do about a finding.
+// actions returns the actions for a finding.
 func (j *judge) actions(f *Finding) []answer.Action {
 	if len(f.Windows) == 0 {
 		return nil
@@ -192,9 +192,8 @@ func (j *judge) actions(f *Finding) []answer.Action {
 // mostSampled is how many ranks are profiled where none is singled out.
 const mostSampled = 4
 
-// rankActions are what to do about one late rank: its host's stacks where it
-// does Python, its kernels where it computes, its host where it is slow all
-// over.
+// rankActions returns the actions for one late rank: its host's stacks where it does Python, its kernels where it computes, its
+// host where it is slow all over.
 func rankActions(f *Finding, all []int, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
 	profile := do(answer.Profile, answer.SourceProfiler, rank).Against(sample(all, 2, append([]int{rank}, f.Ranks...)))
@@ -228,5 +227,5 @@ func sample(ranks []int, n int, without []int) []int {
 	return out
 }
 
-// perStep is what a finding explains of each of the steps that were compared, ns.
+// perStep returns the time that a finding explains of each compared step, ns.
 func (f *Finding) perStep() int64 { return f.Explained / int64(max(1, f.Struck.Of)) }

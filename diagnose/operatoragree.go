@@ -44,7 +44,7 @@ func (j *opJudge) confirmedBy(w int) bool {
 	return j.Signs.Ranks[w].Departs || j.blamed(w)
 }
 
-// walk is the first that matches, nil for none.
+// walk returns the first walk that matches, nil without any.
 func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 	i := slices.IndexFunc(j.Walks.Culprits, match)
 	if i < 0 {

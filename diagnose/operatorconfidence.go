@@ -54,8 +54,8 @@ func (j *opJudge) setCost(t *theory) {
 	t.gain = max(t.gain, float64(saved)/float64(max(1, length)))
 }
 
-// base is the step that a theory takes its savings from: as recorded for what
-// is lost before operators start, without launch delays for all else.
+// base returns the step that a theory takes its savings from: as recorded for losses before operators start, without launch
+// delays for all else.
 func (j *opJudge) base(t *theory) float64 {
 	if t.Cause == claim.Launch {
 		return max(j.Replay.Recorded.Mean, t.saved)
@@ -132,8 +132,7 @@ func (j *opJudge) listUndecided() (out []answer.Undecided) {
 	return out
 }
 
-// network is the part of a step that goes when transfers take no time, with
-// the findings already fixed.
+// network returns the part of a step that goes when transfers take no time, with the findings already fixed.
 func (j *opJudge) network() float64 {
 	var named []*theory
 	for _, t := range j.theories {
@@ -145,7 +144,7 @@ func (j *opJudge) network() float64 {
 	return (j.step(found...) - j.step(append(found, j.freeCommunication())...)) / max(1, j.now)
 }
 
-// next is what a profiler should record.
+// next returns the recording that a profiler should make next.
 func (j *opJudge) next() []answer.Action {
 	if len(j.theories) == 0 {
 		return nil
@@ -173,7 +172,7 @@ func (j *opJudge) next() []answer.Action {
 	return []answer.Action{a}
 }
 
-// ofStage are the workers of a pipeline stage.
+// ofStage returns the workers of a pipeline stage.
 func (j *opJudge) ofStage(stage int) []trace.Rank {
 	return j.Workers[stage*j.Replicas : (stage+1)*j.Replicas]
 }

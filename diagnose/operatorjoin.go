@@ -62,8 +62,8 @@ func tracedSteps(o *Operators) evidence.Witness {
 	return evidence.Witness{Source: evidence.FromOperators, Operators: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
 }
 
-// apartFrom says that operators find nothing of a rank that windows find late, where
-// that is time in which ranks compute.
+// apartFrom adds the evidence that operators find nothing of a rank that windows find late, where the delay is in stages in
+// which ranks compute.
 func (f *Finding) apartFrom(reported []Finding, o *Operators) {
 	kind := stagename.KindOf(f.Stage)
 	there := slices.ContainsFunc(o.Workers, func(r trace.Rank) bool { return r.ID == *f.Rank })

@@ -118,7 +118,7 @@ func (j *opJudge) addPriced(t *theory) {
 	}
 }
 
-// localTheories are those at one place that are large enough to list, and chance up to a level.
+// localTheories returns the theories of a single place that are large enough to list, with a chance up to a level.
 func (j *opJudge) localTheories(level float64) []*theory {
 	var out []*theory
 	for _, t := range j.theories {
@@ -129,12 +129,12 @@ func (j *opJudge) localTheories(level float64) []*theory {
 	return out
 }
 
-// share is the part of a step that a theory explains.
+// share returns the part of a step that a theory explains.
 func (j *opJudge) share(t *theory) float64 {
 	return float64(t.Charged()) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
 }
 
-// fixes are those of theories.
+// fixes returns the fixes of theories.
 func fixes(list []*theory) []fix {
 	var out []fix
 	for _, t := range list {
@@ -197,7 +197,7 @@ func (j *opJudge) stageName(stage int) string {
 // several reports whether workers stand for several ranks each.
 func (j *opJudge) several() bool { return j.StandsFor(0) != nil }
 
-// ids are the ranks of workers, ascending.
+// ids returns the ranks of workers, ascending.
 func (j *opJudge) ids(workers []int) []int {
 	ids := make([]int, len(workers))
 	for i, w := range workers {

@@ -35,9 +35,8 @@ func (j *opJudge) launches() {
 	}
 }
 
-// starts are ledgers of how late operators start after all that they wait for, each kind by itself: who
-// starts one late makes others start the next late. Frameworks post transfers early or late without anyone
-// waiting for that.
+// starts returns ledgers of how late operators start after their dependencies, each kind by itself: a late start of one makes
+// the next start late elsewhere. Frameworks post transfers early or late without anyone waiting for that.
 func (j *opJudge) starts() (out []*ledger) {
 	starts := j.startDelays()
 	for stage := range j.v.Grid.Stages {
@@ -93,8 +92,8 @@ func (j *opJudge) lateStart(d *delayed) *theory {
 	return t
 }
 
-// endedLate is by how much each worker ends its steps later than the median of
-// its peers, the median over the steps, ns: so much later it begins the next.
+// endedLate returns the lag of each worker's step ends behind the median of its peers, the median over the steps, ns: it begins
+// the next step so much later.
 func (j *opJudge) endedLate() []int64 {
 	out := make([]int64, len(j.Workers))
 	ends, apart := make([]int64, j.Replicas), make([]int64, j.Replicas)

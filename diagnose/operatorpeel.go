@@ -93,10 +93,10 @@ type term struct {
 	*ledger
 }
 
-// kind is the operators that a term is about.
+// kind returns the kind of operators of a term.
 func (t *term) kind() kindOfWork { return t.pieces[t.Piece] }
 
-// worker is whose the terms are, by number.
+// worker returns the number of the worker that the terms are of.
 func (d *delayed) worker() int { return d.terms[0].stage*d.terms[0].Ranks + d.terms[0].Rank }
 
 // each visits what the terms take off the nodes: the part of each in a lane.
@@ -112,7 +112,7 @@ func (d *delayed) each(visit func(node, lane int, part float64)) {
 	}
 }
 
-// steps are what the terms take off each step, ns.
+// steps returns the time that the terms take off each step, ns.
 func (d *delayed) steps() []float64 {
 	out := make([]float64, d.terms[0].Intervals/d.terms[0].slots)
 	for _, t := range d.terms {
@@ -123,8 +123,7 @@ func (d *delayed) steps() []float64 {
 	return out
 }
 
-// struck are the steps in which the terms take off something: what strikes a pass by chance is no
-// step's.
+// struck returns the steps in which the terms take off time: a delay that strikes a pass by chance belongs to no step.
 func (d *delayed) struck() []bool {
 	by := d.steps()
 	sizes := slices.DeleteFunc(slices.Clone(by), func(x float64) bool { return x <= 0 })
@@ -147,7 +146,7 @@ func (d *delayed) sumCharged() (sum float64) {
 // constant reports whether nearly all steps are struck.
 func constant(struck []bool) bool { return delay.Describe(struck).Pattern == claim.Constant }
 
-// p is that of the surest term.
+// p returns the p-value of the most certain term.
 func (d *delayed) p() float64 {
 	return slices.MinFunc(d.terms, func(a, b term) int { return cmp.Compare(a.P, b.P) }).P
 }
@@ -164,8 +163,8 @@ func (j *opJudge) less(d *delayed) fix {
 	}
 }
 
-// work are ledgers of what workers do themselves, and of transfers: of forward and backward compute and the
-// transfers in between pass by pass, of what runs between steps step by step.
+// work returns ledgers of the workers' own operators, and of transfers: pass by pass of forward and backward compute and their
+// transfers, step by step of operators between steps.
 func (j *opJudge) work() (out []*ledger) {
 	for stage := range j.v.Grid.Stages {
 		for _, passes := range []bool{true, false} {
@@ -221,7 +220,7 @@ func (j *opJudge) longData(d *delayed, found []*delayed) bool {
 	return 2*stages > j.v.Grid.Stages && stages > 1
 }
 
-// together are terms put together by worker: its own work, and each kind of transfers and of late starts.
+// together returns terms added up by worker: its own work, and each kind of transfers and of late starts.
 func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 	type key struct {
 		stage, rank int

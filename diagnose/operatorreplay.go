@@ -28,7 +28,7 @@ func (j *opJudge) prepare() {
 	j.now = j.step()
 }
 
-// step is the mean step time, in ns, with the fixes.
+// step returns the mean step time, in ns, with the fixes.
 func (j *opJudge) step(fixes ...fix) float64 { return j.replayDelays(nil, fixes...).Mean }
 
 // replayDelays returns the step times, in ns, when some operators start late beside
@@ -48,13 +48,13 @@ func (j *opJudge) replay(t whatif.Timeline) whatif.StepTimes {
 	return r
 }
 
-// row is the part of values, [node][lane], that a node has.
+// row returns the part of values, [node][lane], of a node.
 func (j *opJudge) row(values []int64, node int) []int64 {
 	lanes := j.v.Grid.Lanes()
 	return values[node*lanes : (node+1)*lanes]
 }
 
-// ends are a node and, of a transfer between stages, the node at its other end, which takes as long.
+// ends returns a node and, of a transfer between stages, the node at its other end, of the same duration.
 func (j *opJudge) ends(node int) []int {
 	if other, ok := j.otherEnd[node]; ok {
 		return []int{node, other}
@@ -195,7 +195,7 @@ func (j *opJudge) levels(match func(n int) bool) levels {
 	return out
 }
 
-// mean is the mean over the steps of a kind on a stage.
+// mean returns the mean over the steps of a kind on a stage.
 func (l levels) mean(op string, stage int) float64 {
 	sum := 0.0
 	for _, x := range l[op][stage] {
@@ -204,7 +204,7 @@ func (l levels) mean(op string, stage int) float64 {
 	return sum / float64(max(1, len(l[op][stage])))
 }
 
-// others is the lower median of the other stages, 0 without any.
+// others returns the lower median of the other stages, 0 without any.
 func others(stages int, stage int, of func(stage int) float64) float64 {
 	var x []float64
 	for s := range stages {
@@ -215,9 +215,8 @@ func others(stages int, stage int, of func(stage int) float64) float64 {
 	return robust.Lower(x)
 }
 
-// overOthers is by which factor the levels of a stage exceed the lower median
-// of the other stages, by kind and step, at least 1; only of kinds that do so
-// in the mean. A stage may be slow in some steps only.
+// overOthers returns the factor by which the levels of a stage exceed the lower median of the other stages, by kind and step,
+// at least 1; only of kinds with a larger mean. A stage may be slow in some steps only.
 func (l levels) overOthers(stage int) map[string][]float64 {
 	out := make(map[string][]float64)
 	for op, stages := range l {
@@ -236,7 +235,7 @@ func (l levels) overOthers(stage int) map[string][]float64 {
 	return out
 }
 
-// total is what all kinds together cost on a stage in a step.
+// total returns the cost of all kinds together on a stage in a step.
 func (l levels) total(stage, step int) float64 {
 	sum := 0.0
 	for _, stages := range l {

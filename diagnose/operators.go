@@ -36,17 +36,17 @@ type Operators struct {
 	Notes    []input.Note
 }
 
-// Stages is the number of pipeline stages.
+// Stages returns the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
-// Costly are the kinds of operators that make a step longer by enough to list, the most costly first.
+// Costly returns the kinds of operators that make a step longer by enough to list, the most costly first.
 func (o *Operators) Costly() []whatif.Part {
 	return slices.DeleteFunc(slices.Clone(o.Replay.ByOp), func(p whatif.Part) bool { return p.Overall-1 < listedKind })
 }
 
-// StandsFor are the ranks that a worker stands for, given the rank that recorded it: those that share each
-// of its operators are not in the trace. nil: itself alone. Where the trace numbers its workers from 0 on,
-// they stand for the ranks in that order.
+// StandsFor returns the ranks that a worker stands for, given the rank that recorded it: the ranks that share each of its
+// operators are not in the trace. nil: itself alone. Where the trace numbers its workers from 0 on, they stand for the ranks in
+// that order.
 func (o *Operators) StandsFor(rank int) (ranks []int) {
 	each := max(1, o.Layout.TP) * max(1, o.Layout.DSP)
 	if each == 1 {
@@ -139,7 +139,7 @@ func (j *opJudge) account(o frontier.Options) {
 	}
 }
 
-// notesOf are the notes of a trace and its model, each once.
+// notesOf returns the notes of a trace and its model, each once.
 func notesOf(t *operator.Trace, v *operators.View) []input.Note {
 	var out []input.Note
 	for _, n := range slices.Concat(t.Notes, v.Model.Notes()) {

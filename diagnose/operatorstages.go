@@ -57,8 +57,7 @@ func (j *opJudge) everyStep(l levels, stage int) bool {
 	return of >= enoughSteps && 10*longer >= 9*of || clearly == of || clearly >= 3 && shorter == 0
 }
 
-// stageFactor is by how much the passes of a stage together exceed the median
-// of the other stages.
+// stageFactor returns the factor by which the passes of a stage together exceed the median of the other stages.
 func (j *opJudge) stageFactor(l levels, stage int) float64 {
 	total := func(s int) float64 {
 		sum := 0.0

@@ -56,8 +56,8 @@ func (j *judge) probes(f *Finding) []evidence.Observation {
 	return longerProbes(j.books[f.Detail].probed, *f.Rank, f.Ranks)
 }
 
-// longerProbes are those in which a rank takes longer than those that are not late with it, the
-// longest difference first.
+// longerProbes returns the probes in which a rank takes longer than the ranks that are not late with it, the longest difference
+// first.
 func longerProbes(all []probed, rank int, together []int) []evidence.Observation {
 	var found []evidence.ProbeTime
 	for _, p := range all {

@@ -23,7 +23,7 @@ type later struct {
 	sample  frontier.Sample
 }
 
-// forgotten is the number of windows that are not kept any more.
+// forgotten returns the number of windows that are no longer kept.
 func (r *run) forgotten() int {
 	if r.earlier == nil {
 		return 0
@@ -54,5 +54,5 @@ func (r *run) forget(from int) {
 	}
 }
 
-// rest is all but the first n values, in memory of its own.
+// rest returns all but the first n values, in memory of its own.
 func rest[T any](list []T, n int) []T { return slices.Clone(list[n:]) }

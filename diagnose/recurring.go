@@ -29,12 +29,10 @@ type Recurrence struct {
 // ByChance reports whether it may be chance that they come up so often.
 func (r *Recurrence) ByChance() bool { return r.P > gates.Supported }
 
-// Recurrences are the hosts, or the GPUs, that two or more runs are delayed by, the least
-// likely first. Under the null the late rank of a run is on any of its hosts alike, so
-// that a host which is in all n runs comes up k times or more with the chance that
-// k or more of n independent events of 1/hosts happen; a host that is in fewer runs
-// with less. Corrected for as many hosts as the largest run has, or as came up.
-// O(n²) in the runs.
+// Recurrences returns the hosts, or the GPUs, that delay two or more runs, the least likely first. Under the null the late rank
+// of a run is on any of its hosts alike, so that a host which is in all n runs comes up k times or more with the chance that k
+// or more of n independent events of 1/hosts happen; a host that is in fewer runs with less. Corrected for as many hosts as the
+// largest run has, or as came up. O(n²) in the runs.
 func Recurrences(runs []Delayer) []Recurrence {
 	var chances []float64
 	seen := make(map[Delayer]*Recurrence)
@@ -67,7 +65,7 @@ func Recurrences(runs []Delayer) []Recurrence {
 	return out
 }
 
-// atLeast is the chance of k or more of independent events, by k. O(n²).
+// atLeast returns the chance of k or more of independent events, by k. O(n²).
 func atLeast(chances []float64) []float64 {
 	exactly := []float64{1}
 	for _, p := range chances {
@@ -83,7 +81,7 @@ func atLeast(chances []float64) []float64 {
 	return exactly
 }
 
-// recurringHost is the host that delays runs most beyond chance, nil where none does.
+// recurringHost returns the host that delays runs most beyond chance, nil without any.
 func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 	var late []Delayer
 	for i := range runs {
@@ -97,7 +95,7 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 	return nil
 }
 
-// Hosts is how many hosts the ranks of a run with stage times are on.
+// Hosts returns how many hosts the ranks of a run with stage times are on.
 func (v *RunVerdict) Hosts() int {
 	hosts := make(map[string]bool)
 	for _, w := range v.Windows {

@@ -130,7 +130,7 @@ func (s *Session) Add(r trace.Recording) error {
 	return err
 }
 
-// containPanic does what is to be done for a run, which is left out from then on if that panics.
+// containPanic runs a task for a run, which is left out from then on if the task panics.
 func (s *Session) containPanic(name string, do func()) {
 	err := bug.Guard("run "+name, do)
 	if err == nil {
@@ -290,7 +290,7 @@ func recordedStages(w *trace.Window) []string {
 	return names
 }
 
-// runOf is the run with a name, which is made where there is none.
+// runOf returns the run with a name, and makes a missing one.
 func (s *Session) runOf(name string) *run {
 	i := s.indexOf(name)
 	if i < 0 {
@@ -371,8 +371,8 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 	}
 }
 
-// problems are what was lost of the run. Steps that the cut leaves out at the
-// end of each of many windows are one problem.
+// problems returns the problems of the run's recording. Steps that the cut leaves out at the end of each of many windows are
+// one problem.
 func (r *run) problems() []answer.Problem {
 	var out []answer.Problem
 	for _, p := range r.lost {
@@ -391,13 +391,13 @@ func (r *run) problems() []answer.Problem {
 	return out
 }
 
-// gates are the current gates, and the least gain that is reported.
+// gates returns the current gates, and the least gain that is reported.
 func (s *Session) gates() (gates.Gates, float64) {
 	g := s.o.Frontier.Gates.OrDefault()
 	return g, cmp.Or(s.o.MinGain, g.StaticGain)
 }
 
-// Verdict is Judge where no run fails; it panics where one does.
+// Verdict judges runs as Judge does, and panics where a run fails.
 func (s *Session) Verdict() *Verdict {
 	v, failed := s.Judge()
 	if len(failed) > 0 {

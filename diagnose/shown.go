@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// Shown is the window that stands for a run: the one with the evidence for the first finding, else the
-// longest; nil without windows.
+// Shown returns the window that stands for a run: the one with the evidence for the first finding, else the longest; nil
+// without windows.
 func (v *RunVerdict) Shown() *Window {
 	if len(v.Windows) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func (v *RunVerdict) Shown() *Window {
 	return &v.Windows[best]
 }
 
-// Account is the account of a window that shows the first finding of its run: of all ranks, or of the
-// role group that the finding is in.
+// Account returns the account of a window that shows the first finding of its run: of all ranks, or of the role group that the
+// finding is in.
 func (v *RunVerdict) Account(w *Window) *frontier.Result {
 	if f := v.first(); f != nil && f.Group != "" {
 		if i := slices.IndexFunc(w.Groups, func(r *frontier.Result) bool { return r.Group == f.Group }); i >= 0 {
@@ -36,8 +36,8 @@ func (v *RunVerdict) Account(w *Window) *frontier.Result {
 	return w.Main
 }
 
-// InStage are the findings that a row of a stage shows, of an account of the run, and by how much its steps would
-// be shorter without the largest of them, ns.
+// InStage returns the findings in the row of a stage, of an account of the run, and by how much its steps would be shorter
+// without the largest, ns.
 func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding, recoverable float64) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
@@ -52,8 +52,8 @@ func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding,
 	return list, recoverable
 }
 
-// perStepOf is what a finding adds to a step of an account, ns: to the struck ones, or, of what strikes now and
-// then, on the average of all, and no more than its stage takes there.
+// perStepOf returns the time that a finding adds to a step of an account, ns: to struck steps, or, of an intermittent one, on
+// average to all, and at most its stage's time there.
 func (f *Finding) perStepOf(w *frontier.Result) float64 {
 	if p := f.Struck.Pattern; p != PatternIntermittent && p != PatternPeriodic {
 		return float64(f.Excess)
@@ -82,8 +82,8 @@ type Lateness struct {
 	Excess int64 // by which it delays a step, ns: of the window, or where entries of calls show it, of the run
 }
 
-// LateIn is who was late in a window of the run by enough to act on. Where its own stage times do not show anybody,
-// it is who enters calls late in its steps, all the time.
+// LateIn returns the ranks that were late in a window of the run by enough to act on. Where its own stage times do not show
+// any, it returns the ranks that enter calls late in its steps, all the time.
 func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
 	m := w.Main
 	for i := range m.Culprits {

@@ -87,7 +87,7 @@ const (
 	excludesAll
 )
 
-// excludes is what the windows can exclude.
+// excludes returns how much the windows can exclude.
 func (j *judge) excludes() exclusion {
 	if j.modelled != nil && !j.tooLittle() {
 		return j.modelExcludes()
@@ -140,8 +140,8 @@ func (j *judge) short() bool {
 // trusted.
 func (w *Window) Incomplete() bool { return incomplete(w.Main) }
 
-// incomplete is [Window.Incomplete] of the result over all ranks. Time in no stage
-// withholds certainty and is no such lack: it is measured on every rank.
+// incomplete reports [Window.Incomplete] of the result over all ranks. Time in no stage withholds certainty but is measured on
+// every rank, and does not count.
 func incomplete(w *frontier.Result) bool {
 	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool {
 		switch r {
@@ -152,7 +152,7 @@ func incomplete(w *frontier.Result) bool {
 	})
 }
 
-// status is what a finding with this cause makes of a run.
+// status returns the status of a run with a finding of this cause.
 func (c Cause) status() answer.Status {
 	switch c {
 	case CauseMissing, CauseDesync:

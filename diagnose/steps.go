@@ -403,8 +403,7 @@ func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result,
 	return out, differing(list, at), at
 }
 
-// union is where the steps of all stretches are. Where other ranks take part in some, those are given
-// the numbers that they have among all.
+// union returns where the steps of all stretches are. Stretches with other ranks get the numbers of their ranks among all.
 func union(list []*looked) placed {
 	at := list[0].placed
 	if len(list) == 1 {
@@ -505,8 +504,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	return out, at
 }
 
-// stageOrder is the order of a step in time: a wait for data that was recorded at the end of the
-// step before comes last.
+// stageOrder returns the order of a step in time: a wait for data that was recorded at the end of the step before comes last.
 func stageOrder(w recordedWindow) (order []int) {
 	data := -1
 	if w.wait == trace.DataWaitPreceding {
@@ -523,7 +521,7 @@ func stageOrder(w recordedWindow) (order []int) {
 	return order
 }
 
-// members are all ranks of some windows, by their numbers.
+// members returns all ranks of some windows, by their numbers.
 func members(windows []recordedWindow) (out []trace.Rank) {
 	listed := make(map[int]bool)
 	for _, w := range windows {
@@ -616,8 +614,7 @@ func hostsOf(members []trace.Rank) (of []int, names []string) {
 // for their work to be different.
 const differs = 0.05
 
-// peersOf are the role groups, where roles are declared and do different work; else nil: all
-// are peers.
+// peersOf returns the role groups, where roles are declared and do different work; else nil: all are peers.
 func peersOf(members []trace.Rank, run *delay.Run) []int {
 	groups := trace.RoleGroups(members)
 	if len(groups) < 2 || slices.ContainsFunc(members, func(m trace.Rank) bool { return len(m.Role) == 0 }) {

@@ -73,8 +73,8 @@ func (f *Finding) once() bool {
 	return f.Confidence == evidence.Ambiguous && f.Struck.Pattern == PatternIntermittent && (f.Cause == CauseLate || f.Cause == CauseSlowSteps)
 }
 
-// small is the certain delay, of ranks that others wait for, that a run without a straggler has below its
-// threshold; nil without one.
+// small returns the certain delay, of ranks that others wait for, that a run without a straggler has below its threshold; nil
+// without one.
 func (v *RunVerdict) small() *Finding {
 	f := v.first()
 	if f == nil || f.Who().Kind == AllRanks || f.Cause == CauseStartUp || f.Confidence < evidence.Supported {
@@ -146,7 +146,7 @@ func (v *RunVerdict) shortage() Shortage {
 	return s
 }
 
-// spoilt says what of a recording leaves nothing to be said about it, the first of [spoiling].
+// spoilt returns the first defect of a recording of [spoiling] that prevents any finding.
 func (v *RunVerdict) spoilt(s *Shortage) bool {
 	for _, c := range spoiling {
 		if text := problemText(v.Problems, c.problem); text != "" {
@@ -166,7 +166,7 @@ func problemText(problems []answer.Problem, kind answer.ProblemKind) string {
 	return problems[i].Text
 }
 
-// openQuestion is what leaves the run undecided: without any, where its ranks synchronise.
+// openQuestion returns the question that leaves the run undecided: by default, where its ranks synchronise.
 func (v *RunVerdict) openQuestion() answer.Undecided {
 	hidden, ok := v.Hidden()
 	for _, q := range []answer.Question{answer.RanksNotRecorded, answer.ClockOrDelay, answer.RolesMixed, answer.MessagesNotRecorded} {

@@ -70,7 +70,7 @@ type Thresholds struct {
 	Gates gates.Gates // thresholds that were used
 }
 
-// All are the runs; a verdict that lists none is its own only one.
+// All returns the runs; a verdict without a list is its own only run.
 func (v *Verdict) All() []RunVerdict {
 	if len(v.Runs) == 0 {
 		return []RunVerdict{v.RunVerdict}

@@ -24,7 +24,7 @@ const (
 	HeavyGroup WhoKind = "heavy_group" // Group, which has more work
 )
 
-// Who is who the finding is about.
+// Who returns the subject of the finding.
 func (f *Finding) Who() Who {
 	w := Who{Place: f.Place}
 	_, messages := evidence.Find[evidence.LateBehindMessages](f.Evidence)
@@ -53,8 +53,8 @@ type Where struct {
 	Line     *evidence.SourceLine // of the program
 }
 
-// Where is where the finding is: an operation, else a stage. The operation at which a late rank is
-// awaited is not where it is late, unless nothing else is known.
+// Where returns where the finding is: an operation, else a stage. A late rank is not late in the operation that awaits it,
+// unless no other is known.
 func (f *Finding) Where() Where {
 	w := Where{Stage: f.Stage, OnDevice: f.Cause == CauseDevice, Line: f.Source}
 	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
@@ -65,7 +65,7 @@ func (f *Finding) Where() Where {
 	return w
 }
 
-// Inside is the operator that explains most of the finding "" where none does.
+// Inside returns the operator that explains most of the finding; "" without one.
 func (v *RunVerdict) Inside(f *Finding) string {
 	i := slices.IndexFunc(v.Findings, func(o Finding) bool {
 		return o.Cause == CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage

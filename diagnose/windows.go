@@ -67,7 +67,7 @@ func (f *Finding) place(w *frontier.Result) {
 	}
 }
 
-// ofWindows are the findings that windows show, with what they cost the run.
+// ofWindows returns the findings of windows, with their cost to the run.
 func (j *judge) ofWindows() (out []*Finding) {
 	whole, steps := 0, 0
 	for _, w := range j.windows {
@@ -90,7 +90,7 @@ func (j *judge) ofWindows() (out []*Finding) {
 // mostSteps is the part of the steps from which on a fault is constant.
 const mostSteps = 0.8
 
-// struck says which steps of the run a finding struck, of as many: all of the windows that show it.
+// struck returns which steps of the run a finding struck, of how many: of all windows that show it.
 func (j *judge) struck(f *windowed, n, of int) Struck {
 	s := Struck{Count: n, Of: of, First: -1, Last: -1, Pattern: PatternWindow}
 	for _, i := range f.seen {
@@ -265,7 +265,7 @@ func (j *judge) groups(w Window) {
 			evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}}})
 }
 
-// medianWork is the median over some ranks of the time that they did not wait.
+// medianWork returns the median over some ranks of the time that they did not wait.
 func medianWork(w *frontier.Result, ranks []int) int64 {
 	var work []int64
 	for r, id := range w.Ranks {

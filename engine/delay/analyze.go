@@ -45,7 +45,7 @@ type Stretch struct {
 	spent   []int64 // as of the result
 }
 
-// Limits are those of the stretch; nil where they were not asked for.
+// Limits returns the limits of the stretch; nil where they were not asked for.
 func (s *Stretch) Limits() []Limit { return s.limits }
 
 // Strong returns the ranks of the stretch that are late for certain at the strong level.
@@ -58,8 +58,8 @@ func (s *Stretch) Strong() (ranks []int) {
 	return ranks
 }
 
-// Renumbered is a copy with the numbers that ranks and hosts have in the whole run, where other ranks
-// take part in other stretches.
+// Renumbered returns a copy with the numbers that ranks and hosts have in the whole run, where other ranks take part in other
+// stretches.
 func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	out := *s
 	number := func(list []claim.Claim) []claim.Claim {
@@ -333,8 +333,7 @@ func addTurns(f, next *claim.Claim) {
 	even(&f.Rotation)
 }
 
-// ofRun are the findings that are large enough in the whole run, which was searched once for each
-// stretch.
+// ofRun returns the findings that are large enough in the whole run, which was searched once for each stretch.
 func ofRun(list []claim.Claim, steps, stretches int) (out []claim.Claim) {
 	for _, f := range list {
 		if stretches > 1 && f.Saves.Most() < leastOfRun {
@@ -383,7 +382,7 @@ const (
 	mostStartUp, startUpPart = 10, 8
 )
 
-// startUp is how many intervals at the start are far longer than those that follow.
+// startUp returns how many intervals at the start are far longer than the following ones.
 func startUp(d *points.Division) int {
 	s := &series{Division: d}
 	lengths := s.lengths(d.Arrivals)
@@ -405,7 +404,7 @@ func startUp(d *points.Division) int {
 	return n
 }
 
-// from is a division without its first intervals.
+// from returns a division without its first intervals.
 func from(d *points.Division, n int) *points.Division {
 	if n == 0 {
 		return d
@@ -428,7 +427,7 @@ func from(d *points.Division, n int) *points.Division {
 	return &out
 }
 
-// startFinding is the start-up: in which stage, and on one rank or all.
+// startFinding returns the finding of a start-up: its stage, and one rank or all.
 func startFinding(d *points.Division, n int, rest *series) claim.Claim {
 	R := d.Ranks
 	f := claim.Claim{Kind: claim.Everyone, Cause: claim.StartUp, Host: -1, P: 1, Certainty: claim.Supported,

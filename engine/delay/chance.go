@@ -35,9 +35,8 @@ const (
 	small = 0.25
 )
 
-// test is the chance that a piece of a given rank exceeds its peers as a delay of size d
-// would, were the ranks exchangeable within blocks of intervals. What is tested is the time
-// beyond half of the claimed size and no more than it:
+// test returns the chance that a piece of a given rank exceeds its peers as a delay of size d would, were the ranks
+// exchangeable within blocks of intervals. It tests the time beyond half of the claimed size and no more than it:
 //
 //	X = clip(charge − d/2, 0, d/2), Y its sums over blocks
 //	P = min(1, R / (w · v) · inf_λ exp(−λ Σ_b Y[b, r]) Π_b mean_q exp(λ Y[b, q]))
@@ -88,7 +87,7 @@ func (s *series) test(c cell, form shape, own, left []float64) chance {
 	return out
 }
 
-// weight is the part of the level that a piece gets.
+// weight returns the part of the level that a piece gets.
 func (s *series) weight(k int) float64 {
 	all := 0.0
 	for i := range s.charge {
@@ -101,7 +100,7 @@ func (s *series) weight(k int) float64 {
 	return w
 }
 
-// formWeight is the part of a piece's level that a form of a delay gets: a level no more than the charges are steady, either
+// formWeight returns the part of a piece's level for a form of a delay: a level no more than the charges are steady, either
 // way of striking half of the rest. A level has all where as many intervals as strikes may have of those recorded are too few
 // for one rank of n to be certain.
 func (s *series) formWeight(k, n int, strikes bool) float64 {
@@ -116,8 +115,8 @@ func (s *series) formWeight(k, n int, strikes bool) float64 {
 	return level
 }
 
-// steadiness is the part of the intervals of a piece over which its largest charges are spread, (Σx)² / (n Σx²): 1 where all are
-// alike; k/n where k of n are, and the others nothing. recorded is how many there are.
+// steadiness returns the part of the intervals of a piece over which its largest charges are spread, (Σx)² / (n Σx²): 1 where
+// all are alike; k/n where k of n are, and the others nothing. recorded is how many there are.
 func (s *series) steadiness(k int) (part float64, recorded int) {
 	sum, squares := 0.0, 0.0
 	for i, x := range s.charge[k].largest {
@@ -133,7 +132,7 @@ func (s *series) steadiness(k int) (part float64, recorded int) {
 	return sum * sum / (float64(recorded) * squares), recorded
 }
 
-// beyond is the time beyond half of a claim and no more than it, of a rank and its peers.
+// beyond returns the time beyond half of a claim and no more than it, of a rank and its peers.
 func (s *series) beyond(k, r int, d float64, own []float64) []entry {
 	out, set := make([]entry, 0, 64), s.of[r]
 	if d < 2*slackOfNoise*s.noise[k] {
@@ -164,8 +163,8 @@ func (s *series) beyond(k, r int, d float64, own []float64) []entry {
 	return out
 }
 
-// blockLength is how many intervals count as one: as many as the excess of the other ranks
-// stays correlated over, where it comes near the claim, or their excursions beyond half of it.
+// blockLength returns how many intervals count as one: as many as the excess of the other ranks stays correlated over, where it
+// comes near the claim, or their excursions beyond half of it.
 func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own float64) int {
 	set := s.peers[s.of[r]]
 	if len(set) <= fewRanks {
@@ -223,8 +222,8 @@ func (s *series) quietBut(k, r int, set []int, d float64) bool {
 	return true
 }
 
-// excursions are those of the other ranks beyond half of the claim, but for ranks with as
-// much of them as r, which may have its cause.
+// excursions returns the excursions of the other ranks beyond half of the claim, except ranks with as many as r, which may
+// share its cause.
 func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
 	total, index := make([]float64, s.Ranks), make([]int, s.Ranks) // of each rank, from 1
 	for _, e := range x {
@@ -244,8 +243,8 @@ func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
 	return newAutocovariance(columns)
 }
 
-// blockSums are the sums of x over blocks of so many intervals, ascending, for each block those of the
-// ranks that have any; and in how many blocks rank r has.
+// blockSums returns the sums of x over blocks of so many intervals, ascending, for each block of the ranks with any; and the
+// number of blocks in which rank r has one.
 func (s *series) blockSums(x []entry, length, r int) (y [][]float64, struck int) {
 	sums, of := make([]float64, s.Ranks), make([]int32, 0, s.Ranks) // ranks that have any
 	all := make([]float64, 0, len(x))
@@ -287,8 +286,8 @@ func Chance(charges [][]float64, n int, own float64) float64 {
 	return tail(charges, n, own)
 }
 
-// tail is inf_λ exp(−λ·own) Π_b mean_q exp(λ y[b, q]) over n ranks, of which those that are
-// not in a block have 0. The logarithm is convex in λ; Newton's steps find its least.
+// tail returns inf_λ exp(−λ·own) Π_b mean_q exp(λ y[b, q]) over n ranks, where ranks without a block have 0. The
+// logarithm is convex in λ; Newton's steps find its least.
 func tail(y [][]float64, n int, own float64) float64 {
 	scale := 0.0
 	for _, row := range y {
@@ -330,7 +329,7 @@ func tail(y [][]float64, n int, own float64) float64 {
 // number of ranks, and their product stays a number.
 const atOnce = 16
 
-// logMean is Σ_b log mean_q exp(λ y) with its first and second derivative.
+// logMean returns Σ_b log mean_q exp(λ y) with its first and second derivative.
 func logMean(y [][]float64, n int, lambda float64) (value, slope, curve float64) {
 	product, in := 1.0, 0
 	tops := 0.0
@@ -467,9 +466,9 @@ func (a *autocovariance) transform() {
 // runs is larger.
 const leastCorrelation = 0.1
 
-// tau is the integrated autocorrelation time of the columns but one (−1: of all), 1 + 2Σ c_j
-// until c_j is small. The mean taken off makes short series look less correlated than they are,
-// by about τ/T (Marriott and Pope 1954, Biometrika 41:390–402); that is put back.
+// tau returns the integrated autocorrelation time of the columns but one (−1: of all), 1 + 2Σ c_j until c_j is small.
+// Subtracting the mean makes short series look less correlated than they are, by about τ/T (Marriott and Pope 1954, Biometrika
+// 41:390–402), which is added.
 func (a *autocovariance) tau(without int) float64 {
 	if len(a.columns) == 0 || len(a.columns[0]) < 8 {
 		return 1
@@ -505,7 +504,7 @@ func (a *autocovariance) tau(without int) float64 {
 	return before
 }
 
-// standardError of an autocorrelation where there is none.
+// standardError returns the standard error of an autocorrelation where there is none.
 func (a *autocovariance) standardError(without int) float64 {
 	n := 0
 	for q, w := range a.weight {

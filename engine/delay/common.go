@@ -107,7 +107,7 @@ func (s *series) trend() *trend {
 	return t
 }
 
-// placesOf are the intervals that have a step, and the steps.
+// placesOf returns the intervals with a step, and the steps.
 func (s *series) placesOf(steps []int) *places {
 	p := &places{make([]int32, 0, len(steps)), make([]int32, 0, len(steps))}
 	for n, t := range steps {
@@ -118,7 +118,7 @@ func (s *series) placesOf(steps []int) *places {
 	return p
 }
 
-// present are those in which something of a piece was recorded.
+// present returns the intervals in which something of a piece was recorded.
 func (s *series) present(k int, all *places) *places {
 	p := &places{}
 	for i, n := range all.at {
@@ -129,7 +129,7 @@ func (s *series) present(k int, all *places) *places {
 	return p
 }
 
-// clone is a copy with room for the trends of those stretches.
+// clone returns a copy with room for the trends of those stretches.
 func (t *trend) clone(list []*Stretch) *trend {
 	n := 0
 	for _, s := range list {
@@ -152,7 +152,7 @@ func (t *trend) clone(list []*Stretch) *trend {
 	return &out
 }
 
-// roomy is a copy with room for n values.
+// roomy returns a copy with room for n values.
 func roomy[T any](v []T, n int) []T { return append(make([]T, 0, max(n, len(v))), v...) }
 
 // join appends the trend of the steps that follow.
@@ -209,7 +209,7 @@ func (p *places) join(next *places, intervals int32, steps int) {
 	}
 }
 
-// typical is the median of each stage.
+// typical returns the median of each stage.
 func (t *trend) typical(stages int) []int64 {
 	out := make([]int64, stages)
 	for _, c := range t.rows {
@@ -311,7 +311,7 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 	return out
 }
 
-// without is a row in which some intervals are as long as the others usually are.
+// without returns a row in which some intervals have the usual length of the others.
 func (c shared) without(big []bool) shared {
 	usual := make([]float64, 0, len(c.x))
 	for i, x := range c.x {
@@ -355,9 +355,8 @@ func merged(list []claim.Claim, f claim.Claim) []claim.Claim {
 
 func abs(x int) int { return max(x, -x) }
 
-// slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
-// at work for long keeps all: what chance strikes of single ranks would cost there, as they are
-// seen in the compute before, is no slow step.
+// slow returns steps that are longer on all ranks than the others. Where ranks synchronise, one long at work delays all: the
+// cost there of chance strikes of single ranks, as seen in the compute before, is no slow step.
 func (s *trend) slow(c shared, o Options) (claim.Claim, []bool, bool) {
 	big, by, cost := s.exceptions(c.x)
 	least := leastCommon * s.whole
@@ -393,7 +392,7 @@ func spanOf(c shared, at claim.Struck) []bool {
 	return out
 }
 
-// fromTo says what the stage with most of a regression takes before it and from there on.
+// fromTo finds the time before and after of the stage with most of a regression.
 func (s *trend) fromTo(f *claim.Claim) {
 	for _, c := range s.rows {
 		if c.stage != f.Parts[0].Stage {
@@ -449,9 +448,9 @@ func (s *trend) spreadOver(f *claim.Claim, big []bool, row int) {
 	slices.SortStableFunc(f.Parts, func(a, b claim.Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
 
-// beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
-// there that struck them twice as often as the pieces that can be seen, and by as large a factor:
-// the number is Poisson's, with twice the most that a piece shows, and one more, as mean.
+// beyondSingle returns the chance of so many slow steps at a point, were they work of single ranks there that struck them twice
+// as often as the visible pieces, and by as large a factor: the number is Poisson's, with twice the most that a piece shows,
+// and one more, as mean.
 func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
 	least, most := float32(by/median(c.x)), 0
 	for _, o := range s.rows {
@@ -466,8 +465,8 @@ func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
 	return mathext.GammaIncReg(float64(count), float64(unseen*most+1))
 }
 
-// exceptions are the values far above the level of the others, by how much at least, and what they
-// cost beyond it; none where they are too many to be exceptions.
+// exceptions returns the values far above the level of the others, their least excess, and their cost beyond it; no values
+// where they are too many to be exceptions.
 func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 	low, middle := lowerHalf(x)
 	level := robust.Median(low)
@@ -491,7 +490,7 @@ func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 	return big, least - level, costOf(x, big)
 }
 
-// costOf is what some values are more than the median of the others.
+// costOf returns the cost of some values above the median of the others.
 func costOf(x []float64, big []bool) (cost float64) {
 	usual := make([]float64, 0, len(x))
 	for i, v := range x {
@@ -512,7 +511,7 @@ func costOf(x []float64, big []bool) (cost float64) {
 // them, which of eight normal values is 1.4 on average and of more is larger.
 const halfNormal = 0.7
 
-// lowerHalf are the values up to the median, and the median.
+// lowerHalf returns the values up to the median, and the median.
 func lowerHalf(x []float64) (low []float64, middle float64) {
 	s := slices.Clone(x)
 	n := (len(s) + 1) / 2
@@ -523,8 +522,7 @@ func lowerHalf(x []float64) (low []float64, middle float64) {
 	return s[:n], middle
 }
 
-// commonFinding is a finding about all ranks: some intervals cost so much more than the
-// others.
+// commonFinding returns a finding about all ranks: some intervals cost so much more than the others.
 func (s *trend) commonFinding(c shared, cause claim.Cause, big []bool, cost float64) claim.Claim {
 	f := claim.Claim{Kind: claim.Everyone, Cause: cause, Host: -1, P: 1, Steps: claim.Struck{First: -1, Last: -1, Of: len(big), Pattern: claim.Irregular}}
 	last := -2
@@ -556,7 +554,7 @@ func (s *trend) commonFinding(c shared, cause claim.Cause, big []bool, cost floa
 	return f
 }
 
-// noiseOf is the standard deviation of values, from their differences.
+// noiseOf returns the standard deviation of values, from their differences.
 func noiseOf(x []float64) float64 {
 	v := make([]float64, 0, len(x))
 	for i := 1; i < len(x); i++ {
@@ -565,8 +563,8 @@ func noiseOf(x []float64) float64 {
 	return robust.SigmaOfDifference*median(v) + 1
 }
 
-// changes are changes of level. Blocks of the series are exchangeable in time where there is
-// none; the block length comes from what is left beside the changes that fit best.
+// changes returns changes of level. Blocks of the series are exchangeable in time without a change; the block length comes from
+// the residuals of the best-fitting changes.
 func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
 	if _, shift := bestCut(c.x, shortest); math.Abs(shift) < leastShift*s.step {
 		return nil
@@ -612,8 +610,8 @@ func takeLevels(x []float64, least float64, most int) (cuts int) {
 	return 1 + before + takeLevels(x[at:], least, most-1-before)
 }
 
-// levels are the stretches between changes that are longer than where the run began, or, where it
-// began slow, than the lowest that follows.
+// levels returns the stretches between changes that are slower than the run's beginning, or, after a slow beginning, than the
+// lowest that follows.
 func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []claim.Claim) {
 	var level []float64
 	for i := range cuts[:len(cuts)-1] {
@@ -652,8 +650,8 @@ func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []claim.
 	return out
 }
 
-// bestCut is where the medians on both sides differ most, weighed by how many values they are
-// of, and by how much. No side is of fewer values than edge.
+// bestCut returns the cut at which the medians on both sides differ most, weighted by their numbers of values, and the
+// difference. No side is of fewer values than edge.
 func bestCut(x []float64, edge int) (at int, shift float64) {
 	// Prefix sums of values clipped to their central 98 % stand for medians: one pass.
 	s := slices.Clone(x)

@@ -73,7 +73,7 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Describe says which steps were struck.
+// Describe describes which steps were struck.
 func Describe(struck []bool) claim.Struck {
 	out := claim.Struck{Of: len(struck), First: -1, Last: -1, Pattern: claim.Irregular}
 	for t, hit := range struck {

@@ -75,7 +75,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	return s
 }
 
-// numbered is the number of the set that each rank is in.
+// numbered returns the number of the set that each rank is in.
 func numbered(sets [][]int, ranks int) []int {
 	out := make([]int, ranks)
 	for i, set := range sets {
@@ -160,11 +160,10 @@ const noiseValues = 1 << 14
 // tails little more.
 const alternating = 4
 
-// noiseOf is the standard deviation of a piece's excess, from its differences in time: from
-// levels a persistent delay between two ranks would be its own noise. Where a delay comes and
-// goes within few steps it is the differences that hold it, and levels, each rank's own taken
-// off, that do not; then the smaller counts. Of few ranks one or two that are late make half of the differences: there
-// the smallest estimate counts of those that hold less.
+// noiseOf returns the standard deviation of a piece's excess, from its differences in time: from levels a persistent delay
+// between two ranks would be its own noise. Where a delay comes and goes within few steps, differences contain it, and levels
+// less each rank's own do not; then the smaller counts. Of few ranks one or two late ones make half of the differences: there
+// the smallest estimate counts of those that contain less.
 func (s *series) noiseOf(k int) float64 {
 	v := s.differences(k, 1)
 	middle := robust.UpperTime(v)
@@ -279,8 +278,7 @@ func partsOf(values []int64) (cut int64, ok bool) {
 	return cut, all > 0 && best < oneInParts*all
 }
 
-// noiseOfLevels is the standard deviation of a piece's excess less each rank's median, from its
-// median absolute value.
+// noiseOfLevels returns the standard deviation of a piece's excess less each rank's median, from its median absolute value.
 func (s *series) noiseOfLevels(k int) float64 {
 	var all []int64
 	own := make([]int64, 0, s.Intervals)
@@ -346,7 +344,7 @@ func (c *charges) fill(excess, lead []int64, slack int64, R int) {
 	}
 }
 
-// of are the charges of one rank, [interval].
+// of returns the charges of one rank, [interval].
 func (c *charges) of(r, intervals int) []float64 {
 	out := make([]float64, intervals)
 	for _, e := range c.entries {
@@ -381,7 +379,7 @@ func (s *series) detach(v *[]int64, recorded []int64) {
 	}
 }
 
-// lengths is how long each interval takes, by its last arrivals.
+// lengths returns how long each interval takes, by its last arrivals.
 func (s *series) lengths(arrive [][]int64) []float64 {
 	out := make([]float64, s.Intervals)
 	for p := range arrive {
@@ -395,7 +393,7 @@ func (s *series) lengths(arrive [][]int64) []float64 {
 	return out
 }
 
-// lengthOf is the median length of the intervals struck, as recorded.
+// lengthOf returns the median length of the intervals struck, as recorded.
 func lengthOf(took []float64, struck []bool) int64 {
 	var of []float64
 	for i, hit := range struck {
@@ -409,8 +407,7 @@ func lengthOf(took []float64, struck []bool) int64 {
 	return int64(robust.Median(of))
 }
 
-// length of the run: Σ lengths where ranks wait for one another; where they run freely the
-// last rank's.
+// length returns the length of the run: Σ lengths where ranks wait for one another; where they run freely the last rank's.
 func (s *series) length(arrive [][]int64) float64 {
 	if !s.Free() {
 		sum := 0.0
@@ -429,7 +426,7 @@ func (s *series) length(arrive [][]int64) float64 {
 	return float64(slices.Max(own))
 }
 
-// column of values, [interval][rank].
+// column returns a column of values, [interval][rank].
 func (s *series) column(v []int64, r int) []float64 {
 	out := make([]float64, s.Intervals)
 	for n := range out {
@@ -438,11 +435,10 @@ func (s *series) column(v []int64, r int) []float64 {
 	return out
 }
 
-// median is the mean of the two middle values; it keeps the order of v.
+// median returns the mean of the two middle values; it keeps the order of v.
 func median(v []float64) float64 { return robust.Median(slices.Clone(v)) }
 
-// trimmed is the mean of values with those beyond the quartiles moved to them: a level
-// that half of the values show.
+// trimmed returns the mean of values with those beyond the quartiles moved to them: a level that half of the values show.
 func trimmed(v []float64) float64 {
 	if len(v) == 0 {
 		return 0

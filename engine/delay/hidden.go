@@ -24,8 +24,8 @@ const (
 	ofMiddle = 1.25
 )
 
-// hidden is by how much the ranks' unseen work at each point may differ, [point][interval][rank], as
-// if it varied like the visible compute that leads to it; nil where nothing is hidden.
+// hidden returns by how much the ranks' unseen work at each point may differ, [point][interval][rank], as if it varied like the
+// visible compute that leads to it; nil where nothing is hidden.
 func (s *series) hidden() [][]float64 {
 	out, scratch := make([][]float64, len(s.Points)), make([]int64, s.Ranks)
 	for p := range s.Points {
@@ -53,8 +53,7 @@ func (s *series) hidden() [][]float64 {
 	return out
 }
 
-// visible is the piece before a point that is most like the work hidden in it: the forward
-// pass, or the longest.
+// visible returns the piece before a point most like the work hidden in the point's stage: the forward pass, or the longest.
 func (s *series) visible(p int) int {
 	best, most := -1, 0.0
 	for k, piece := range s.Pieces {
@@ -88,9 +87,8 @@ func (s *series) mayHide(struck []bool) (sum float64) {
 	return sum
 }
 
-// interval of the part of the run that goes without a cause, and the middle of what it may be.
-// Above: its size with two standard errors, nothing hidden. Below: without them, and hidden
-// work that varies with the visible or apart from it.
+// interval returns the interval of the saving from a cause, as a part of the run, and its middle. Above: its size with two
+// standard errors, nothing hidden. Below: without them, and hidden work that varies with the visible or apart from it.
 func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one float64) (low, high, mid float64) {
 	se := 0.0
 	for _, t := range c.terms {
@@ -138,7 +136,7 @@ func (s *series) atPeers(arrive [][]int64, terms []*term) [][]int64 {
 // them: more change nothing in the third digit.
 const sampled = 4096
 
-// saved is Σ max(a + h) − Σ max(b + h).
+// saved returns Σ max(a + h) − Σ max(b + h).
 func (s *series) saved(a, b [][]int64, h [][]float64, shift int, scale float64) (sum float64) {
 	R, by := s.Ranks, 1+s.Intervals/sampled
 	defer func() { sum *= float64(s.Intervals) / float64((s.Intervals+by-1)/by) }()
@@ -161,8 +159,7 @@ func (s *series) saved(a, b [][]int64, h [][]float64, shift int, scale float64) 
 	return sum
 }
 
-// sizeError is the standard error of a term's size: of the excess that is left, in as many
-// blocks as were struck.
+// sizeError returns the standard error of a term's size: of the residual excess, in as many blocks as were struck.
 func (s *series) sizeError(t *term) float64 {
 	own := s.deviation(t.piece, t.rank)
 	if s.Ranks > 2 {
@@ -181,7 +178,7 @@ func (s *series) sizeError(t *term) float64 {
 	return errors * ofMiddle * own * math.Sqrt(float64(max(1, t.block))/float64(max(1, struck)))
 }
 
-// deviation is the standard deviation of a rank's excess.
+// deviation returns the standard deviation of a rank's excess.
 func (s *series) deviation(k, r int) float64 {
 	sum, square := 0.0, 0.0
 	for n := range s.Intervals {

@@ -66,7 +66,7 @@ func FewestIntervals(ranks int) int {
 	return n
 }
 
-// leastSpent is the mean over steps of the shortest time that a rank spends in a point's stage.
+// leastSpent returns the mean over steps of the shortest time that a rank spends in a point's stage.
 func (s *series) leastSpent(p int) int64 {
 	sum, n := int64(0), int64(0)
 	for i, t := range s.Head {
@@ -89,7 +89,7 @@ func (s *series) usualBetweenMeetings(stage int) int64 {
 	return 0
 }
 
-// leastWork is the mean over steps of the shortest time that a rank spends in a piece.
+// leastWork returns the mean over steps of the shortest time that a rank spends in a piece.
 func (s *series) leastWork(k int) int64 {
 	sum, n := int64(0), int64(0)
 	for i := range s.Intervals {
@@ -168,7 +168,7 @@ func (s *series) leastOf(k, r int, cost float64, o Options) (delay float64, trie
 	return math.Inf(1), trials
 }
 
-// costing is the delay for which Σ max(0, delay − lack) is so much.
+// costing returns the delay for which Σ max(0, delay − lack) is a given cost.
 func costing(lack []float64, cost float64) float64 {
 	v := slices.Clone(lack)
 	slices.Sort(v)
@@ -200,7 +200,7 @@ func (s *series) plant(piece, rank int) planting {
 	return at
 }
 
-// chance of the delay, of its size as it would be seen.
+// chance returns the chance of the delay, at its apparent size.
 func (s *planting) chance() float64 {
 	k, claim := s.piece, s.level+s.delay
 	own, left := make([]float64, len(s.e)), make([]float64, len(s.e))
@@ -214,7 +214,7 @@ func (s *planting) chance() float64 {
 	return p
 }
 
-// with are charges with those of the delay, less its rank's own.
+// with returns the charges with the delay's, less its rank's own.
 func (s *planting) with(before charges) charges {
 	slack := slackOfNoise * s.noise[s.piece]
 	c := charges{total: before.total, sum: before.sum, largest: slices.Clone(before.largest), entries: make([]entry, 0, len(before.entries)+len(s.e))}
@@ -241,7 +241,7 @@ func (s *planting) with(before charges) charges {
 	return c
 }
 
-// before is the order of charges: by interval, and of one interval by rank.
+// before reports the order of charges: by interval, and of one interval by rank.
 func (e entry) before(other entry) bool {
 	return e.at < other.at || e.at == other.at && e.rank < other.rank
 }

@@ -96,8 +96,8 @@ const (
 // chance: two ranks, of which one is late at each of five checkpoints, allow no more.
 const doubted = 1.0 / 4
 
-// once are ranks that kept the others waiting in one step or a few, for so long that it is told:
-// what happened, and not what will.
+// once returns the ranks that kept the others waiting in one step or a few, long enough to be reported: a past event, and no
+// forecast.
 func (s *series) once(found []claim.Claim, o Options) (out []claim.Claim) {
 	for _, t := range s.events(leastOnce, func(rank int) bool {
 		return slices.ContainsFunc(found, func(f claim.Claim) bool { return slices.Contains(f.Ranks, rank) })
@@ -107,8 +107,8 @@ func (s *series) once(found []claim.Claim, o Options) (out []claim.Claim) {
 	return out
 }
 
-// events are the terms of ranks, other than those found, that strike a few steps by at least a fraction of
-// a step, and cost something.
+// events returns the terms of ranks, other than the found ones, that strike a few steps by at least a fraction of a step, at a
+// cost.
 func (s *series) events(least float64, found func(rank int) bool) (out []*term) {
 	for _, c := range s.candidates() {
 		if found(c.rank) {
@@ -133,9 +133,8 @@ func (s *series) events(least float64, found func(rank int) bool) (out []*term) 
 	return out
 }
 
-// unsure is the rank that is late in most steps by enough to act on, or in some more often than is
-// likely, where the steps are too few or too noisy to exclude chance; none where a rank is late for
-// certain.
+// unsure returns the rank that is late in most steps by enough to act on, or in some more often than is likely, where the steps
+// are too few or too noisy to exclude chance; no rank where one is certainly late.
 func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 	if len(found) > 0 {
 		return nil
@@ -171,7 +170,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 	return out
 }
 
-// event is a term that may be chance, or happened once.
+// event returns a term that may be chance, or happened once.
 func (s *series) event(t *term, o Options) claim.Claim {
 	gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
 	f := s.finding(cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
@@ -180,8 +179,8 @@ func (s *series) event(t *term, o Options) claim.Claim {
 	return f
 }
 
-// causes are terms put together: those of a rank, and those of ranks that are late in one
-// piece, by as much, in the same steps: a host, a set of peers, or many ranks.
+// causes returns combined terms: of one rank, and of ranks that are late in one piece, by as much, in the same steps: a host, a
+// set of peers, or many ranks.
 func (s *series) causes(terms []*term, run *Run) (out []cause) {
 	byRank := map[int]*cause{}
 	var order []*cause
@@ -233,7 +232,7 @@ func (s *series) causes(terms []*term, run *Run) (out []cause) {
 	return out
 }
 
-// main is the term that most was charged to.
+// main returns the term with the largest charge.
 func (c *cause) main() *term {
 	return slices.MaxFunc(c.terms, func(a, b *term) int { return cmp.Compare(a.charged, b.charged) })
 }
@@ -317,8 +316,8 @@ func wholeHosts(causes []*cause, run *Run) (out []set) {
 	return slices.DeleteFunc(out, func(s set) bool { return s.host < 0 || len(s.members) < 2 || len(s.members) != ranks[s.host] })
 }
 
-// sets are the hosts whose ranks are all among some, and else all of them where they are a
-// set of peers or more than one rank in eight.
+// sets returns the hosts whose ranks are all among the given, or else all the given where they are a set of peers or more than
+// one rank in eight.
 func (s *series) sets(same []*cause, run *Run) (out []set) {
 	left := slices.Clone(same)
 	if run.Hosts != nil {
@@ -454,7 +453,7 @@ func (s *series) steps(struck []bool, main *term) claim.Struck {
 	return out
 }
 
-// last is in how many of the intervals that a cause struck one of its ranks arrived last.
+// last returns in how many of a cause's intervals one of its ranks arrived last.
 func (s *series) last(c cause, struck []bool) (n int) {
 	main := (&c).main()
 	arrive := s.Work[main.piece]
@@ -473,8 +472,7 @@ func (s *series) last(c cause, struck []bool) (n int) {
 	return n
 }
 
-// waited is the part of a cause's lead that the other ranks' waits show, in the intervals that it
-// struck.
+// waited returns the part of a cause's lead that the other ranks' waits show, in the intervals that it struck.
 func (s *series) waited(c cause, struck []bool) float64 {
 	if s.Free() {
 		return 0
@@ -527,12 +525,12 @@ func (s *series) waited(c cause, struck []bool) float64 {
 	return max(0, waits/led)
 }
 
-// without are arrivals less some terms, each shortened by a part of its error.
+// without returns arrivals less some terms, each shortened by a part of its error.
 func without(arrive [][]int64, s *series, terms []*term, se float64) [][]int64 {
 	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return -max(0, x-se) })
 }
 
-// with are arrivals with terms put back.
+// with returns arrivals with terms added back.
 func with(arrive [][]int64, s *series, terms []*term) [][]int64 {
 	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return x })
 }

@@ -68,7 +68,7 @@ func (s *series) peel(level float64) (terms []*term) {
 
 type cell struct{ rank, piece int }
 
-// surest is the certain term that most is charged to; nil: none is certain.
+// surest returns the certain term with the largest charge; nil without any.
 func (s *series) surest(level float64, tried map[cell]bool) *term {
 	for _, c := range s.candidates() {
 		if tried[c] {
@@ -105,7 +105,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 	return nil
 }
 
-// own is by how much a rank delayed the others because of a piece, noise and all, [interval].
+// own returns the delay of the others by a rank in a piece, with noise, [interval].
 func (s *series) own(c cell) []float64 {
 	lead := s.lead[s.Pieces[c.piece].Point]
 	out := make([]float64, s.Intervals)
@@ -142,9 +142,9 @@ func (s *series) candidates() []cell {
 	return out
 }
 
-// shapes are the forms that a candidate may have, of which x is charged and own is what is charged
-// noise and all: what strikes some intervals far beyond the noise; what strikes some by half as much as
-// the upper tenth of them or more; and a level, which half of the intervals show, or a line, where it grows or falls.
+// shapes returns the forms that a candidate may have; x is its charges, own its charges with noise: strikes of some intervals
+// far beyond the noise; strikes of some by half as much as their upper tenth or more; and a level, which half of the intervals
+// show, or a line, where it grows or falls.
 func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	before := -1
 	strikes := func(v []float64, least float64) {
@@ -191,15 +191,14 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	return out
 }
 
-// upperTenth is the value that a tenth of v reach.
+// upperTenth returns the value that a tenth of v reach.
 func upperTenth(v []float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
 	return sorted[len(sorted)-1-len(sorted)/10]
 }
 
-// struck is the form of a delay in some intervals. Where they follow one another nearly
-// without a gap it is a level from one interval to another; the sum of clipped noise would
-// make it too large.
+// struck returns the form of a delay in some intervals. Where they follow one another nearly without a gap it is a level from
+// one interval to another; the sum of clipped noise would make it too large.
 func (s *series) struck(big []bool, e []float64, size, usual, noise float64) shape {
 	d := make([]float64, len(e))
 	if from, to, ok := stretch(big); ok {
@@ -239,8 +238,7 @@ const (
 	shortest = 8
 )
 
-// stretch is where most of what is struck lies without gaps, [from, to); ok is false
-// where it is scattered.
+// stretch returns where most struck intervals lie without gaps, [from, to); ok is false where it is scattered.
 func stretch(big []bool) (from, to int, ok bool) {
 	best, sum, start, all := 0, 0, 0, 0
 	for n, b := range big {
@@ -270,9 +268,8 @@ func stretch(big []bool) (from, to int, ok bool) {
 // mostStray is one in how many struck intervals may lie beside the period of the others.
 const mostStray = 4
 
-// regular are the struck intervals without those few that lie beside a period, and the period; 0
-// where there is none. A slow step that has nothing to do with the others does not hide that they
-// come at equal distances.
+// regular returns the struck intervals without the few beside a period, and the period; 0 where there is none. An unrelated
+// slow step does not hide the equal distances of the others.
 func regular(big []bool) (kept []bool, period int) {
 	if period := periodOf(big); period > 0 {
 		return big, period
@@ -317,8 +314,8 @@ func regular(big []bool) (kept []bool, period int) {
 	return kept, periodOf(kept)
 }
 
-// periodOf is the distance of intervals that are struck at equal ones, 0 where they are not:
-// three or more, all distances alike but for one in ten that may be a multiple.
+// periodOf returns the distance of intervals struck at equal distances, 0 where they are not: three or more, all distances
+// alike but for one in ten that may be a multiple.
 func periodOf(big []bool) int {
 	var at []int
 	for n, b := range big {

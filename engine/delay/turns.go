@@ -104,9 +104,8 @@ const (
 	fewestStalls = 8
 )
 
-// stalls are delays of one size that strike several ranks in a piece, and none of them most of the
-// time: a time-out, a retry, a shared disk. That they cost what they do is no matter of chance, as
-// whom they strike is.
+// stalls returns delays of one size that strike several ranks in a piece, and none of them most of the time: a time-out, a
+// retry, a shared disk. Their cost is no matter of chance, but whom they strike is.
 func (s *series) stalls(k int) (claim.Claim, bool) {
 	c := &s.charge[k]
 	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
@@ -144,7 +143,7 @@ func (s *series) isLate(k, n, r int, least float64) bool {
 // their order.
 const longTurn = 5
 
-// inTurn are the ranks in the order of their first turns, where turns are long; else nil.
+// inTurn returns the ranks in the order of their first turns, where turns are long; else nil.
 func inTurn(owner []int) (out []int) {
 	runs := 0
 	for i, r := range owner {
@@ -258,7 +257,7 @@ func (s *series) turnFinding(k int, p float64, struck []bool, less func(arrive [
 		Parts: []claim.Part{{Stage: s.Pieces[k].Stage, Charged: int64(gain * s.whole)}}}
 }
 
-// binomialTail is P(Bin(n, p) ≥ k).
+// binomialTail returns P(Bin(n, p) ≥ k).
 func binomialTail(n, k int, p float64) float64 {
 	if k < 1 {
 		return 1

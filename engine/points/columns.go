@@ -9,8 +9,8 @@ type columns struct {
 	stages [][]int64 // [stage][1 + step + 1][rank]; what no stage covers is the last, where wall time was recorded
 }
 
-// NewSteps is so many steps, all of which are to be given by [Steps.Set] before anything else is asked
-// of them. They lie in memory, nil: in memory of their own.
+// NewSteps returns room for so many steps, all to be filled by [Steps.Set] before their first use. They lie in memory, nil: in
+// memory of their own.
 func NewSteps(stages []Stage, ranks, steps int, walled bool, memory *Memory) *Steps {
 	c := &columns{steps: steps, walled: walled}
 	n := len(stages)
@@ -51,7 +51,7 @@ func (c *columns) row(t, stage, ranks int) []int64 {
 	return c.stages[stage][(t+1)*ranks : (t+2)*ranks]
 }
 
-// shifted is a stage, [interval][rank], where the intervals begin in its steps, or, tail, end.
+// shifted returns a stage, [interval][rank], where the intervals begin in its steps, or, tail, end.
 func (c *columns) shifted(stage int, tail bool, intervals, ranks int) []int64 {
 	from := ranks
 	if tail {

@@ -92,7 +92,7 @@ type Error struct {
 // Free reports whether ranks wait for each other nowhere.
 func (d *Division) Free() bool { return len(d.Points) == 0 }
 
-// Step of an interval in which a piece was recorded; −1: none.
+// Step returns the step of an interval in which a piece was recorded; −1: none.
 func (d *Division) Step(interval, piece int) int {
 	if d.Absent != nil && d.Absent[piece][interval] {
 		return -1
@@ -125,7 +125,7 @@ func (d *Division) Whole(interval int) bool {
 	return true
 }
 
-// Steps is the number of steps.
+// Steps returns the number of steps.
 func (d *Division) Steps() int {
 	return max(d.steps, 1+max(-1, slices.Max(append([]int{-1}, d.Head...))))
 }
@@ -237,7 +237,7 @@ func divide(c *Steps, points []Point, outside Outside) *Division {
 	return d
 }
 
-// taken is a stage of some steps, [step][rank]; zeros of step −1.
+// taken returns a stage of some steps, [step][rank]; zeros of step −1.
 func (s *Steps) taken(stage int, steps []int) []int64 {
 	R := s.Ranks
 	out := s.Memory.Take(len(steps) * R)
@@ -317,7 +317,7 @@ type exits struct {
 	who                  []int32
 }
 
-// exitsOf a point are computed once, and again where a value is replaced.
+// exitsOf returns the exits of a point, computed once, and again where a value is replaced.
 func (d *Division) exitsOf(p int) *exits {
 	for len(d.exits) <= p {
 		d.exits = append(d.exits, nil)
@@ -415,8 +415,8 @@ func (d *Division) setAsideAt(p int) bool {
 	return true
 }
 
-// impossible are the intervals and ranks that entered a point after another had left,
-// one rank alone, without the others catching up afterwards.
+// impossible returns the intervals and ranks that entered a point after another had left, one rank alone, without the others
+// catching up afterwards.
 func (d *Division) impossible(p int) (out [][2]int) {
 	e := d.exitsOf(p)
 	took := make([]int64, 0, d.Intervals)

@@ -160,7 +160,7 @@ func (m *matcher) each(processes iter.Seq[[]Call], f func(process int32, calls [
 	}
 }
 
-// streamFor is that of a call.
+// streamFor returns the stream of a call.
 func (m *matcher) streamFor(c *Call) stream {
 	switch {
 	case c.Message:
@@ -173,7 +173,7 @@ func (m *matcher) streamFor(c *Call) stream {
 	return stream{group: c.Group}
 }
 
-// positions are those of one process's calls, until it is called again.
+// positions returns the positions of one process's calls, valid until it is called again.
 func (m *matcher) positions(calls []Call) []position {
 	m.at, m.counters = m.at[:0], m.counters[:0]
 	of := make(map[stream]*counter)

@@ -9,7 +9,7 @@ type Memory struct {
 	needed int // of the division before
 }
 
-// Take is n values, whatever they are.
+// Take returns n values of any content.
 func (m *Memory) Take(n int) []int64 {
 	if m == nil {
 		return make([]int64, n)

@@ -87,7 +87,7 @@ type Steps struct {
 	columns *columns // in place of Durations and Wall; nil: these hold the steps
 }
 
-// Len is the number of steps.
+// Len returns the number of steps.
 func (s *Steps) Len() int {
 	if s.columns != nil {
 		return s.columns.steps
@@ -99,7 +99,7 @@ func (s *Steps) Len() int {
 	return len(s.Durations) / per
 }
 
-// At is one stage of one step, [rank].
+// At returns one stage of one step, [rank].
 func (s *Steps) At(t, stage int) []int64 {
 	if s.columns != nil {
 		return s.columns.row(t, stage, s.Ranks)
@@ -116,7 +116,7 @@ func (s *Steps) walled() bool {
 	return s.Wall != nil
 }
 
-// stretches are the runs of steps that follow one another, [from, to).
+// stretches returns the runs of steps that follow one another, [from, to).
 func (s *Steps) stretches() (out [][2]int) {
 	from := 0
 	for _, b := range s.Breaks {
@@ -144,7 +144,7 @@ func (s *Steps) chained() [][2]int {
 	return s.stretches()
 }
 
-// closedStages are the stages with what none of them covers as the last, where wall time was recorded.
+// closedStages returns the stages with what none of them covers as the last, where wall time was recorded.
 func (s *Steps) closedStages() []Stage {
 	if !s.walled() {
 		return s.Stages
@@ -265,7 +265,7 @@ type Gates struct {
 	Confidence float64
 }
 
-// orDefault are the gates, and those of engine/gates where they are zero.
+// orDefault returns the gates, and in place of zeros the gates of engine/gates.
 func (g Gates) orDefault() Gates {
 	d := gates.Default().SyncPoint
 	return Gates{Slope: cmp.Or(g.Slope, d.Slope), Confidence: cmp.Or(g.Confidence, d.Confidence)}
@@ -392,10 +392,9 @@ func (p *Point) excluded(g Gates) bool { return p.Low > g.Slope || p.High < 1/g.
 // be taken out, where nothing makes up for it afterwards.
 const jump = 0.5
 
-// settled is a copy in which no rank jumps ahead for good. One value that is an hour too
-// large (a clock was set) would otherwise be a difference in arrival in all steps after
-// it, beside which no other can be seen. Where ranks synchronise nobody can get ahead,
-// and where they do not no slope is at stake.
+// settled returns a copy in which no rank jumps ahead for good. One value that is an hour too large (a clock was set) would
+// otherwise be a difference in arrival in all steps after it, beside which no other can be seen. Where ranks synchronise nobody
+// can get ahead, and where they do not no slope is at stake.
 func settled(c *Steps) *Steps {
 	R, T := c.Ranks, c.Len()
 	took := make([]int64, T*R)

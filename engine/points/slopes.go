@@ -7,10 +7,10 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// slopePoints are all stages with the slope of duration on arrival.
+// slopePoints returns all stages with the slope of duration on arrival.
 //
 // Where wall time closes the steps, arrivals run on from step to step. Where it does
-// not, what is not recorded piles up in them until they say nothing of when a rank
+// not, unrecorded time accumulates in them until they no longer show when a rank
 // arrives; then (open) an arrival is counted from the rank's end of the same stage in
 // the step before: where ranks synchronise that was one moment for all.
 func slopePoints(c *Steps, open bool, g Gates) []Point {
@@ -126,7 +126,7 @@ func eachStage(c *Steps, at [2]int, open bool, visit func(k int, x, y []float64)
 	}
 }
 
-// arrivals is when the ranks begin each step of a stretch, as deviations from the mean.
+// arrivals fills in when the ranks begin each step of a stretch, as deviations from the mean.
 func arrivals(c *Steps, at [2]int, x []float64) {
 	R := c.Ranks
 	prefix := make([]int64, R)
@@ -140,8 +140,7 @@ func arrivals(c *Steps, at [2]int, x []float64) {
 	}
 }
 
-// sinceEnd is how long after its end of stage k in the step before each rank begins it,
-// as deviations from the mean.
+// sinceEnd fills in how long after its end of stage k in the step before each rank begins it, as deviations from the mean.
 func sinceEnd(c *Steps, first, k int, x []float64) {
 	R := c.Ranks
 	since := make([]int64, R)
@@ -193,9 +192,8 @@ func detrend(y []float64, R int) {
 	}
 }
 
-// blockSlopes are the slopes of y on x over blocks of steps in which arrivals differ at
-// all, and how far arrivals spread of which each was taken. freedom is the ranks less one for each
-// mean that was taken off.
+// blockSlopes returns the slopes of y on x over blocks of steps in which arrivals differ at all, and the spread of the arrivals
+// of each. freedom is the ranks less one for each mean that was taken off.
 func blockSlopes(x, y []float64, R, freedom int) (slopes, spread []float64) {
 	T := len(x) / R
 	block := blockOf(T, freedom)
@@ -212,16 +210,16 @@ func blockSlopes(x, y []float64, R, freedom int) (slopes, spread []float64) {
 	return slopes, spread
 }
 
-// blockOf is how many consecutive steps share one slope. A slope over few ranks is noisy
-// and its ratio heavy-tailed, so that two ranks need steps together; but the interval
-// needs a dozen slopes more than it needs good ones. freedom is the ranks less one.
+// blockOf returns how many consecutive steps share one slope. A slope over few ranks is noisy and its ratio heavy-tailed, so
+// that two ranks need steps together; but the interval needs a dozen slopes more than it needs good ones. freedom is the ranks
+// less one.
 func blockOf(steps, freedom int) int {
 	const enough, slopes = 4, 12
 	return max(1, min((enough+freedom-1)/freedom, steps/slopes))
 }
 
-// widest are the slopes of the quarter in which arrivals spread furthest: where a rank is
-// late in some steps only, the others say little beside what is not recorded.
+// widest returns the slopes of the quarter with the widest spread of arrivals: where a rank is late in some steps only,
+// unrecorded time outweighs the others.
 func widest(slopes, spread []float64) (out []float64) {
 	n := len(slopes)
 	if n < 4 {

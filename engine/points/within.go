@@ -313,7 +313,7 @@ func means(v []float64, R int, sets [][]int) (out []float64) {
 	return out
 }
 
-// inside are values, [step][rank], less the mean of the rank's set.
+// inside returns values, [step][rank], less the mean of the rank's set.
 func inside(v []float64, R int, sets [][]int) []float64 {
 	out := make([]float64, len(v))
 	for t := 0; t < len(v); t += R {

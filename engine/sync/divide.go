@@ -372,8 +372,8 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 	return absent
 }
 
-// compare says which ranks do the same work: all that make a call, but for sets that enter it
-// together and differ in the work before it.
+// compare finds which ranks do the same work: all that make a call, except sets that enter it together and differ in the work
+// before it.
 func (d *Division) compare(s *Waits) {
 	of := make([][]byte, d.Ranks)
 	step := float64(Period(d.Cut.Ends))

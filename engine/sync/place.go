@@ -256,7 +256,7 @@ func spreadBy(x, class []int64) int64 {
 	return sum
 }
 
-// median of x, the lower one of two; 0 of none. It reorders x.
+// median returns the median of x, the lower one of two; 0 of none. It reorders x.
 func median(x []int64) int64 { return quantile(x, 1, 2) }
 
 // quantile returns the value below which a/b of x lie. It reorders x.

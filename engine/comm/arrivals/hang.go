@@ -109,8 +109,8 @@ func (h *Hang) WaitTime(b *Blocked) int64 {
 	return h.Dumped - b.Since
 }
 
-// Roots are all of a hang, in the order of its groups; where groups wait for one another in a circle
-// those that block the first one. Ranks that may be missing are roots where none is for certain.
+// Roots returns all roots of a hang, in the order of its groups; where groups wait for one another in a circle, the ranks that
+// block the first one. Ranks that may be missing are roots where no certain one is.
 func (h *Hang) Roots() (out []Root) {
 	each := func(take func(b *Blocked, a *Absent)) {
 		for i := range h.Groups {
@@ -296,9 +296,9 @@ func (t *strikes) gaveUp(waiting []tailEnd, g int32) bool {
 	return slices.ContainsFunc(waiting, func(e tailEnd) bool { return t.Ranks[e.rank].Progress[int(g)].TimedOut })
 }
 
-// divideEnds tells the members that wait in the last call of a group from those that are missing and those of
-// which their records do not tell; ok is false where nobody can be missing. recorded is the last call that has an
-// entry. A rank is not missing if others completed a call after its last one: its dump is older than theirs.
+// divideEnds divides the members of a group into ranks that wait in its last call, missing ones and undecided ones; ok is false
+// where nobody can be missing. recorded is the last call that has an entry. A rank is not missing if others completed a call
+// after its last one: its dump is older than theirs.
 func (t *strikes) divideEnds(ends []tailEnd, most, recorded int64) (waiting, missing, open []tailEnd, ok bool) {
 	completed := int64(-1)
 	for i := range ends {
@@ -361,7 +361,7 @@ func (t *strikes) incompleteRanks() (ranks []int) {
 	return ranks
 }
 
-// wait says who waits in a call, since when and where.
+// wait finds the ranks that wait in a call, since when and where.
 func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
 		b.Waiting = append(b.Waiting, t.Ranks[e.rank].ID)
@@ -401,8 +401,8 @@ func (t *strikes) absentRank(b *Blocked, e tailEnd) Absent {
 	return a
 }
 
-// unrecordedIn are the members of a group without a record, for which all others wait:
-// for as long as they had when the first of their records was written.
+// unrecordedIn returns the members of a group without a record, for which all others wait: as long as they had when the first
+// of their records was written.
 func (t *strikes) unrecordedIn(b *Blocked) (out []Absent) {
 	for _, id := range b.Unknown {
 		out = append(out, Absent{Rank: id, Host: t.Hosts[id], Seq: -1, AtMost: b.waited, May: true, Dump: NoDump})
@@ -410,7 +410,7 @@ func (t *strikes) unrecordedIn(b *Blocked) (out []Absent) {
 	return out
 }
 
-// lineAt is where a kind is called.
+// lineAt returns the line of the calls of a kind.
 func (j *strikes) lineAt(k *sync.Kind) Line {
 	if k.Stack < 0 {
 		return Line{}
@@ -418,8 +418,8 @@ func (j *strikes) lineAt(k *sync.Kind) Line {
 	return lineOf(j.Stacks[k.Stack])
 }
 
-// end is the last collective of a rank in a group. The status counts calls that
-// the ring may have dropped, or that a cut or damaged record lacks.
+// end returns the last collective of a rank in a group. The status counts calls that the ring may have dropped, or that a cut
+// or damaged record lacks.
 func (t *strikes) end(r int, g int32) tailEnd {
 	of := &t.Ranks[r]
 	e := tailEnd{rank: r, call: -1, seq: -1, completed: -1}

@@ -26,11 +26,9 @@ func (s *strikes) eitherClock(c claim.Claim) bool {
 	return l.Clock && len(s.Clocks) == 2 && !s.Agree && 2*l.Strikes > l.Points
 }
 
-// mayHide is the delay that may have been taken for the offset of a clock: where the
-// ranks wait in one place only, an offset moves a clock by as much as a constant delay
-// does, within what the entries allow. Clocks that were left as they are hide nothing:
-// one would have to be wrong by just the delay. And what a delay costs that may be its
-// clock's in part is not known.
+// mayHide returns the delay that the offset of a clock may hide: where the ranks wait in one place only, an offset moves a
+// clock by as much as a constant delay does, within what the entries allow. Clocks that were left as they are hide nothing: one
+// would have to be wrong by just the delay. And what a delay costs that may be its clock's in part is not known.
 func (s *strikes) mayHide(r *Result) (h Hidden) {
 	for _, l := range r.Late {
 		// Where clocks were moved, those of a whole group may have been moved by what
@@ -62,8 +60,8 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	return h
 }
 
-// visitsPerStep is how often a step comes to the place, entered after a wait, to which
-// it comes most often, at least 1: a rank that is late there is so each time.
+// visitsPerStep returns the largest number of visits in a step to a place entered after a wait, at least 1: a rank that is late
+// there is late at each.
 func (s *strikes) visitsPerStep(r *Result) float64 {
 	most := 1.0
 	v := s.Visits(s.goOn())
@@ -73,7 +71,7 @@ func (s *strikes) visitsPerStep(r *Result) float64 {
 	return most
 }
 
-// goOn are the places at which the ranks go on together, from one to the next.
+// goOn returns the places at which the ranks go on together, from one to the next.
 func (s *strikes) goOn() []int {
 	return slices.DeleteFunc(s.Repeating(), func(i int) bool { return s.Places[i].Lag == 0 || s.Places[i].Carried })
 }

@@ -79,7 +79,7 @@ func (s *strikes) lastUnawaited(r *Result, o Options) {
 	r.Unawaited = &c
 }
 
-// lateAmong is late of ranks that calls connect.
+// lateAmong finds the late ranks as late does, among ranks that calls connect.
 func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64) {
 	recorded := int64(0)
 	if len(lines) > 0 {
@@ -212,7 +212,7 @@ func (p *Place) charge(l *claim.Claim, cost int64) {
 	}
 }
 
-// struck are the entries of late ranks in the steps that a finding struck.
+// struck returns the entries of late ranks in the steps that a finding struck.
 func (s *strikes) struck(d *sync.Division, f *claim.Claim) map[sync.Entry]bool {
 	out := map[sync.Entry]bool{}
 	for _, p := range f.Parts {
@@ -225,7 +225,7 @@ func (s *strikes) struck(d *sync.Division, f *claim.Claim) map[sync.Entry]bool {
 	return out
 }
 
-// stepsStruck are the steps, of so many, in which a rank delayed entries.
+// stepsStruck returns the steps, of so many, in which a rank delayed entries.
 func stepsStruck(struck map[sync.Entry]bool, rank, steps int, step func(sync.Entry) int) claim.Struck {
 	hit := make([]bool, steps)
 	for e := range struck {
@@ -282,7 +282,7 @@ func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck ma
 	return out
 }
 
-// begin is when a step began.
+// beginOf returns when a step began.
 func beginOf(d *sync.Division, step int) int64 {
 	if step > 0 {
 		return d.Cut.Ends[step-1]
@@ -290,7 +290,7 @@ func beginOf(d *sync.Division, step int) int64 {
 	return d.Cut.Ends[0]
 }
 
-// message is the send or receive, before a collective, at which a rank has more than most of own delay.
+// message returns the send or receive, before a collective, at which a rank has more than most of own delay.
 func (s *strikes) message(rank int, most int64) (place int, ok bool) {
 	for at, t := range s.cells {
 		if at.rank == rank && s.Repeats(at.place) && s.IsMessageAt(at.place) && (t.excess > most || ok && t.excess == most && at.place < place) {

@@ -40,7 +40,7 @@ func (p Phase) String() string { return enum.Name(phaseNames[:], p) }
 // Names returns all of them.
 func (Phase) Names() []string { return phaseNames[:] }
 
-// String is the line as people write it: "train.py:66".
+// String returns the line as people write it: "train.py:66".
 func (l Line) String() string {
 	if l.File == "" {
 		return ""

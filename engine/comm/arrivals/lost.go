@@ -16,13 +16,12 @@ type rankStruck struct {
 	struck map[sync.Entry]bool
 }
 
-// lostIn is the stage in which a late rank loses more than half of its time, "" if it
-// does in several; ok is false where the stage times do not show it. A rank that loads its data slowly arrives late at the first
-// collective after that, in whichever stage it is. The time from the release to the
-// entry is divided among the stages, for the rank and for its peers, and the stage
-// counts in which the rank spends most more than they do. Packets do not say when each stage
-// begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
-// rest is lost in none. calls are the stages in which calls are entered.
+// lostIn returns the stage in which a late rank loses more than half of its time, "" if it does in several; ok is false where
+// the stage times do not show it. A rank that loads its data slowly arrives late at the first collective after that, in
+// whichever stage it is. The time from the release to the entry is divided among the stages, for the rank and for its peers, and
+// the stage counts in which the rank spends most more than they do. Packets do not say when each stage begins: in one without
+// calls, all of which is the rank's own, no more is lost than it takes longer, and the rest is lost in none. calls are the
+// stages in which calls are entered.
 func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
 	for i := range lines {
@@ -159,8 +158,8 @@ func (s *strikes) lineOf(rank int) *fitted {
 	return &f
 }
 
-// layOut says when stages begin: each where the one before it ends, or as much later as
-// it takes for the calls that were recorded in it to be in it. What is between lies in no stage.
+// layOut fills in when stages begin: each where the one before it ends, or later, so that the calls recorded in it are in it.
+// Time in between lies in no stage.
 func (s *strikes) layOut(f *fitted, rank int) {
 	if f.from != nil {
 		return
@@ -212,8 +211,8 @@ func (f *fitted) divideAll(spans [][2]int64, each func(t, k int)) []int64 {
 	return out
 }
 
-// divide is how much of the time from begin to end lies in each stage, and last in
-// none. each is told of every stage of a step that it lies in; nil: nobody.
+// divide returns how much of the time from begin to end lies in each stage, and last outside. each is called with every stage
+// of a step that it lies in; nil: not called.
 func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	S := len(f.stages)
 	out := make([]int64, S+1)

@@ -87,7 +87,7 @@ func (m *strikes) mismatches() (out []Mismatch) {
 	return out
 }
 
-// wrong is the first thing that is wrong with a point.
+// wrong returns the first defect of a point.
 func (m *strikes) wrong(p *sync.Point) (Difference, bool) {
 	if p.Message {
 		return DifferentSizes, m.cut(p)
@@ -119,9 +119,8 @@ func (m *strikes) wrong(p *sync.Point) (Difference, bool) {
 	return DifferentStates, slices.ContainsFunc(p.Entries, func(e sync.Entry) bool { return m.Call(e).State != state })
 }
 
-// differ is the first way in which members of a point disagree. Sizes of a
-// scatter's inputs and a gather's outputs differ by design, and so do those of
-// an all-to-all and of collectives of several lengths.
+// differ returns the first way in which members of a point disagree. Sizes of a scatter's inputs and a gather's outputs differ
+// by design, and so do those of an all-to-all and of collectives of several lengths.
 func (m *strikes) differ(p *sync.Point) (Difference, bool) {
 	a := m.KindOf(p.Entries[0])
 	for _, e := range p.Entries[1:] {

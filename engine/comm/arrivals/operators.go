@@ -12,12 +12,10 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Operators is what the ranks did between their calls, as an operator trace of serial
-// ranks, so that the engines that compare operators run on entries alone: the work
-// before a call is an operator, and so is the wait for the last member of one that
-// blocks. Steps are cut at the place that every rank enters once a step, and those in
-// which a rank makes other calls than usual are left out. Jobs that send and receive
-// are refused, since a sender does not wait for its receiver.
+// Operators returns the time between the ranks' calls as an operator trace of serial ranks, so that the engines that compare
+// operators run on entries alone: the work before a call is an operator, and so is the wait for the last member of one that
+// blocks. Steps are cut at the place that every rank enters once a step, and those in which a rank makes other calls than usual
+// are left out. Jobs that send and receive are refused, since a sender does not wait for its receiver.
 func (j *Job) Operators(run string) (*operator.Trace, error) {
 	if len(j.Ranks) < 2 {
 		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.Ranks))
@@ -102,7 +100,7 @@ func (p *program) cut() error {
 	return nil
 }
 
-// sites are the places of calls as text, to compare; known: all of them repeat.
+// sites returns the places of calls as text, to compare; known: all of them repeat.
 func (p *program) sites(calls []sync.Entry) (key string, known bool) {
 	known = len(calls) > 0
 	var sites []byte
@@ -210,10 +208,10 @@ func (o *operators) step(rank, step int32, calls []sync.Entry) {
 	}
 }
 
-// lagAt is how many calls back a call waits for one.
+// lagAt returns how many calls back a call waits for one.
 func (o *operators) lagAt(e sync.Entry) int8 { return o.Places[o.placeOf[e.Process][e.Call]].Lag }
 
-// label is a call as people name it.
+// label returns a call in the words of people.
 func (o *operators) label(how string, e sync.Entry) string {
 	k := o.KindOf(e)
 	name := how + bare(k.Name)
@@ -231,7 +229,7 @@ func (o *operators) add(rank, step int32, name string, start, length int64, grou
 	o.seq[at]++
 }
 
-// bare is the name of an operation without that of its library.
+// bare returns the name of an operation without its library's.
 func bare(name string) string {
 	for i := range name {
 		if name[i] == ':' {

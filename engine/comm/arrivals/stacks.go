@@ -59,7 +59,7 @@ func (j *Job) stands(c *comms.Record) (alone bool) {
 // ShowsStoppedRanks reports whether stacks, counts of NCCL or a time-out that was got over show ranks that stood.
 func (j *Job) ShowsStoppedRanks() bool { return len(j.stood)+len(j.asked)+len(j.recovered) > 0 }
 
-// stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
+// stacksOf returns the stacks of a job, the most common first. Of a rank with two the last counts.
 func (j *Job) stacksOf() []Stack {
 	last := map[int]stood{}
 	for _, s := range j.stood {
@@ -97,7 +97,7 @@ func (r *Result) Majority() (most *Stack, others []Stack) {
 // Waits reports whether ranks with the stack are in a collective, where they wait for others.
 func (s *Stack) Waits() bool { return nccl.OpIn(s.Line.Call) != nccl.UnknownOp }
 
-// StackOf is the stack of a rank, nil where nobody looked.
+// StackOf returns the stack of a rank, nil without one.
 func (r *Result) StackOf(rank int) *Stack {
 	for i := range r.Stacks {
 		if slices.Contains(r.Stacks[i].Ranks, rank) {

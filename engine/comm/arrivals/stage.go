@@ -221,8 +221,7 @@ func (s *strikes) setStageByFrames(stages []string, at int) {
 // visit is one entry of a rank at a place, and the release of its point.
 type visit struct{ enter, release int64 }
 
-// inside is a time at which the rank was within the call: where it waited, half
-// of that later.
+// inside returns a time at which the rank was within the call: where it waited, half of that later.
 func (v visit) inside() int64 {
 	if v.release > v.enter {
 		return v.enter + (v.release-v.enter)/2
@@ -230,7 +229,7 @@ func (v visit) inside() int64 {
 	return v.enter - 1
 }
 
-// visits are a rank's, by place, in the order of time.
+// visits returns the visits of a rank, by place, in the order of time.
 func (s *strikes) visits(rank int) [][]visit {
 	out := make([][]visit, len(s.Places))
 	for i := range s.Places {
@@ -284,7 +283,7 @@ func (s *strikes) bestAnchor(of []*timeline, visited [][][]visit) (best *anchor)
 	return best
 }
 
-// anchors are the closest ones of a timeline, the closest first.
+// anchors returns the closest anchors of a timeline, the closest first.
 func (l *timeline) anchors(visited [][]visit, phases []Phase) (out []anchor) {
 	S, T := len(l.stages), len(l.steps)
 	ends := l.ends()
@@ -310,7 +309,7 @@ func (l *timeline) anchors(visited [][]visit, phases []Phase) (out []anchor) {
 	return out
 }
 
-// fit is the timeline on the common clock, where an anchor suits it.
+// fit returns the timeline on the common clock, where an anchor suits it.
 func (l *timeline) fit(a *anchor, visited [][]visit) (f fitted, ok bool) {
 	if a == nil || a.stage >= len(l.stages) || len(visited[a.place]) == 0 {
 		return f, false
@@ -346,8 +345,7 @@ func (l *timeline) exactFit(offset int64) (f fitted, ok bool) {
 	return f, true
 }
 
-// ends are the ends of all stages, [step][stage], from the beginning of the
-// first step.
+// ends returns the ends of all stages, [step][stage], from the beginning of the first step.
 func (l *timeline) ends() []int64 {
 	S := len(l.stages)
 	ends := make([]int64, len(l.durations))
@@ -365,8 +363,8 @@ func (l *timeline) ends() []int64 {
 	return ends
 }
 
-// agreement is the fraction of calls that lie in the stages that their frames name,
-// plus the fraction of waits that lie within one stage; at most 2.
+// agreement returns the fraction of calls in the stages that their frames name, plus the fraction of waits that lie
+// within one stage; at most 2.
 func (f *fitted) agreement(visits [][]visit, phases []Phase) float64 {
 	named, right, wait, within := 0, 0, int64(0), int64(0)
 	for at, of := range visits {
@@ -431,7 +429,7 @@ func follow(of []visit, ends []int64, every, steps int) match {
 	return best
 }
 
-// step is the index of the step that a time is in, −1: none.
+// step returns the index of the step that a time is in, −1: none.
 func (f *fitted) step(at int64) int {
 	i, exact := slices.BinarySearchFunc(f.begin, at, cmp.Compare[int64])
 	if !exact {
@@ -443,7 +441,7 @@ func (f *fitted) step(at int64) int {
 	return i
 }
 
-// span is the stage that a time is in, from when to when; "" for none.
+// span returns the stage that a time is in, with its begin and end; "" outside of stages.
 func (f *fitted) span(at int64) (name string, begin, end int64) {
 	t := f.step(at)
 	if t < 0 {

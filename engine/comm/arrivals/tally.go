@@ -64,8 +64,8 @@ func (s *strikes) tally(at int) {
 	}
 }
 
-// spread is the robust standard deviation of own delay at a place. It is computed
-// within ranks, so that a rank that is always late does not widen it.
+// spread returns the robust standard deviation of own delay at a place. A rank that is always late does not widen it, as it is
+// computed within ranks.
 func spread(of []*tally) float64 {
 	var within, all []int64
 	for _, c := range of {

@@ -104,10 +104,9 @@ func bound(tails []ending) {
 	}
 }
 
-// tails are those of the stages of one rank, then that of the time outside of them, and by how much the
-// timeline may lie later than it was fitted: no call is entered before its stage begins. Outside of the
-// stages a loop may do many calls with work of its own between them: a transfer there lasts at most until the
-// first of its ranks proceeds.
+// tails returns the tails of the stages of one rank, then of the time outside of them, and by how much the timeline may lie
+// later than it was fitted: no call is entered before its stage begins. Outside of the stages a loop may do many calls with
+// work of its own between them: a transfer there lasts at most until the first of its ranks proceeds.
 func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, slack int64) {
 	S := len(l.stages)
 	tails = make([]ending, S+1)
@@ -164,8 +163,8 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 	return tails, max(0, slack)
 }
 
-// proceeds is when the first rank after each point enters its next call, or begins its next step; of a
-// message at the latest when it was received.
+// proceeds returns when the first rank after each point enters its next call, or begins its next step; of a message at the
+// latest when it was received.
 func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
 	out := map[int32]int64{}
 	for i := range lines {
@@ -200,7 +199,7 @@ type timedCall struct {
 	point int32
 }
 
-// calls are those of a rank, in the order of time.
+// calls returns the calls of a rank, in the order of time.
 func (s *strikes) calls(rank int) []timedCall {
 	out := make([]timedCall, len(s.Ranks[rank].Calls))
 	for i := range out {

@@ -70,7 +70,7 @@ func (c *Communicator) obvious() bool {
 	return true
 }
 
-// exchanges tells experts and stages from what else moves data without reducing it.
+// exchanges separates experts and stages from other exchanges of data without reduction.
 func (c *Communicator) exchanges(use Kind) (Kind, EvidenceKind) {
 	switch {
 	case use == ExpertParallel && c.Uneven:
@@ -95,7 +95,7 @@ const (
 	reducing
 )
 
-// pattern tells gradients and parameters from activations where it can.
+// pattern separates gradients and parameters from activations where it can.
 func (c *Communicator) pattern() pattern {
 	gathers, scatters, reduces := c.LargeOps[nccl.AllGather], c.LargeOps[nccl.ReduceScatter], c.LargeOps[nccl.AllReduce]
 	switch {

@@ -443,8 +443,12 @@ func (j *judge) delays(l, f *Finding) bool {
 	return j.synchronisesIn(f.Stage) && l.Struck.rate() <= 2*f.Struck.rate()
 }
 
-// synchronisesIn reports whether ranks wait for each other in a stage.
+// synchronisesIn reports whether ranks wait for each other in a stage: by its times, or since a call that each step repeats is
+// entered in it.
 func (j *judge) synchronisesIn(stage string) bool {
+	if j.entered != nil && slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Repeats && !p.Unlike && p.Stage == stage }) {
+		return true
+	}
 	return j.modelled != nil && slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.stageName(p.Stage) == stage })
 }
 

@@ -106,6 +106,28 @@ func TestPlaceInPipeline(t *testing.T) {
 	}
 }
 
+// TestWaitOfAll: a stage that becomes longer on all ranks by no more than twice what a rank is late by elsewhere is their wait for it, where each step
+// repeats a call in that stage.
+func TestWaitOfAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		place arrivals.Place
+		late  float64
+		left  int
+	}{
+		"waits there":              {arrivals.Place{Stage: "data", Repeats: true}, 0.2, 0},
+		"elsewhere":                {arrivals.Place{Stage: "optimizer", Repeats: true}, 0.2, 1},
+		"now and then":             {arrivals.Place{Stage: "data"}, 0.2, 1},
+		"a message":                {arrivals.Place{Stage: "data", Repeats: true, Unlike: true}, 0.2, 1},
+		"the rank is late by less": {arrivals.Place{Stage: "data", Repeats: true}, 0.08, 1},
+	} {
+		j := stepsOf()
+		j.entered, j.late = &arrivals.Result{Places: []arrivals.Place{c.place}}, []Finding{claimed(1, "callbacks", c.late, evidence.Strong)}
+		if got := j.chargeRest([]Finding{allRanks(CauseRegression, "data", 0.18)}); len(got) != c.left {
+			t.Errorf("%s: %d claims, want %d", name, len(got), c.left)
+		}
+	}
+}
+
 // TestUncertainCost: what a certain claim costs by another one is as uncertain as that, where it is more than twice as much in all.
 func TestUncertainCost(t *testing.T) {
 	few := evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous}

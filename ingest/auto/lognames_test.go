@@ -23,6 +23,8 @@ func TestNumbersInLogNames(t *testing.T) {
 		{[]string{"job/0/stdout.log", "job/1/stdout.log"}, []int{0, 1}},
 		{[]string{"job/log_0.txt", "job/log_1.txt", "job/log_3.txt"}, []int{0, 1, 3}},
 		{[]string{"job/slurm-33812.out", "job/slurm-33813.out"}, []int{-1, -1}},
+		{[]string{"job/train.log", "job/train.log.1", "job/train.log.2"}, []int{-1, -1, -1}},
+		{[]string{"job/rank_3.log", "job/rank_3.log.1", "job/rank_3.log.2.gz"}, []int{3, 3, 3}},
 	} {
 		u := &unit{r: &Reader{}}
 		for _, p := range c.paths {

@@ -34,9 +34,12 @@ func logFolder(r *Reader, in *Input) string {
 // logsAgain is a folder in which MMEngine writes once more what the log beside it has.
 const logsAgain = "vis_data"
 
+// rotated is how the name of a log ends that a later one replaced.
+var rotated = regexp.MustCompile(`(\.(?:log|txt|out|err))[.-]\d+(\.gz|\.zst)?$`)
+
 // placeOf returns the folder of logs of the job of a log, and its rank and host by its path.
 func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host string) {
-	folder = dirOf(path)
+	folder, path = dirOf(path), rotated.ReplaceAllString(path, "$1$2")
 	if filepath.Base(folder) == logsAgain {
 		folder = filepath.Dir(folder)
 	}
@@ -180,6 +183,12 @@ func (u *unit) emitLogWindows(said map[*Input]*detectors.Log, give func(part) bo
 		goesOn = give(p)
 		return goesOn
 	})
+	for _, refused := range b.Refused {
+		if u.r.o.Strict == ingest.FirstError {
+			return false, refused.Err
+		}
+		u.r.problems = append(u.r.problems, Problem{refused.File, refused.Err})
+	}
 	if c != nil && goesOn && u.r.o.Kinds.has(Entries) {
 		c.Run = cmp.Or(c.Run, name)
 		return give(part{Job: recorded.Job{Calls: c, Path: path}, folder: u.folder, of: of, run: name}), nil

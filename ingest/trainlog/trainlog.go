@@ -92,7 +92,8 @@ type Builder struct {
 	Also     []Listener       // are given every line
 	Stepped  func(step int64) // is given the number of the step of every line that has one, −1: not told; may be nil
 
-	EndsInBar bool // the last line that was read is a progress bar, which ends none
+	EndsInBar bool      // the last line that was read is a progress bar, which ends none
+	Refused   []Refusal // known once windows are made
 
 	dialects *Dialects // all of them, with the words of listeners
 	columns  []column
@@ -103,6 +104,12 @@ type Builder struct {
 	held     int64 // bytes of rows
 	blocks   int64 // of timers, so far
 	summed   int64 // batches that the table of a profiler sums
+}
+
+// Refusal is a log that is left out.
+type Refusal struct {
+	File string
+	Err  error
 }
 
 // Listener reads something else in the same lines, for which these are not searched again.
@@ -164,9 +171,6 @@ func (b *Builder) trackOf(list *[]*track, l *lineReader, of track) (*track, erro
 		}
 		if t.file == l.file {
 			return t, nil
-		}
-		if of.rank >= 0 {
-			return nil, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", of.rank, t.file)
 		}
 	}
 	if of.rank >= trace.MaxRanks {

@@ -133,7 +133,6 @@ func TestDamage(t *testing.T) {
 	}{
 		"no rank":           {false, []string{"hello\n" + line, line}, "neither a line nor the name of the file tells the rank"},
 		"no times":          {true, []string{"step 1\nstep 2 loss: 0.5\n"}, "0.log:2: no line up to here"},
-		"a rank twice":      {false, []string{"[RANK 3] " + line, "[RANK 3] " + line}, "1.log:1: rank 3 is in 0.log too"},
 		"no step in common": {true, []string{line, "step 2 time: 0.5"}, "no step is in the logs of all 2 ranks"},
 		"no time in common": {true, []string{line, "step 1 data_time: 0.5"}, "no time is in the logs of all ranks"},
 		"timers without ranks": {false, []string{"(min, max) time across ranks (ms):\n    forward-compute ................................: (12.55, 18.47)\n    optimizer ....: (3.11, 3.64)\n"},
@@ -157,6 +156,50 @@ func TestDamage(t *testing.T) {
 	for _, other := range []string{"", "time: 5", "step 4", "train for 3 steps\nat a time: 5", "step,rank,time\n1,2,3\n", `{"a":1}` + "\nstep 4 time: 1"} {
 		if Recognise([]byte(other)) {
 			t.Errorf("%q is taken for a log", other)
+		}
+	}
+}
+
+// TestContinued: a log goes on in another file where the steps there come behind, whichever is read first; a rank with the same steps in two
+// files is refused in the second.
+func TestContinued(t *testing.T) {
+	text := func(prefix string, from, to int) (out string) {
+		for step := from; step < to; step++ {
+			out += fmt.Sprintf("%sstep %d data_time: 0.01 time: 0.%d\n", prefix, step, 300+step)
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		files   []string // name and text
+		steps   int
+		refused string
+	}{
+		"of a rank":                 {[]string{"a.log.1", text("[RANK 3] ", 0, 9), "a.log", text("[RANK 3] ", 9, 20)}, 20, ""},
+		"the later one first":       {[]string{"a.log", text("[RANK 3] ", 9, 20), "b", text("[RANK 3] ", 0, 9)}, 20, ""},
+		"from a checkpoint on":      {[]string{"a.log", text("[RANK 3] ", 0, 9), "b.log", text("[RANK 3] ", 5, 20)}, 20, ""},
+		"of all ranks":              {[]string{"train-2026-01-01.log", text("", 0, 9), "train-2026-01-02.log", text("", 9, 20)}, 20, ""},
+		"the same steps":            {[]string{"a.log", text("[RANK 3] ", 0, 9), "b.log", text("[RANK 3] ", 0, 20)}, 9, "b.log:1: rank 3 is in a.log too"},
+		"a part of them":            {[]string{"a.log", text("[RANK 3] ", 0, 20), "b.log", text("[RANK 3] ", 5, 9)}, 20, "b.log:1: rank 3 is in a.log too"},
+		"three, and out of order":   {[]string{"x.2", text("", 14, 20), "x.10", text("", 0, 7), "x.3", text("", 7, 14)}, 20, ""},
+		"other columns in the next": {[]string{"a.log", text("[RANK 3] ", 0, 9), "b.log", strings.ReplaceAll(text("[RANK 3] ", 9, 20), "data_time: 0.01 ", "")}, 20, ""},
+	} {
+		b := Builder{}
+		for i := 0; i < len(c.files); i += 2 {
+			if err := b.Read(strings.NewReader(c.files[i+1]), c.files[i], -1, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		windows, err := b.Windows("x")
+		if err != nil || len(windows) != 1 || windows[0].Steps() != c.steps {
+			t.Errorf("%s: %v, %d windows, want %d steps", name, err, len(windows), c.steps)
+			continue
+		}
+		var refused []string
+		for _, r := range b.Refused {
+			refused = append(refused, r.Err.Error())
+		}
+		if text := strings.Join(refused, ", "); !strings.Contains(text, c.refused) || (text == "") != (c.refused == "") {
+			t.Errorf("%s: refused %q, want %q", name, text, c.refused)
 		}
 	}
 }

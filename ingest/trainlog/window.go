@@ -138,6 +138,7 @@ func (b *Builder) job() (*job, error) {
 	if ranked := slices.DeleteFunc(slices.Clone(j.tracks), func(t *track) bool { return t.rank < 0 }); len(ranked) > 0 {
 		j.tracks = ranked
 	}
+	j.continueTracks()
 	j.dropCopies()
 	switch {
 	case len(j.tracks) == 0:

@@ -299,6 +299,9 @@ func (u *unit) windows(from ingest.WindowReader, give func(part) bool) error {
 	}
 }
 
+// heldForOrder is how many bytes of packets of files wait for those of their window that may come later, in whatever order they stand.
+const heldForOrder = 16 << 20
+
 // packets hands on the windows of files of packets, which count them by themselves.
 func (u *unit) packets(give func(part) bool) error {
 	r, g := u.r, &u.group
@@ -312,10 +315,11 @@ func (u *unit) packets(give func(part) bool) error {
 			begins[f.begins.run] = f.Name
 		}
 	}
-	if r.meter.unknown {
-		stored = ingest.UnknownSize
+	hold := int64(heldForOrder)
+	if r.meter.unknown { // it may go on for as long as a job runs
+		stored, hold = ingest.UnknownSize, 0
 	}
-	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits.Scale(stored), Policy: r.o.Strict})
+	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits.Scale(stored), Policy: r.o.Strict, Hold: hold})
 	r.packets = append(r.packets, packets)
 	label := cmp.Or(r.o.Label, g.label)
 	from := ingest.NewOnce(packets)

@@ -90,6 +90,27 @@ func sorted(windows []*trace.Window) []*trace.Window {
 	return out
 }
 
+// TestAnyOrder: of streams that end, windows come out whole in whatever order their packets stand, as long as few enough wait; without that
+// one is closed before all of its ranks have come.
+func TestAnyOrder(t *testing.T) {
+	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 6, Steps: 7, Stages: 3})
+	for name, file := range map[string]func(l line) string{
+		"one file":      func(line) string { return "all" },
+		"file per rank": func(l line) string { return fmt.Sprint("rank", l.rank) },
+		"file per node": func(l line) string { return fmt.Sprint("node", l.rank/2) },
+	} {
+		lines := linesOf(windows, 7)
+		rand.New(rand.NewPCG(7, 1)).Shuffle(len(lines), func(i, k int) { lines[i], lines[k] = lines[k], lines[i] })
+		got, err := ingesttest.ReadAll(open(files(lines, file), Options{Hold: 1 << 20}))
+		if diff := gocmp.Diff(windows, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, windows differ (-want +got):\n%s", name, err, diff)
+		}
+		if got, err := ingesttest.ReadAll(open(files(lines, file), Options{})); err == nil && gocmp.Equal(windows, sorted(got)) {
+			t.Errorf("%s: nothing waits, and yet all windows are whole", name)
+		}
+	}
+}
+
 // TestArrangements: however the packets of some windows are spread over files
 // and ordered in them, the same windows come out, in order.
 func TestArrangements(t *testing.T) {

@@ -22,6 +22,7 @@ func (p place) compare(q place) int {
 
 // run is what the reader knows of one run.
 type run struct {
+	in     *Reader
 	name   string
 	order  int       // of first appearance
 	open   []*window // ascending by place
@@ -195,7 +196,7 @@ func (n *run) awaits(w *window, rank int) bool {
 		return false
 	}
 	m := n.ranks[rank]
-	return m == nil || !m.hasPassed(w) && !m.silent(w)
+	return m == nil || n.in.used < n.in.hold && m.live() || !m.hasPassed(w) && !m.silent(w)
 }
 
 // Patience is how many later windows a rank must have delivered before a

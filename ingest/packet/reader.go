@@ -19,6 +19,9 @@ type Options struct {
 	Limits ingest.Limits
 	// Policy says what a refused stream does when there are several.
 	Policy ingest.Policy
+	// Hold is how many bytes of packets wait for ranks that any stream may still have, whatever they skipped before: for streams
+	// that end, so that windows may come in any order.
+	Hold int64
 }
 
 // Reader joins the packets of its streams into windows; see the package
@@ -26,6 +29,7 @@ type Options struct {
 type Reader struct {
 	limits  ingest.Limits
 	policy  ingest.Policy
+	hold    int64
 	streams []*stream // by name
 	heads   heads
 	runs    map[string]*run
@@ -45,7 +49,7 @@ var _ ingest.WindowReader = (*Reader)(nil)
 // NewReader reads all streams as one input. What it returns does not depend on
 // their order. A stream whose R is an io.Closer is closed when it ends.
 func NewReader(streams []Stream, o Options) *Reader {
-	r := &Reader{limits: o.Limits.OrDefault(), policy: o.Policy, runs: make(map[string]*run)}
+	r := &Reader{limits: o.Limits.OrDefault(), policy: o.Policy, hold: o.Hold, runs: make(map[string]*run)}
 	sorted := slices.Clone(streams)
 	slices.SortStableFunc(sorted, func(a, b Stream) int { return cmp.Compare(a.Name, b.Name) })
 	spill := &ingest.Spill{}
@@ -77,7 +81,7 @@ func NewReader(streams []Stream, o Options) *Reader {
 func (r *Reader) run(name string) *run {
 	n := r.runs[name]
 	if n == nil {
-		n = &run{name: name, order: len(r.order), ranks: make(map[int]*member), shares: make(map[*stream]*share)}
+		n = &run{in: r, name: name, order: len(r.order), ranks: make(map[int]*member), shares: make(map[*stream]*share)}
 		r.runs[name] = n
 		r.order = append(r.order, n)
 	}

@@ -128,8 +128,8 @@ func (m *schemaMaker) schemaOf(t reflect.Type) Schema {
 	}
 	if t.Kind() != reflect.Pointer {
 		switch x := reflect.Zero(t).Interface().(type) {
-		case interface{ holds() reflect.Type }:
-			return m.schemaOf(x.holds())
+		case interface{ valueType() reflect.Type }:
+			return m.schemaOf(x.valueType())
 		case interface{ Names() []string }:
 			return Schema{Enum: anys(x.Names())}
 		case encoding.TextMarshaler:

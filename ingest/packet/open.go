@@ -47,6 +47,7 @@ type member struct {
 	shares []*share // that it came in
 	latest place    // the highest window it has at hand or delivered
 	end    int64    // step after the last that it has at hand or delivered
+	open   int      // open windows that it has reported in
 }
 
 // window is a window whose packets are being collected.
@@ -149,6 +150,7 @@ func (w *window) add(p *trace.Part) error {
 	}
 	if !known {
 		w.ranks++
+		w.run.ranks[p.Rank.ID].open++
 	}
 	if len(w.parts) == 0 {
 		w.first, w.end = p.FirstStep, end
@@ -214,16 +216,11 @@ func (m *member) hasPassed(w *window) bool {
 	if m.ownsStreams() {
 		return true
 	}
-	later := 0
-	for _, v := range w.run.open {
-		if later == Patience || v.compare(m.latest) > 0 {
-			break
-		}
-		if v != w && v.hasRank(m.rank) {
-			later++
-		}
+	later := m.open // as w is the first
+	if w.hasRank(m.rank) {
+		later--
 	}
-	return later == Patience
+	return later >= Patience
 }
 
 // live reports whether the rank may report again.

@@ -303,6 +303,11 @@ func (r *Reader) closeFirst(n *run) error {
 		return nil
 	}
 	r.used -= w.bytes
+	for i, p := range w.parts {
+		if i == 0 || w.parts[i-1].Rank.ID != p.Rank.ID {
+			n.ranks[p.Rank.ID].open--
+		}
+	}
 	n.remember(w)
 	windows, err := w.join()
 	for _, p := range w.parts {

@@ -46,6 +46,15 @@ func (r *run) forget(from int) {
 	}
 	r.earlier.Windows, r.earlier.Last = r.earlier.Windows+from, r.books[from-1].end-1
 	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool { return p.Window != nil && gone[*p.Window] })
+	r.dropped = nil
+	for _, p := range r.lost {
+		if p.Problem == answer.StepsDropped {
+			if r.dropped == nil {
+				r.dropped = map[int64]int{}
+			}
+			r.dropped[p.Steps[1]]++
+		}
+	}
 	r.windows, r.books = rest(r.windows, from), rest(r.books, from)
 	r.entries, r.later.entries = r.later.entries, arrivals.Job{}
 	if r.sample != nil {

@@ -77,7 +77,9 @@ type run struct {
 	healthy *frontier.Sample // of Options
 	sample  *frontier.Sample // to compare with it; nil without one
 	books   []book           // of the windows
+	booked  [2]int64         // the first step of them, and the step after the last; also of windows that were forgotten
 	lost    []answer.Problem
+	dropped map[int64]int          // how many of these are steps that were left out, by the last of them
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
 	devices []Device
 	// operators is the verdict on the operator trace, which is judged when it is
@@ -324,7 +326,15 @@ func isProblem(k input.NoteKind) bool {
 // compare notes what changes from the run's window before, steps that another
 // window has too, and what the window lost.
 func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
-	lose := func(p answer.Problem) { r.lost = append(r.lost, p) }
+	lose := func(p answer.Problem) {
+		r.lost = append(r.lost, p)
+		if p.Problem == answer.StepsDropped {
+			r.dropped[p.Steps[1]]++
+		}
+	}
+	if r.dropped == nil {
+		r.dropped = map[int64]int{}
+	}
 	if n := len(r.books); n > 0 {
 		before := r.books[n-1]
 		for _, c := range []struct {
@@ -341,7 +351,14 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 		}
 	}
 	end := of.end
-	for _, e := range r.books {
+	earlier := r.books
+	if len(earlier) == 0 {
+		r.booked = [2]int64{w.FirstStep, end}
+	} else if w.FirstStep >= r.booked[1] || end <= r.booked[0] { // as of nearly all windows
+		earlier = nil
+	}
+	r.booked = [2]int64{min(r.booked[0], w.FirstStep), max(r.booked[1], end)}
+	for _, e := range earlier {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
 			lose(answer.Problem{Problem: answer.StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
@@ -363,29 +380,52 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 	}
 	// What the cut leaves out at the end of a window belongs to the next one where
 	// that follows.
-	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool {
-		return p.Problem == answer.StepsDropped && p.Steps[1] == w.FirstStep-1 && m.FirstStep <= p.Steps[0]
-	})
+	r.takeBack(w.FirstStep-1, m.FirstStep)
 	if from := m.StepAt(m.Steps); m.Steps > 0 && from < end {
 		lose(answer.Problem{Problem: answer.StepsDropped, Window: &m.Window, Steps: &[2]int64{from, end - 1}, N: int(end - from)})
+	}
+}
+
+// takeBack drops steps from what was lost: those that begin at from or later, and end with last.
+func (r *run) takeBack(last, from int64) {
+	n := r.dropped[last]
+	for i := len(r.lost) - 1; i >= 0 && n > 0; i-- { // it is near the end
+		p := &r.lost[i]
+		if p.Problem != answer.StepsDropped || p.Steps[1] != last {
+			continue
+		}
+		if n--; from <= p.Steps[0] {
+			r.lost = slices.Delete(r.lost, i, i+1)
+			if r.dropped[last]--; r.dropped[last] == 0 {
+				delete(r.dropped, last)
+			}
+		}
 	}
 }
 
 // problems returns the problems of the run's recording. Steps that the cut leaves out at the end of each of many windows are
 // one problem.
 func (r *run) problems() []answer.Problem {
+	type named struct {
+		of   answer.ProblemKind
+		text string
+	}
 	var out []answer.Problem
+	first := map[named]int{}
 	for _, p := range r.lost {
-		i := slices.IndexFunc(out, func(have answer.Problem) bool { return have.Problem == p.Problem && have.Text == p.Text })
+		i, found := first[named{p.Problem, p.Text}]
 		switch {
-		case i >= 0 && p.Text != "":
+		case found && p.Text != "":
 			continue // the same note on every window
-		case p.Problem != answer.StepsDropped || i < 0:
+		case p.Problem != answer.StepsDropped || !found:
+			if !found {
+				first[named{p.Problem, p.Text}] = len(out)
+			}
 			out = append(out, p)
 			continue
 		}
 		out[i].N += p.N
-		out[i].Steps[1] = p.Steps[1]
+		out[i].Steps = &[2]int64{out[i].Steps[0], p.Steps[1]}
 		out[i].Window = nil
 	}
 	return out

@@ -32,6 +32,10 @@ func nameOf[T interface {
 	return Name[T](v.String())
 }
 
+// Range is the first and the last of ranks that follow one another. What lacks ranks in each of many windows would
+// else take as much as windows times ranks.
+type Range = [2]int
+
 // convert returns what of makes of every item, never nil.
 func convert[In, Out any](items []In, of func(In) Out) []Out {
 	out := make([]Out, len(items))

@@ -187,7 +187,7 @@ type VerdictProblem struct {
 	Problem answer.ProblemKind `json:"problem" doc:"what happened: a name of sfstat, or of a reader's note"`
 	Path    string             `json:"path,omitempty" doc:"the input"`
 	Window  *int64             `json:"window,omitempty" doc:"number of the window"`
-	Ranks   []int              `json:"ranks,omitempty" doc:"ranks"`
+	Ranks   []Range            `json:"rank_ranges,omitempty" doc:"ranks, as the first and the last of each range"`
 	Steps   *[2]int64          `json:"steps,omitempty" doc:"first and last step it is about"`
 	N       int                `json:"n,omitempty" doc:"how many it is about"`
 	Of      int                `json:"of,omitempty" doc:"out of how many"`
@@ -198,7 +198,7 @@ type VerdictProblem struct {
 }
 
 func verdictProblemOf(p answer.Problem) VerdictProblem {
-	return VerdictProblem{p.Problem, p.Path, p.Window, p.Ranks.IDs(), p.Steps, p.N, p.Of, p.Times, p.Text, p.Stage, p.Size}
+	return VerdictProblem{p.Problem, p.Path, p.Window, p.Ranks, p.Steps, p.N, p.Of, p.Times, p.Text, p.Stage, p.Size}
 }
 
 // Action is something to do next.

@@ -90,7 +90,7 @@ type Quality struct {
 	ClosureResidual *float64 `json:"closure_residual_share" doc:"part of the wall time that no stage covers, on the worst rank, 0 to 1"`
 	OverlapError    *float64 `json:"overlap_error_share" doc:"part by which stages exceed the wall time, on the worst rank"`
 	MissingRanks    int      `json:"missing_ranks" doc:"number of ranks that did not report"`
-	Missing         []int    `json:"missing_rank_ids" doc:"their IDs, ascending"`
+	Missing         []Range  `json:"missing_rank_ranges" doc:"their IDs, as the first and the last of each range, ascending"`
 	GatherOK        bool     `json:"gather_ok" doc:"the recorder gathered the window from all ranks"`
 	SchemaOK        bool     `json:"schema_ok" doc:"all ranks recorded the same stages"`
 	Wall            bool     `json:"wall" doc:"wall time was recorded"`
@@ -210,7 +210,7 @@ func byMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) ByMetho
 }
 
 func qualityOf(q *frontier.Quality) Quality {
-	return Quality{number(q.ClosureResidual), number(q.OverlapError), q.Missing.Len(), list(q.Missing.IDs()), q.GatherOK, q.SchemaOK, q.Wall,
+	return Quality{number(q.ClosureResidual), number(q.OverlapError), q.Missing.Len(), list(q.Missing), q.GatherOK, q.SchemaOK, q.Wall,
 		convert(q.Notes, func(n input.Note) string { return n.Text })}
 }
 

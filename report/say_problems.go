@@ -18,9 +18,9 @@ func problemWords(p answer.Problem) string {
 func sayProblem(p *answer.Problem) string {
 	switch p.Problem {
 	case answer.RanksMissing:
-		return fmt.Sprintf("%d of %s missing in %s%s: %s", p.N, table.Counted(p.Of, "rank"), sayStepsOf(p), sayWindowOf(p), rankList(p.Ranks.IDs()))
+		return fmt.Sprintf("%d of %s missing in %s%s: %s", p.N, table.Counted(p.Of, "rank"), sayStepsOf(p), sayWindowOf(p), rankSetList(p.Ranks))
 	case answer.DumpsMissing:
-		return fmt.Sprintf("no Flight Recorder dump of %s, of %d", ranksWord(p.Ranks.IDs()), p.Of)
+		return fmt.Sprintf("no Flight Recorder dump of %s, of %d", rankSetWord(p.Ranks), p.Of)
 	case answer.StepsTwice:
 		return fmt.Sprintf("%s%s were recorded twice, in another window too: they count twice", sayStepsOf(p), sayWindowOf(p))
 	case answer.StepsDropped:
@@ -36,7 +36,7 @@ func sayProblem(p *answer.Problem) string {
 			table.Counted(p.N, "debug log"), table.Counted(p.Of, "call"))
 	case answer.RecordingError:
 		return fmt.Sprintf("%s of %s takes %s longer in %s than in the others, and nobody waited for it: a clock that was set? Left out",
-			stageWord(p.Stage), ranksWord(p.Ranks.IDs()), length(p.Size), sayStepsOf(p))
+			stageWord(p.Stage), rankSetWord(p.Ranks), length(p.Size), sayStepsOf(p))
 	case answer.BaselineTooShort:
 		return fmt.Sprintf("nothing was compared with the baseline: %d steps are recorded of the one or the other, %d are needed", p.N, p.Of)
 	case answer.MonitoringHost:

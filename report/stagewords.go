@@ -51,6 +51,31 @@ func rankList(ranks []int) string {
 	return andList(names)
 }
 
+// rankSetList lists the ranks of a set as rankList does, in time and memory of its ranges.
+func rankSetList(s trace.RankSet) string {
+	if s.Len() <= 6 {
+		return rankList(s.IDs())
+	}
+	if list := s[:min(len(s), 13)].String(); len(list) <= 24 { // a range takes two letters at least
+		return list
+	}
+	var first []int
+	for _, r := range s[:min(len(s), 3)] {
+		for id := r[0]; id <= r[1] && len(first) < 3; id++ {
+			first = append(first, id)
+		}
+	}
+	return fmt.Sprintf("%d, %d, %d and %d more", first[0], first[1], first[2], s.Len()-len(first))
+}
+
+// rankSetWord returns what ranksWord does of the ranks of a set.
+func rankSetWord(s trace.RankSet) string {
+	if s.Len() == 1 {
+		return "rank " + rankSetList(s)
+	}
+	return "ranks " + rankSetList(s)
+}
+
 // ranksWord returns "rank 3" or "ranks 3 and 5".
 func ranksWord(ranks []int) string { return someOf("rank", ranks) }
 

@@ -22,8 +22,8 @@ var stagesOf = map[string]string{"backward": "model.backward_cpu_wall", "backwar
 
 // lacking is a problem that a verdict states.
 type lacking struct {
-	Problem string `json:"problem"`
-	Ranks   []int  `json:"ranks"`
+	Problem string   `json:"problem"`
+	Ranks   [][2]int `json:"rank_ranges"`
 }
 
 // said is what a verdict says of a run.

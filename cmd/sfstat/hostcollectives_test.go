@@ -144,7 +144,9 @@ func TestHostCollectives(t *testing.T) {
 			if v.Status != c.status || !slices.Equal(named, c.named) {
 				t.Errorf("status %s, named %v, expected %s and %v", v.Status, named, c.status, c.named)
 			}
-			if !slices.ContainsFunc(v.Problems, func(p lacking) bool { return p.Problem == "ranks_missing" && slices.Equal(p.Ranks, []int{c.without}) }) {
+			if !slices.ContainsFunc(v.Problems, func(p lacking) bool {
+				return p.Problem == "ranks_missing" && slices.Equal(p.Ranks, [][2]int{{c.without, c.without}})
+			}) {
 				t.Errorf("problems %+v, expected that rank %d is missing", v.Problems, c.without)
 			}
 		})

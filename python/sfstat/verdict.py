@@ -181,7 +181,7 @@ class Problem:
     problem: str
     path: Optional[str] = None
     window: Optional[int] = None
-    ranks: Tuple[int, ...] = ()
+    rank_ranges: Tuple[Tuple[int, ...], ...] = ()
     steps: Optional[Tuple[int, ...]] = None
     n: Optional[int] = None
     of: Optional[int] = None
@@ -189,6 +189,11 @@ class Problem:
     text: Optional[str] = None
     stage: Optional[str] = None
     size_ns: Optional[int] = None
+
+    @property
+    def ranks(self) -> Tuple[int, ...]:
+        """The ranks that it is about."""
+        return tuple(rank for first, last in self.rank_ranges for rank in range(first, last + 1))
 
 
 @dataclass(frozen=True)

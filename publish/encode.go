@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -13,20 +14,15 @@ import (
 
 // Write writes the JSON of a value.
 func Write(w io.Writer, v any) error {
-	e := json.NewEncoder(layouts{w})
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// layouts lays out each JSON that is written to it whole, as an encoder does.
-type layouts struct{ to io.Writer }
-
-func (w layouts) Write(compact []byte) (int, error) {
-	l := layout{in: bytes.TrimSuffix(compact, []byte("\n")), to: w.to}
-	l.value()
-	l.out = append(l.out, '\n')
-	l.flush(0)
-	return len(compact), l.err
+	p := pieces{layout: layout{to: w}, known: map[reflect.Type]shape{}}
+	p.encoder = json.NewEncoder(&p.compact)
+	p.encoder.SetEscapeHTML(false)
+	if err := p.encode(reflect.ValueOf(v)); err != nil {
+		return err
+	}
+	p.out = append(p.out, '\n')
+	p.flush(0)
+	return p.err
 }
 
 // compactJSON returns the JSON of a value in one line, characters of HTML as they are.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -25,6 +26,52 @@ func TestLayout(t *testing.T) {
 		var out bytes.Buffer
 		if err := Write(&out, json.RawMessage(compact)); err != nil || out.String() != want+"\n" {
 			t.Errorf("%s became %s (%v)", compact, out.String(), err)
+		}
+	}
+}
+
+// TestPieces: lists of many objects, in whatever they stand, are written as encoding/json writes them, and laid out as
+// short ones are.
+func TestPieces(t *testing.T) {
+	type leaf struct {
+		A int   `json:"a"`
+		B []int `json:"b,omitempty"`
+	}
+	type inner struct {
+		Leaves []leaf  `json:"leaves"`
+		None   []leaf  `json:"none"`
+		Few    []leaf  `json:"few,omitempty"`
+		Gone   *int    `json:"gone"`
+		X      float64 `json:"x,omitempty"`
+	}
+	type outer struct {
+		inner
+		Name  string         `json:"name"`
+		More  []inner        `json:"more"`
+		One   *inner         `json:"one"`
+		Names map[string]int `json:"names,omitempty"`
+	}
+	leaves := func(n int) (out []leaf) {
+		for i := range n {
+			out = append(out, leaf{i, slices.Repeat([]int{i}, i%3)})
+		}
+		return out
+	}
+	one := inner{Leaves: leaves(1000), Few: leaves(2)}
+	for _, v := range []any{leaves(mostWhole), leaves(mostWhole + 1), one, &outer{inner: one, Name: "é<\x9b", More: []inner{{}, one}, One: &one}, []any{leaves(200)}, nil} {
+		var got, want bytes.Buffer
+		if err := Write(&got, v); err != nil {
+			t.Fatal(err)
+		}
+		text, err := compactJSON(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(&want, json.RawMessage(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("%.300s\nwas written as\n%.300s", want.String(), got.String())
 		}
 	}
 }

@@ -165,8 +165,8 @@ func (r *run) placeOf(d *frontier.Detail) *windowPlaces {
 // step adds one step, and gives the lateness of the window's ranks in it.
 func (r *run) step(d *frontier.Detail, t int, w *windowPlaces) []int64 {
 	late := d.Lateness(t)
-	c := column{first: d.StepAt(t), steps: 1, last: -1, exposed: make([]float64, len(r.stages)),
-		late: pad([]float32(nil), len(r.members), nan32), spent: make([][]float32, len(r.stages))}
+	c := column{first: d.StepAt(t), steps: 1, last: -1, ranks: w.ranks, exposed: make([]float64, len(r.stages)),
+		late: make([]float32, len(w.ranks)), spent: make([][]float32, len(r.stages))}
 	for s := range d.Stages {
 		advance := d.Advance(t, s)
 		c.exposed[w.stages[s]] += float64(advance)
@@ -175,13 +175,13 @@ func (r *run) step(d *frontier.Detail, t int, w *windowPlaces) []int64 {
 	}
 	for b := range d.Boundaries {
 		s, spent, waits := w.stages[d.Stage[b]], d.DurationsAt(t, b), d.Waits(t, b)
-		c.spent[s] = pad(c.spent[s], len(r.members), nan32)
+		c.spent[s] = pad(c.spent[s], len(w.ranks), nan32)
 		for i, at := range w.ranks {
 			sum := &r.sums[at]
 			sum.spent, sum.waits = pad(sum.spent, len(r.stages), 0), pad(sum.waits, len(r.stages), 0)
 			sum.spent[s] += spent[i]
 			sum.waits[s] += waits[i]
-			if x := &c.spent[s][at]; isNaN(*x) {
+			if x := &c.spent[s][i]; isNaN(*x) {
 				*x = float32(spent[i])
 			} else {
 				*x += float32(spent[i])
@@ -190,7 +190,7 @@ func (r *run) step(d *frontier.Detail, t int, w *windowPlaces) []int64 {
 	}
 	last := slices.Index(late, slices.Max(late))
 	for i, at := range w.ranks {
-		c.late[at] = float32(late[i])
+		c.late[i] = float32(late[i])
 		r.sums[at].late += late[i]
 		r.sums[at].steps++
 	}
@@ -204,13 +204,16 @@ func (r *run) step(d *frontier.Detail, t int, w *windowPlaces) []int64 {
 
 // draw keeps the steps of a window that are worth drawing.
 func (r *run) draw(d *frontier.Detail, w *windowPlaces, lanes []int) {
+	spans := spansOf(r.drawn) + d.Steps*len(lanes)*len(d.Boundaries)
 	for t := range d.Steps {
-		r.drawn = append(r.drawn, drawingOf(d, t, w, lanes))
-		if len(r.drawn) > mostSpans { // of which each has one at least
-			r.drawn, r.pruned = best(r.drawn), true
-		}
+		r.drawn = append(r.drawn, drawingOf(d, t))
 	}
-	if r.pruned = r.pruned || spansOf(r.drawn) > mostSpans || len(r.members) > mostLanes; r.pruned {
+	if r.pruned = r.pruned || spans > mostSpans || len(r.members) > mostLanes; r.pruned {
 		r.drawn = best(r.drawn)
+	}
+	for i := range r.drawn {
+		if x := &r.drawn[i]; x.lanes == nil {
+			x.fill(d, w, lanes)
+		}
 	}
 }

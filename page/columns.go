@@ -1,17 +1,21 @@
 package page
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	mostColumns = 1024
 	// mostHeld is how many numbers of 4 bytes the steps of a run take at most while
-	// they are read: 128 MiB.
-	mostHeld = 1 << 25
+	// they are read: 32 MiB.
+	mostHeld = 1 << 23
 )
 
 // column is consecutive steps: of times the sum, of lateness the largest. Series
 // that a step does not have are shorter, or NaN.
 type column struct {
+	ranks   []int // of a step alone: those that its series have, in this order; nil: all, as in columns
 	first   int64
 	steps   int
 	exposed []float64   // [stage]
@@ -22,27 +26,38 @@ type column struct {
 
 // join adds the steps of c to b.
 func (b *column) join(c *column) {
-	if c.last >= 0 && (b.last < 0 || at32(c.late, c.last) > at32(b.late, b.last)) {
-		b.last = c.last
+	if c.last >= 0 {
+		at := c.last
+		if c.ranks != nil {
+			at = slices.Index(c.ranks, c.last)
+		}
+		if b.last < 0 || at32(c.late, at) > at32(b.late, b.last) {
+			b.last = c.last
+		}
 	}
 	b.steps += c.steps
 	for s, x := range c.exposed {
 		b.exposed = pad(b.exposed, s+1, 0)
 		b.exposed[s] += x
 	}
-	b.late = combineSeries(b.late, c.late, func(x, y float32) float32 { return max(x, y) })
+	b.late = combineSeries(b.late, c.late, c.ranks, func(x, y float32) float32 { return max(x, y) })
 	for s, of := range c.spent {
 		for len(b.spent) <= s {
 			b.spent = append(b.spent, nil)
 		}
-		b.spent[s] = combineSeries(b.spent[s], of, func(x, y float32) float32 { return x + y })
+		b.spent[s] = combineSeries(b.spent[s], of, c.ranks, func(x, y float32) float32 { return x + y })
 	}
 }
 
-// combineSeries combines two series; what one does not have is the other's.
-func combineSeries(a, b []float32, combine func(x, y float32) float32) []float32 {
-	a = pad(a, len(b), nan32)
+// combineSeries combines two series, the second of some ranks; what one does not have is the other's.
+func combineSeries(a, b []float32, ranks []int, combine func(x, y float32) float32) []float32 {
+	if a = pad(a, len(b), nan32); ranks != nil && len(b) > 0 {
+		a = pad(a, slices.Max(ranks)+1, nan32)
+	}
 	for r, y := range b {
+		if ranks != nil {
+			r = ranks[r]
+		}
 		switch x := a[r]; {
 		case isNaN(x):
 			a[r] = y
@@ -67,6 +82,7 @@ func at32(x []float32, i int) float32 {
 
 // pad returns x with at least n elements.
 func pad[T any](x []T, n int, with T) []T {
+	x = slices.Grow(x, max(0, n-len(x)))
 	for len(x) < n {
 		x = append(x, with)
 	}
@@ -79,7 +95,7 @@ type columns struct {
 	width int // steps that fill a column
 }
 
-// add appends a step of so many numbers.
+// add appends a step; a column of it has so many numbers.
 func (c *columns) add(step column, numbers int) {
 	c.width = max(1, c.width)
 	if n := len(c.all); n > 0 && c.all[n-1].steps < c.width && c.all[n-1].first+int64(c.all[n-1].steps) == step.first {
@@ -89,7 +105,8 @@ func (c *columns) add(step column, numbers int) {
 	if len(c.all) >= max(64, min(mostColumns, mostHeld/max(1, numbers))) {
 		c.halve()
 	}
-	c.all = append(c.all, step)
+	c.all = append(c.all, column{first: step.first, last: -1})
+	c.all[len(c.all)-1].join(&step)
 }
 
 // halve joins neighbours.

@@ -64,7 +64,7 @@ func (e *entryDelays) see(c arrivals.Call) {
 func (e *entryDelays) largestDelays(first int64, steps int) []float32 {
 	var out []float32
 	for t := first; t < first+int64(steps); t++ {
-		out = combineSeries(out, e.steps[t], func(x, y float32) float32 { return max(x, y) })
+		out = combineSeries(out, e.steps[t], nil, func(x, y float32) float32 { return max(x, y) })
 	}
 	return out
 }
@@ -73,7 +73,7 @@ func (e *entryDelays) largestDelays(first int64, steps int) []float32 {
 func (e *entryDelays) columns() (c columns) {
 	for t := e.first; t <= e.last && len(e.steps) > 0; t++ {
 		if row, ok := e.steps[t]; ok {
-			c.add(column{first: t, steps: 1, last: -1, late: append([]float32(nil), row...)}, len(e.at))
+			c.add(column{first: t, steps: 1, last: -1, late: row}, len(e.at))
 		}
 	}
 	return c

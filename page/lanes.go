@@ -16,6 +16,7 @@ const (
 // drawing is a step that may be drawn: of which rank how much is late decides.
 type drawing struct {
 	step   int64
+	row    int // of its window
 	length int64
 	lanes  []lane
 	points []point
@@ -40,24 +41,31 @@ type point struct {
 	series, rank int
 }
 
-// drawingOf returns a step of a window. The series and ranks are those of the run;
-// lanes are the positions, in the window, of the ranks to draw.
-func drawingOf(d *frontier.Detail, step int, w *windowPlaces, lanes []int) drawing {
+// drawingOf returns a step of a window, without what is drawn of it.
+func drawingOf(d *frontier.Detail, step int) drawing {
 	late := d.Lateness(step)
-	out := drawing{step: d.StepAt(step), length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
+	out := drawing{step: d.StepAt(step), row: step, length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
 	if len(d.Culprits) > 0 {
 		if r := slices.Index(d.Ranks, d.Culprits[0].Rank()); r >= 0 {
 			out.held = late[r]
 		}
 	}
+	return out
+}
+
+// fill puts into a drawing what is drawn of its step. The series and ranks are those of the run;
+// lanes are the positions, in the window, of the ranks to draw.
+func (x *drawing) fill(d *frontier.Detail, w *windowPlaces, lanes []int) {
+	step := x.row
+	late := d.Lateness(step)
 	for _, r := range lanes {
-		out.lanes = append(out.lanes, lane{rank: w.ranks[r], late: late[r]})
+		x.lanes = append(x.lanes, lane{rank: w.ranks[r], late: late[r]})
 	}
 	for b := range d.Boundaries {
 		series, spent, end, waits := w.stages[d.Stage[b]], d.DurationsAt(step, b), d.PrefixesAt(step, b), d.Waits(step, b)
 		for i, r := range lanes {
 			from := end[r] - spent[r]
-			out.lanes[i].spans = append(out.lanes[i].spans, span{series: series, from: from, busy: from + waits[r], to: end[r]})
+			x.lanes[i].spans = append(x.lanes[i].spans, span{series: series, from: from, busy: from + waits[r], to: end[r]})
 		}
 		if slices.Max(waits) > 0 {
 			last := 0
@@ -66,10 +74,9 @@ func drawingOf(d *frontier.Detail, step int, w *windowPlaces, lanes []int) drawi
 					last = r
 				}
 			}
-			out.points = append(out.points, point{end[last] - spent[last], series, w.ranks[last]})
+			x.points = append(x.points, point{end[last] - spent[last], series, w.ranks[last]})
 		}
 	}
-	return out
 }
 
 // lanesOf returns the ranks of a window to draw: those that others wait for, those

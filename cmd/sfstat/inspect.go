@@ -74,7 +74,9 @@ func (p *program) inspect(c *cli.Context) error {
 
 func (i *inspection) add(j recorded.Job) error {
 	for _, w := range j.Windows {
-		i.Add(w)
+		if err := ofWindow(w, i.Add(w)); err != nil {
+			return err
+		}
 	}
 	if j.Operators != nil {
 		i.AddTrace(j.Path, j.Operators)

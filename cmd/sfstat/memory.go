@@ -30,8 +30,12 @@ func memoryInUse() uint64 {
 	return of[0].Value.Uint64() - of[1].Value.Uint64()
 }
 
-// usual is what the program keeps within where what is in use is much less, bytes.
-const usual = 224 << 20
+// usual is what the program keeps within where what is in use is much less, and tight where it is not much more than
+// that leaves, bytes.
+const (
+	usual = 224 << 20
+	tight = 254 << 20
+)
 
 // keepWithin makes garbage collection start earlier than by its share, where the program would take more than usual and uses
 // much less. GOMEMLIMIT has priority.
@@ -55,8 +59,11 @@ func (c *cycle) end() {
 
 // limitFor returns how much the program may take before garbage is collected early, bytes.
 func limitFor(live int64) int64 {
-	if live < usual*5/8 {
+	switch {
+	case live < usual*5/8:
 		return usual
+	case live < tight*4/5:
+		return tight
 	}
 	return 2*live + usual
 }

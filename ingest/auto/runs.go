@@ -49,8 +49,8 @@ func newRunNames() runNames {
 	return runNames{given: make(map[[2]string]string), taken: make(map[string]bool), first: make(map[string]string), seen: make(map[place]bool)}
 }
 
-// mostRuns is how many runs one reading tells apart: some 100 MB of names.
-const mostRuns = 1 << 18
+// mostRuns is how many runs one reading tells apart: some 50 MB of names.
+const mostRuns = 1 << 17
 
 // full returns the error of an input that is read when there are too many runs.
 func (n *runNames) full(path string) error {

@@ -70,7 +70,7 @@ func TestMostRuns(t *testing.T) {
 		}
 		n.taken[strconv.Itoa(i)] = true
 	}
-	if err := n.full("t.csv"); !errors.Is(err, input.ErrTooLarge) || !strings.HasPrefix(err.Error(), "t.csv: 262144 runs have been read") {
+	if err := n.full("t.csv"); !errors.Is(err, input.ErrTooLarge) || !strings.HasPrefix(err.Error(), "t.csv: 131072 runs have been read") {
 		t.Errorf("after %d runs: %v", mostRuns, err)
 	}
 }

@@ -272,10 +272,15 @@ func (g *group) reset() {
 	g.ranks, g.last, g.metas, g.cells, g.shelf = g.ranks[:0], g.last[:0], g.metas[:0], 0, nil
 }
 
+// mostSpare is how many times keep their memory for the next rows: the windows of more take as much again meanwhile.
+const mostSpare = 1 << 17
+
 // clear forgets the rows.
 func (g *group) clear() {
 	for i := range g.side {
 		g.side[i] = g.side[i][:0]
 	}
-	g.rows, g.times = g.rows[:0], g.times[:0]
+	if g.rows, g.times = g.rows[:0], g.times[:0]; cap(g.times) > mostSpare {
+		g.rows, g.times = nil, nil
+	}
 }

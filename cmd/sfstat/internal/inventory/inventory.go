@@ -103,8 +103,14 @@ func (inv *Inventory) run(w *trace.Window) *Run {
 	return &inv.Runs[i]
 }
 
+// mostRuns is how many runs are listed together.
+const mostRuns = 1 << 16
+
 // Add counts a window in. It keeps nothing of it.
-func (inv *Inventory) Add(w *trace.Window) {
+func (inv *Inventory) Add(w *trace.Window) error {
+	if _, known := inv.place[w.Run]; !known && len(inv.Runs) == mostRuns {
+		return input.Bad(input.ErrTooLarge, "more than %d runs, which are listed together: give fewer inputs", mostRuns)
+	}
 	r := inv.run(w)
 	r.Windows++
 	r.Steps += int64(w.Steps())
@@ -127,6 +133,7 @@ func (inv *Inventory) Add(w *trace.Window) {
 	r.addStages(w)
 	r.addSide(w)
 	r.addNotes(w)
+	return nil
 }
 
 func (r *Run) addStages(w *trace.Window) {

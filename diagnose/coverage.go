@@ -41,10 +41,10 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		c := answer.Coverage{Stage: j.stageName(l.Stage), Seen: l.Seen, Least: l.Reported}
 		switch {
 		case slices.Contains(entered, c.Stage) && j.ranksMissing():
-			// The others enter in time and wait for one that has no record, as for a slow transfer.
-			u := answer.Undecided{Stage: c.Stage, Hides: l.MayHide}
-			c.Hides, c.Reason, c.Needs = int64(j.transfer(&u)), answer.RanksUnknown, answer.SourceAllRanks
+			// The others enter in time and wait for one that has no record.
+			c.Hides, c.Reason, c.Needs = j.waitedFor(c.Stage, l.MayHide), answer.RanksUnknown, answer.SourceAllRanks
 			if len(j.entered.Missing) > 0 {
+				c.Seen = c.Seen && !j.worthActing(c.Hides)
 				break
 			}
 			if c.Hides = int64(j.partWithoutRanks() * float64(c.Hides)); !j.worthActing(c.Hides) { // all left entries, some of them not of all steps
@@ -135,6 +135,17 @@ func (j *judge) partWithoutRanks() float64 {
 // ranksMissing reports whether ranks of the job left no recording.
 func (j *judge) ranksMissing() bool {
 	return len(j.entered.Missing) > 0 || slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Quality.Missing) > 0 })
+}
+
+// waitedFor returns how long recorded ranks wait in a stage for one that has no record, at most, ns a step: from their last entry on where
+// entries tell, else so much.
+func (j *judge) waitedFor(stage string, hides int64) int64 {
+	for _, t := range j.entered.Transfers {
+		if t.Stage == stage {
+			return t.Wait
+		}
+	}
+	return hides
 }
 
 // kernelsSee reports whether kernels of NCCL show who enters collectives late, and that nobody does: then nobody is late

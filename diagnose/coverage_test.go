@@ -195,6 +195,20 @@ func TestCoverageOfEndedRanks(t *testing.T) {
 	}
 }
 
+// TestCoverageOfMissingRanks: where a rank left no record, the others may wait for it from their last entry on, in a stage in which stage times
+// show no wait as well; where that is not worth acting on the stage is seen.
+func TestCoverageOfMissingRanks(t *testing.T) {
+	for wait, seen := range map[int64]bool{40e6: false, 8e6: true} { // of 100 ms
+		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Missing: []int{7}, Places: []arrivals.Place{{Stage: "forward", Repeats: true, Limit: 5e6}},
+			Transfers: []arrivals.Transfer{{Stage: "forward", Time: 1e6, Wait: wait}}})
+		j.modelled.Limits = []delay.Limit{{Stage: 1, Reported: 12e6, Known: true, Seen: true}}
+		want := answer.Coverage{Stage: "forward", Seen: seen, Least: 12e6, Hides: wait, Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks}
+		if got := placeOf(t, j.coverage(), "forward"); got != want {
+			t.Errorf("a wait of %d: %+v, want %+v", wait, got, want)
+		}
+	}
+}
+
 // TestHiddenTime: what hides where ranks wait adds up, and so does what is lost in noise; of all else the largest counts.
 func TestHiddenTime(t *testing.T) {
 	waits := []answer.Coverage{{Hides: 30, Reason: answer.RanksWait}, {Hides: 20, Reason: answer.RanksWait}, {Seen: true}}

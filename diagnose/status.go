@@ -142,14 +142,16 @@ func (w *Window) Incomplete() bool { return incomplete(w.Main) }
 
 // incomplete reports [Window.Incomplete] of the result over all ranks. Time in no stage withholds certainty but is measured on
 // every rank, and does not count.
-func incomplete(w *frontier.Result) bool {
-	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool {
-		switch r {
-		case labels.GatherFailed, labels.MissingRanks, labels.SchemaMismatch, labels.VectorUnusable, labels.DataWaitUnassigned, labels.OverlapError:
-			return true
-		}
-		return false
-	})
+func incomplete(w *frontier.Result) bool { return hasReason(w, labels.MissingRanks) || distrusted(w) }
+
+// distrusted reports whether times of the ranks that were recorded cannot be trusted.
+func distrusted(w *frontier.Result) bool {
+	return hasReason(w, labels.GatherFailed, labels.SchemaMismatch, labels.VectorUnusable, labels.DataWaitUnassigned, labels.OverlapError)
+}
+
+// hasReason reports whether the telemetry of a window is limited for one of some reasons.
+func hasReason(w *frontier.Result, any ...labels.Reason) bool {
+	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool { return slices.Contains(any, r) })
 }
 
 // status returns the status of a run with a finding of this cause.

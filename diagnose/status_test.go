@@ -133,13 +133,13 @@ hides: 117 ms in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall`},
 		{"long on the device, a rank is missing", deviceJob, []func(*trace.Window){longerDevice(3, 40), missing}, `
-too_little_data, on too_little: ranks_missing, 8 ranks, 39 steps, 1 of 9 missing
-rank, device: rank 3 on node0 in model.fwd_loss_cpu_wall, ambiguous, 38 ms, 18 %; unconfirmed; telemetry_limited
+straggler, on finding: one_rank, saves every_step, on the device, only supported; by evidence.DeviceTime, not unconfirmed
+rank, device: rank 3 on node0 in model.fwd_loss_cpu_wall, supported, 38 ms, 18 %; unconfirmed
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
-known: nobody of 8 late in 39 steps of 218 ms
 lost: ranks_missing 8
-next: turn_on all_ranks of 8`},
+next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
+next: profile profiler of 3 in model.fwd_loss_cpu_wall`},
 		{"three steps", spec(8, 3, 1, fault(simulate.Data, 80, 3)), nil, `
 too_little_data, on too_little: few_steps, 8 ranks, 2 steps, 0 of 0 missing
 rank, late: rank 3 on node0 in data.next_wait, ambiguous, 74 ms, 26 %; few_occurrences; synchronisation_likely

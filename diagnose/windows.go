@@ -167,7 +167,7 @@ func (j *judge) device(w *frontier.Result) {
 			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: &rank, Device: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
 			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported},
 		}}
-	if incomplete(w) {
+	if distrusted(w) {
 		f.Confidence = evidence.Ambiguous
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}

@@ -19,12 +19,15 @@ type Transfer struct {
 	// mean. Where the beginning of steps was not recorded it is the most that the
 	// entries leave.
 	Time int64
+	// Wait is the same where calls that hand over less than others may take longer, as where a member has no record: the
+	// recorded ones wait for it then.
+	Wait int64
 }
 
 // transfers returns those of all stages in which calls are entered, using the
 // timelines.
 func (s *strikes) transfers(lines []fitted) (out []Transfer) {
-	of := map[string][]int64{}
+	of, waits := map[string][]int64{}, map[string][]int64{}
 	proceeds := s.proceeds(lines)
 	for i := range lines {
 		l := &lines[i]
@@ -38,10 +41,11 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 				name = l.stages[k]
 			}
 			of[name] = append(of[name], (t.sum+t.steps*slack)/int64(len(l.steps)))
+			waits[name] = append(waits[name], (t.wait+t.steps*slack)/int64(len(l.steps)))
 		}
 	}
 	for stage, times := range of {
-		out = append(out, Transfer{stage, robust.Lower(times)})
+		out = append(out, Transfer{stage, robust.Lower(times), robust.Lower(waits[stage])})
 	}
 	slices.SortFunc(out, func(a, b Transfer) int { return strings.Compare(a.Stage, b.Stage) })
 	return out
@@ -50,6 +54,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 // ending sums the time after the last entry of a stage, over the steps that have one.
 type ending struct {
 	sum, steps int64
+	wait       int64      // the sum as it is read, in no other stage's bounds
 	early      int64      // steps in which the rank left the stage before the last entry
 	last       []transfer // the calls that were entered last, each once
 }
@@ -74,7 +79,8 @@ func (s *strikes) transferOf(point int32) transfer {
 // add adds a step whose last call was released so long before its stage ended.
 func (t *ending) add(left int64, last transfer) {
 	t.steps++
-	if t.sum += max(0, left); left < 0 {
+	t.sum, t.wait = t.sum+max(0, left), t.wait+max(0, left)
+	if left < 0 {
 		t.early++
 	}
 	if !slices.Contains(t.last, last) {
@@ -145,7 +151,7 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 			}
 		}
 		tails[S].steps++
-		tails[S].sum += rest
+		tails[S].sum, tails[S].wait = tails[S].sum+rest, tails[S].wait+rest
 	}
 	bound(tails[:S])
 	if l.exact {

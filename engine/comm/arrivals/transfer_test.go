@@ -91,9 +91,9 @@ func TestBound(t *testing.T) {
 		"another group":            {transfer{nccl.AllReduce, 1, 8320}, 0, 20, 620},
 		"a size that is not known": {transfer{nccl.AllReduce, 0, -1}, 0, 20, 620},
 	} {
-		tails := []ending{{sum: 620, steps: 20, last: []transfer{small}}, {sum: 3 * c.steps, steps: c.steps, early: c.early, last: []transfer{c.last}}, {}}
-		if bound(tails); tails[0].sum != c.want {
-			t.Errorf("%s: %d, want %d", name, tails[0].sum, c.want)
+		tails := []ending{{sum: 620, wait: 620, steps: 20, last: []transfer{small}}, {sum: 3 * c.steps, steps: c.steps, early: c.early, last: []transfer{c.last}}, {}}
+		if bound(tails); tails[0].sum != c.want || tails[0].wait != 620 {
+			t.Errorf("%s: %d, want %d; of a wait %d", name, tails[0].sum, c.want, tails[0].wait)
 		}
 	}
 	unknown := []ending{{sum: 620, steps: 20, last: []transfer{{nccl.AllReduce, 0, -1}}}, {sum: 60, steps: 20, last: []transfer{large}}}
@@ -104,7 +104,7 @@ func TestBound(t *testing.T) {
 	for _, left := range []int64{5, -3, 7} {
 		e.add(left, small)
 	}
-	if e.sum != 12 || e.steps != 3 || e.early != 1 || len(e.last) != 1 {
+	if e.sum != 12 || e.wait != 12 || e.steps != 3 || e.early != 1 || len(e.last) != 1 {
 		t.Errorf("%+v", e)
 	}
 }

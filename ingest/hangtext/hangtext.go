@@ -57,7 +57,9 @@ var (
 	stalled     = regexp.MustCompile(`(?:^|>:|\] ?|\s)(\d{1,7}): ?\[([^\]]*)\]?`)
 	glooWait    = regexp.MustCompile(`Timed out waiting (\d{1,15})ms for (?:recv|send) operation to complete`)
 	tasks       = regexp.MustCompile(`task:(\d{1,7})`)
-	number      = regexp.MustCompile(`\d{1,7}`)
+	// timedOutTasks parts the tasks that wait from those that they wait for.
+	timedOutTasks = regexp.MustCompile(`(?i)timed out task`)
+	number        = regexp.MustCompile(`\d{1,7}`)
 )
 
 // glooWaited is in Gloo's message of a time-out.
@@ -315,8 +317,8 @@ func (s *Scanner) lists(text string, at int64) {
 		s.waits(text, s.list, "", 0, at)
 		s.entry(after, at)
 	}
-	if i := strings.Index(strings.ToLower(text), "timed out task"); i >= 0 {
-		g := group{"JAX", "JAX"}
+	if place := timedOutTasks.FindStringIndex(text); place != nil {
+		i, g := place[0], group{"JAX", "JAX"}
 		for _, m := range tasks.FindAllStringSubmatch(text[i:], 64) {
 			s.memory(member{g, atoi(m[1])}, at).missing = true
 		}

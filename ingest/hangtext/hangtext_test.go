@@ -253,6 +253,7 @@ func TestRankOfLauncher(t *testing.T) {
 func FuzzScanner(f *testing.F) {
 	f.Add(fmt.Sprintf(watchdog+failure, 1, 78, 79, 77))
 	f.Add("Stalled ranks:\n3: [a]\n[missing ranks: 1]\ntimed out task /task:3\n")
+	f.Add(strings.Repeat("\x9a", 17) + "timed out task /task:3\n") // in small letters these are longer
 	f.Add(fmt.Sprintf(print, 1, 7, "ALLREDUCE", 3))
 	f.Add(looked("f") + raised(2) + fmt.Sprintf(watchdog, 1, 78))
 	f.Add("  rank : 4 (local_rank: 0)\n  exitcode : -9 (pid: 47)\n" + fmt.Sprintf(watchdog, 1, 78))

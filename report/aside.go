@@ -19,7 +19,7 @@ func asideDocument(said []string) (d document) {
 			d = append(d, headline{text: text, level: evidence.Insufficient})
 			continue
 		}
-		d = put(d, prose(text))
+		d = append(d, prose(text))
 	}
 	return put(d, prose(sayWhyAside(len(said))), prose(sayNextOfAside(len(said))))
 }

@@ -185,6 +185,7 @@ type Reader struct {
 	emitted    int
 	monitored  int      // files of monitoring, which are no recording of a job
 	said       []string // what other tools conclude in these
+	saidOnce   map[string]bool
 	err        error
 }
 
@@ -403,9 +404,13 @@ func (r *Reader) tally(j *recorded.Job) {
 	}
 	r.monitored++
 	for _, text := range concludes(j) {
-		if !slices.Contains(r.said, text) {
-			r.said = append(r.said, text)
+		if r.saidOnce[text] {
+			continue
 		}
+		if r.saidOnce == nil {
+			r.saidOnce = map[string]bool{}
+		}
+		r.saidOnce[text], r.said = true, append(r.said, text)
 	}
 }
 

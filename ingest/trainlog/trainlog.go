@@ -98,7 +98,8 @@ type Builder struct {
 	dialects *Dialects // all of them, with the words of listeners
 	columns  []column
 	tracks   []*track
-	timers   []*track          // of Megatron's timers, which count where there are any
+	timers   []*track // of Megatron's timers, which count where there are any
+	byKey    map[trackKey]*track
 	spreads  map[string]spread // of timers without ranks, by timer
 	rows     int
 	held     int64 // bytes of rows
@@ -165,20 +166,28 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 
 // trackOf returns the track of what lines are of (their rank, validation or not, averages or not) in a list, which is made where there is none.
 func (b *Builder) trackOf(list *[]*track, l *lineReader, of track) (*track, error) {
-	for _, t := range *list {
-		if t.rank != of.rank || t.validation != of.validation || t.smooth != of.smooth {
-			continue
-		}
-		if t.file == l.file {
-			return t, nil
-		}
+	key := trackKey{list, of.rank, of.validation, of.smooth, l.file}
+	if t := b.byKey[key]; t != nil {
+		return t, nil
 	}
 	if of.rank >= trace.MaxRanks {
 		return nil, input.Bad(input.ErrRange, "rank %d", of.rank)
 	}
 	t := &track{rank: of.rank, validation: of.validation, smooth: of.smooth, file: l.file, host: l.host, line: l.at, epoch: -1, raw: -1}
 	*list = append(*list, t)
+	if b.byKey == nil {
+		b.byKey = map[trackKey]*track{}
+	}
+	b.byKey[key] = t
 	return t, nil
+}
+
+// trackKey is the list that a track is in, and what its lines are of.
+type trackKey struct {
+	list               *[]*track
+	rank               int
+	validation, smooth bool
+	file               string
 }
 
 // columnOf returns the number of a column.

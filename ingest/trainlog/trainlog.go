@@ -31,7 +31,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -164,14 +163,18 @@ func (b *Builder) Read(src io.Reader, name string, rank int, host string) error 
 	return nil
 }
 
+// maxLogRanks is how many ranks, and files of them, the logs of a job have: none are known of more, and each takes
+// some hundred bytes.
+const maxLogRanks = 100_000
+
 // trackOf returns the track of what lines are of (their rank, validation or not, averages or not) in a list, which is made where there is none.
 func (b *Builder) trackOf(list *[]*track, l *lineReader, of track) (*track, error) {
 	key := trackKey{list, of.rank, of.validation, of.smooth, l.file}
 	if t := b.byKey[key]; t != nil {
 		return t, nil
 	}
-	if of.rank >= trace.MaxRanks {
-		return nil, input.Bad(input.ErrRange, "rank %d", of.rank)
+	if of.rank >= maxLogRanks || len(*list) >= maxLogRanks {
+		return nil, input.Bad(input.ErrTooLarge, "rank %d: logs tell the times of %d ranks and files at most", of.rank, maxLogRanks)
 	}
 	t := &track{rank: of.rank, validation: of.validation, smooth: of.smooth, file: l.file, host: l.host, line: l.at, epoch: -1, raw: -1}
 	*list = append(*list, t)

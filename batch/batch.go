@@ -85,7 +85,7 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 		return nil, err
 	}
 	b := newWork(p, &o, to)
-	return b.finish(b.all(ctx))
+	return b.finish(b.makeMissing(ctx))
 }
 
 func (o *Options) setDefaults() {
@@ -155,9 +155,9 @@ type work struct {
 	done Progress
 }
 
-// all makes the parts that are not there, with several threads. The first error
+// makeMissing makes the parts that are not there, with several threads. The first error
 // ends it.
-func (b *work) all(ctx context.Context) error {
+func (b *work) makeMissing(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	threads := cmp.Or(b.o.Threads, runtime.GOMAXPROCS(0))

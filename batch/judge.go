@@ -151,7 +151,7 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 		}
 	}
 	for _, f := range u.files {
-		if what := f.whyChanged(); what != "" {
+		if what := f.changeReason(); what != "" {
 			if err := j.refuse(findings.Refused{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}

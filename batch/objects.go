@@ -115,11 +115,11 @@ func isPath(name string) bool {
 // at, packed or not.
 const headBytes = 512 << 10
 
-// holds returns a function that finds the contents of a file, and of an object by its first bytes.
-func holds(ctx context.Context, from *objectstore.Client) holder {
+// contentsReader returns a function that finds the contents of a file, and of an object by its first bytes.
+func contentsReader(ctx context.Context, from *objectstore.Client) holder {
 	return func(f file) (auto.Held, error) {
 		if !objectstore.IsURL(f.Path) {
-			return auto.Holds(disk.OS{}, f.Path, ingest.Limits{}), nil
+			return auto.Peek(disk.OS{}, f.Path, ingest.Limits{}), nil
 		}
 		dir, err := os.MkdirTemp("", "sfstat-batch-*")
 		if err != nil {
@@ -130,7 +130,7 @@ func holds(ctx context.Context, from *objectstore.Client) holder {
 		if err := from.FetchHead(ctx, f.object(), headBytes, head); err != nil {
 			return auto.Held{}, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		return auto.Holds(disk.OS{}, head, ingest.Limits{}), nil
+		return auto.Peek(disk.OS{}, head, ingest.Limits{}), nil
 	}
 }
 

@@ -97,15 +97,15 @@ func (p *parts) claim(mark string, resume Resume) error {
 	case err != nil:
 		return err
 	case resume == FromStart:
-		return fmt.Errorf("%s holds %s of an earlier batch: go on with --resume, or remove that folder (%w)", p.dir, table.Counted(p.done(), "part"), ErrUnfinished)
+		return fmt.Errorf("%s holds %s of an earlier batch: go on with --resume, or remove that folder (%w)", p.dir, table.Counted(p.countComplete(), "part"), ErrUnfinished)
 	case strings.TrimSpace(string(old)) != mark:
 		return fmt.Errorf("%s is of other inputs, options or another version: remove that folder to begin anew (%w)", p.dir, ErrUnfinished)
 	}
 	return nil
 }
 
-// done returns how many parts are complete.
-func (p *parts) done() int {
+// countComplete returns how many parts are complete.
+func (p *parts) countComplete() int {
 	list, _ := filepath.Glob(filepath.Join(escapePattern(p.dir), "*.part"))
 	return len(list)
 }

@@ -44,9 +44,9 @@ type file struct {
 	ETag     string `json:",omitempty"` // of an object
 }
 
-// whyChanged reports why a file is not what was planned with; "" where it is. An object
+// changeReason reports why a file is not what was planned with; "" where it is. An object
 // that is not was not fetched.
-func (f *file) whyChanged() string {
+func (f *file) changeReason() string {
 	if objectstore.IsURL(f.Path) {
 		return ""
 	}
@@ -130,7 +130,7 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 	if len(p.Files) == 0 {
 		return nil, input.Bad(input.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
 	}
-	all, err := units(p.Files, holds(ctx, o.Objects))
+	all, err := units(p.Files, contentsReader(ctx, o.Objects))
 	if err != nil {
 		return nil, err
 	}

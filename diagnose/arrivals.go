@@ -151,7 +151,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
 	}
-	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return l.Rank() != *f.Rank && l.Saves.Most() >= accomplice*f.RunGain })
+	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return l.Rank() != *f.Rank && l.Saves.Largest() >= accomplice*f.RunGain })
 	if r.Neighbours { // by what each works in a step, which is at no place
 		return held
 	}

@@ -61,7 +61,7 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	if main, charged := j.mainStage(f); f.Factor == 0 && float64(charged) >= chiefStage*float64(f.Charged()) {
 		out.Stage = main
 	}
-	out.BelowMinGain = f.Saves.Most() < j.minGain && !(j.lasts(f) && f.StruckGain(m.Whole) >= j.minGain)
+	out.BelowMinGain = f.Saves.Largest() < j.minGain && !(j.lasts(f) && f.StruckGain(m.Whole) >= j.minGain)
 	out.Cost = costOf(f, m.Whole, at.steps.number(max(0, f.Steps.First)), at.steps.number(max(0, f.Steps.Last)))
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
 	out.P, out.Incidents = f.P, f.Steps.Incidents
@@ -246,7 +246,7 @@ func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
 // large a part of the run it explains is left to its source.
 func costOf(c *claim.Claim, whole, first, last int64) Cost {
 	return Cost{Excess: c.Size, Step: c.Length, Explained: c.Charged(), Gain: c.StruckGain(whole),
-		RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: max(c.Saves.Most(), c.Saves.High), After: c.Saves.After,
+		RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: max(c.Saves.Largest(), c.Saves.High), After: c.Saves.After,
 		Struck: Struck{Count: c.Steps.Count, Of: c.Steps.Of, First: first, Last: last, Pattern: modelPattern(c.Steps.Pattern), Period: c.Steps.Period}}
 }
 
@@ -262,14 +262,14 @@ func (j *judge) lateArrivals(r *arrivals.Result) []Finding {
 
 func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Finding) {
 	for _, c := range claims {
-		l, p, rank, worth := c.Entered, &r.Places[c.Entered.Place], c.Rank(), c.Saves.Most()
+		l, p, rank, worth := c.Entered, &r.Places[c.Entered.Place], c.Rank(), c.Saves.Largest()
 		if r.Messages && 2*c.Saves.Alone < c.Saves.After { // most of it where others are fixed before: what they do to it in messages is not replayed
 			worth = max(c.Saves.Alone, c.Saves.AtMost)
 		}
 		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),
 			Confidence: evidence.Strong}
-		f.Score = c.Saves.Most()
+		f.Score = c.Saves.Largest()
 		part := 1.0 // of what entries say that is possible
 		share := j.spends(rank, f.Stage)
 		if l.Divided && share > 0 && share < leastRoom*f.RunGain { // a clock that is off has the calls in another stage
@@ -283,11 +283,11 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		f.BelowMinGain = part*worth < j.minGain
 		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))})
 		if c.Saves.After > 0 || c.Saves.Alone > 0 { // else it is not known
-			f.Evidence = append(f.Evidence, evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Most()})
+			f.Evidence = append(f.Evidence, evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Largest()})
 		}
 		if len(c.Together) > 1 {
 			f.Ranks = c.Together
-			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: c.Together, Gain: c.Saves.Most(), RunGain: c.Saves.Most()})
+			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: c.Together, Gain: c.Saves.Largest(), RunGain: c.Saves.Largest()})
 		}
 		switch {
 		case c.Certainty == claim.Event:
@@ -351,7 +351,7 @@ func lostIn(l *claim.Entered, p *arrivals.Place) string {
 
 // finding returns the finding of a claim about the communication.
 func (h heardSuspect) finding() Finding {
-	share := h.Saves.Most()
+	share := h.Saves.Largest()
 	f := Finding{source: evidence.FromNCCL, Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks, Host: h.HostName()}, Cost: Cost{Explained: suspects.Cost(&h.Claim), Score: share, Gain: share, RunGain: share},
 		BelowMinGain: share < h.minGain}
 	if h.Kind == claim.Rank || h.Bandwidth != nil && h.Bandwidth.Scope == claim.OneRank {
@@ -377,7 +377,7 @@ func (h heardSuspect) finding() Finding {
 // lastToEnter returns what speaks against a rank.
 func (h heardSuspect) lastToEnter() evidence.LastToEnter {
 	l := h.Entered
-	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Points, Delay: l.Delay, Share: h.Saves.Most(), P: h.P, Among: len(h.r.Ranks),
+	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Points, Delay: l.Delay, Share: h.Saves.Largest(), P: h.P, Among: len(h.r.Ranks),
 		Own: l.Own, Waited: l.Waited, Transfer: l.Transfer}
 }
 

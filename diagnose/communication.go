@@ -76,7 +76,7 @@ func bytes(class int) int64 { return 1 << min(class, 62) }
 func (h heardSuspect) slowLink() evidence.SlowLink {
 	c, l := h.cell(), h.limit()
 	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Bandwidth.Peers, PeersHave: h.Bandwidth.Bus,
-		Lost: h.Charged(), Share: h.Saves.Most()}
+		Lost: h.Charged(), Share: h.Saves.Largest()}
 	if l.Bandwidth > 0 {
 		e.Link, e.Limit, e.Reaches = l.Source(), l.Bandwidth, c.Efficiency
 	}

@@ -137,5 +137,5 @@ func (j *judge) victim(f *Finding) bool {
 // ownLate reports whether the own delay of the rank exceeds that of the median rank
 // by a reportable amount.
 func (j *judge) ownLate(rank int) bool {
-	return slices.ContainsFunc(suspects.Latecomers(j.traffic), func(c claim.Claim) bool { return c.Rank() == rank && c.Saves.Most() >= minReportedShare })
+	return slices.ContainsFunc(suspects.Latecomers(j.traffic), func(c claim.Claim) bool { return c.Rank() == rank && c.Saves.Largest() >= minReportedShare })
 }

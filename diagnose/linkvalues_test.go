@@ -149,7 +149,7 @@ func TestSuspectsOfKernels(t *testing.T) {
 	} {
 		h := heardSuspect{r: r, Claim: c.claim, gates: gates.Default(), minGain: 0.1}
 		f := h.finding()
-		share := c.claim.Saves.Most()
+		share := c.claim.Saves.Largest()
 		var lacks []evidence.Lack
 		for _, e := range f.Evidence {
 			if l, ok := e.(evidence.Lack); ok {

@@ -97,7 +97,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	n, err := g.r.Read(p)
 	g.out += int64(n)
 	if g.out > ratioFree {
-		if in := g.s.Consumed() - int64(g.in.Buffered()); g.out/g.lim.Ratio > in {
+		if in := g.s.StoredBytes() - int64(g.in.Buffered()); g.out/g.lim.Ratio > in {
 			return 0, g.locate(input.Bad(input.ErrTooLarge,
 				"%d bytes of %s decompress to more than %d, over %d-fold, as a decompression bomb does: if it is none, decompress it first",
 				in, g.s.comp, g.out, g.lim.Ratio))

@@ -50,7 +50,7 @@ func (l *Lines) Pos() input.Pos { return input.Pos{File: l.file, Line: l.line} }
 func (l *Lines) Next() ([]byte, error) {
 	line, whole, err := l.next()
 	if err == nil && !whole {
-		return nil, l.tooLong()
+		return nil, l.failTooLong()
 	}
 	return line, err
 }
@@ -168,8 +168,8 @@ func (l *Lines) take(long, line []byte) ([]byte, bool) {
 	return line, true
 }
 
-// tooLong ends the input.
-func (l *Lines) tooLong() error {
+// failTooLong ends the input.
+func (l *Lines) failTooLong() error {
 	l.err = input.At(input.Pos{File: l.file, Line: l.line + 1}, input.Bad(input.ErrTooLarge,
 		"a line of more than %d bytes, the most that is read: is the file what its name says?", l.limit))
 	l.buf = nil

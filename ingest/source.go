@@ -132,12 +132,12 @@ func (s *Source) Size() int64 { return s.size }
 // Compression returns the compression of the input as stored.
 func (s *Source) Compression() Compression { return s.comp }
 
-// AsStored reports whether what is read are the bytes of the file.
-func (s *Source) AsStored() bool { return s.comp == Plain && !s.decoded }
+// IsUncompressed reports whether what is read are the bytes of the file.
+func (s *Source) IsUncompressed() bool { return s.comp == Plain && !s.decoded }
 
-// Consumed counts the bytes read so far of the input as stored, compressed. It
+// StoredBytes counts the bytes read so far of the input as stored, compressed. It
 // may run ahead of Read by what is buffered.
-func (s *Source) Consumed() int64 { return s.raw.n.Load() }
+func (s *Source) StoredBytes() int64 { return s.raw.n.Load() }
 
 // Close stops the decompressor and closes the file. Closing again does
 // nothing.

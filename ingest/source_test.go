@@ -95,8 +95,8 @@ func TestSource(t *testing.T) {
 			if s.Compression() != tt.comp {
 				t.Errorf("%s: taken for %v", name, s.Compression())
 			}
-			if s.Consumed() != int64(len(tt.stored)) {
-				t.Errorf("%s: consumed %d of %d bytes", name, s.Consumed(), len(tt.stored))
+			if s.StoredBytes() != int64(len(tt.stored)) {
+				t.Errorf("%s: consumed %d of %d bytes", name, s.StoredBytes(), len(tt.stored))
 			}
 			for range 2 {
 				if err := s.Close(); err != nil {

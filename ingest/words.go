@@ -105,8 +105,8 @@ func (w *Words) build() {
 	}
 }
 
-// In returns which words a line has.
-func (w *Words) In(line []byte) (h Has) {
+// Find returns which words a line has.
+func (w *Words) Find(line []byte) (h Has) {
 	if w.next == nil {
 		w.build()
 	}

@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 		}
 		for range 20 {
 			line := text(60)
-			h, every, some := w.In([]byte(line)), true, false
+			h, every, some := w.Find([]byte(line)), true, false
 			for n, word := range w.list {
 				has := strings.Contains(line, word)
 				if every, some = every && has, some || has; h.Contains(n) != has {

@@ -44,8 +44,8 @@ const (
 // errJoined: a unit has a run of another; they are read together from now on.
 var errJoined = errors.New("two units have one run")
 
-// Once archives what is there, and returns how many windows were written.
-func (f *Archiver) Once() (n int, err error) {
+// Update archives what is there, and returns how many windows were written.
+func (f *Archiver) Update() (n int, err error) {
 	to := adding{f: f}
 	err = f.readWindows(nil, to.add)
 	n, failed := f.to.Flush()
@@ -64,7 +64,7 @@ func (f *Archiver) Look(which Which) (n int, err error) {
 				continue
 			}
 			u := f.units[now.Key]
-			written, joined, err := f.one(u, now, which)
+			written, joined, err := f.archiveUnit(u, now, which)
 			n, again = n+written, again || joined
 			if err != nil {
 				u.failed = true
@@ -82,9 +82,9 @@ func (f *Archiver) Look(which Which) (n int, err error) {
 	return n, errors.Join(failures...)
 }
 
-// one archives what is new of a unit, and returns how many windows were written, and whether
+// archiveUnit archives what is new of a unit, and returns how many windows were written, and whether
 // it is read together with another from now on. A panic is an error of the unit.
-func (f *Archiver) one(u *archivedUnit, now *follow.Unit, which Which) (n int, joined bool, err error) {
+func (f *Archiver) archiveUnit(u *archivedUnit, now *follow.Unit, which Which) (n int, joined bool, err error) {
 	defer bug.Contain(now.Files[0].Path, &err)
 	if err = f.archive(u, now, which); errors.Is(err, errJoined) {
 		joined, err = true, nil
@@ -106,7 +106,7 @@ func (f *Archiver) due(now *follow.Unit, which Which) bool {
 	case u.due(now):
 		return true
 	case which == All:
-		return u.open > 0 || u.failed || !now.Same(u.read)
+		return u.open > 0 || u.failed || !now.IsUnchanged(u.read)
 	}
 	return u.still == quietLooks && (u.open > 0 || u.failed)
 }
@@ -114,10 +114,10 @@ func (f *Archiver) due(now *follow.Unit, which Which) bool {
 // archive adds what is new of a unit to the archive. Where its files have been still
 // for long, that is all of it.
 func (f *Archiver) archive(u *archivedUnit, now *follow.Unit, which Which) error {
-	if u.read != nil && now.Same(u.read) {
+	if u.read != nil && now.IsUnchanged(u.read) {
 		which = All
 	}
-	goesOn := u.read != nil && now.Grown(u.read) && !u.failed
+	goesOn := u.read != nil && now.HasGrown(u.read) && !u.failed
 	if !goesOn {
 		f.release(now.Key)
 		u.tail, u.whole, u.failed = follow.Tail{}, !now.Plain(), false

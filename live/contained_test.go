@@ -89,7 +89,7 @@ func TestArchiverPanics(t *testing.T) {
 	f.o.Select.Runs = nil
 	for _, u := range f.files.Look() {
 		f.units[u.Key] = &archivedUnit{whole: true}
-		written, joined, err := f.one(&archivedUnit{whole: true}, u, All)
+		written, joined, err := f.archiveUnit(&archivedUnit{whole: true}, u, All)
 		if (written == 1) != (err == nil) || joined {
 			t.Errorf("%d windows of %s, %v", written, u.Key, err)
 		}

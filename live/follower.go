@@ -140,7 +140,7 @@ func (f *Follower) Look(ctx context.Context, each func(Change) error) (n int, er
 				return n, ctx.Err()
 			}
 			n++
-			joined, err := f.one(now, func(x Change) error {
+			joined, err := f.judgeUnit(now, func(x Change) error {
 				x.Done, x.All = i+1, len(due)
 				return each(x)
 			})
@@ -167,9 +167,9 @@ func (f *Follower) sift(each func(Change) error) (due []*follow.Unit, gone int, 
 	return slices.DeleteFunc(units, func(u *follow.Unit) bool { return !f.due(u) }), gone, nil
 }
 
-// one judges a unit and hands it on, unless another has one of its runs: then they are
+// judgeUnit judges a unit and hands it on, unless another has one of its runs: then they are
 // joined, and judged together at once.
-func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, err error) {
+func (f *Follower) judgeUnit(now *follow.Unit, each func(Change) error) (joined bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := f.units[now.Key].containPanic(now, f.judge)
@@ -270,8 +270,8 @@ func (f *Follower) Inputs() (all Inputs) {
 	return all
 }
 
-// WhileIdle calls do when no unit is being judged.
-func (f *Follower) WhileIdle(do func()) {
+// DoIdle calls do when no unit is being judged.
+func (f *Follower) DoIdle(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()

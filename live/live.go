@@ -73,12 +73,12 @@ func (u *changing) changes() *changing { return u }
 func (u *changing) due(now *follow.Unit) bool {
 	defer func() { u.seen = now }()
 	switch {
-	case u.read == nil || now.Grown(u.read) && !now.Same(u.read):
-	case now.Same(u.read):
+	case u.read == nil || now.HasGrown(u.read) && !now.IsUnchanged(u.read):
+	case now.IsUnchanged(u.read):
 		u.restless = 0
 		u.still++
 		return false
-	case !now.Same(u.seen) && u.restless < mostRestless:
+	case !now.IsUnchanged(u.seen) && u.restless < mostRestless:
 		u.restless++
 		return false
 	}

@@ -114,7 +114,7 @@ func TestBound(t *testing.T) {
 			for i, u := range c.units {
 				f.units[string(rune('a'+i))] = u
 			}
-			f.bound(c.units[len(c.units)-1])
+			f.dropOldest(c.units[len(c.units)-1])
 			for i, u := range c.units {
 				if (u.session != nil) != c.want[i] {
 					t.Errorf("unit %d: accounts left: %t, want %t", i, u.session != nil, c.want[i])

@@ -16,7 +16,7 @@ func steps(index, first int64, ns ...int64) recorded.Job {
 	for _, x := range ns {
 		w.Durations = append(w.Durations, x/4, x/4, 0, x-x/4, x-x/4, 0)
 	}
-	return oneWindow(w)
+	return windowPiece(w)
 }
 
 // TestSeen: a line goes on with the windows of a run, and begins anew where they are read again.

@@ -49,7 +49,7 @@ type bookmark struct {
 
 // judge judges a unit: what was appended to its packets, if that can be told.
 func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
-	goesOn := u.read != nil && now.Grown(u.read) && !now.Same(u.read)
+	goesOn := u.read != nil && now.HasGrown(u.read) && !now.IsUnchanged(u.read)
 	u.still, u.restless = 0, 0
 	if !goesOn && (u.read != nil || !now.Plain() || now.Size() < longUnit) {
 		return f.readWhole(u, now)
@@ -69,7 +69,7 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	}
 	u.read, u.seen, u.Inputs = now, now, in
 	u.begin(x.Verdict)
-	f.bound(u)
+	f.dropOldest(u)
 	return x
 }
 
@@ -78,7 +78,7 @@ func (f *Follower) takeAppended(s *session, now *follow.Unit) error {
 	err := f.o.windows(s.tail.Read, now, func(w *trace.Window) error {
 		s.read[w.Run] = lastStep(w)
 		s.since += len(w.Ranks)
-		f.see(oneWindow(w))
+		f.see(windowPiece(w))
 		return s.of.Add(w)
 	})
 	if s.since >= betweenMarks {
@@ -87,8 +87,8 @@ func (f *Follower) takeAppended(s *session, now *follow.Unit) error {
 	return err
 }
 
-// oneWindow returns the piece of a job that is one window.
-func oneWindow(w *trace.Window) recorded.Job { return recorded.Job{Windows: []*trace.Window{w}} }
+// windowPiece returns the piece of a job that is one window.
+func windowPiece(w *trace.Window) recorded.Job { return recorded.Job{Windows: []*trace.Window{w}} }
 
 func lastStep(w *trace.Window) int64 { return w.StepAt(w.Steps() - 1) }
 
@@ -138,15 +138,15 @@ func (f *Follower) again(u *judgedUnit, each Each) (Inputs, error) {
 	}
 	if s := u.session; u.begins != nil && s != nil && len(s.marks) > 0 && u.precedes(&s.marks[0]) {
 		tail := s.marks[0].tail.Clone()
-		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(oneWindow(w), w) })
+		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(windowPiece(w), w) })
 		return Inputs{}, err
 	}
 	return f.o.Read(u.read, recent)
 }
 
-// bound drops the sessions that were used longest ago where they keep too much. That of
+// dropOldest drops the sessions that were used longest ago where they keep too much. That of
 // the unit that was judged last stays: to read it anew would take as much.
-func (f *Follower) bound(last *judgedUnit) {
+func (f *Follower) dropOldest(last *judgedUnit) {
 	last.session.used = f.looks
 	for {
 		total := 0

@@ -74,7 +74,7 @@ func arrivalsOf(j *arrivals.Job, v *diagnose.RunVerdict, each func(arrivals.Call
 	if len(r.Places) == 0 {
 		return nil
 	}
-	out := &Arrivals{Step: r.Step, Ranks: r.Ranks, Named: append([]int{}, namedRanks(v)...), Calls: r.Calls, Lost: r.Lost}
+	out := &Arrivals{Step: r.Step, Ranks: r.Ranks, Named: append([]int{}, suspectRanks(v)...), Calls: r.Calls, Lost: r.Lost}
 	order := sequence(len(r.Places))
 	cost := func(i int) (sum int64) {
 		for _, x := range r.Places[i].Ranks {

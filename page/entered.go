@@ -146,7 +146,7 @@ func (e *entryDelays) addSteps(v *diagnose.RunVerdict, a *Arrivals, out *Run) {
 	}
 	o := outline{run: r, unit: unitFor(a.Step)}
 	o.choose(v)
-	out.Unit, out.Ranks, out.AllRanks, out.Named, out.Steps = o.unit, o.ranks(), len(o.members), o.namedPositions(v), o.steps()
+	out.Unit, out.Ranks, out.AllRanks, out.Named, out.Steps = o.unit, o.ranks(), len(o.members), o.suspectPositions(v), o.steps()
 	o.enteredSteps(e, out.Steps)
 }
 

@@ -154,7 +154,7 @@ func (b *Builder) addTrace(v *diagnose.RunVerdict, out *Run) {
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
 	out.Operators, out.Workers, out.Drawn, out.AllDrawn, out.Apart = true, v.Operators.StandsFor(0) != nil, o.drawings(v), !o.pruned, x.apart
-	out.Named, out.Signs = o.namedPositions(v), o.signs(v)
+	out.Named, out.Signs = o.suspectPositions(v), o.signs(v)
 	rank := func(w int) int { return v.Operators.Workers[w].ID }
 	out.Walk = o.walk(v.Operators.Walks, rank, v)
 }
@@ -168,7 +168,7 @@ func (o *outline) walk(all *operators.Walks, rank func(worker int) int, v *diagn
 	if all == nil || v.Status <= answer.Unseen {
 		return nil
 	}
-	first := namedRanks(v)
+	first := suspectRanks(v)
 	var best *operators.Culprit
 	for i := range all.Culprits {
 		c := &all.Culprits[i]

@@ -86,8 +86,8 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	}
 	o := outline{run: b.runs[i], unit: unitFor(b.runs[i].exposed / int64(b.runs[i].steps))}
 	o.choose(v)
-	out.Unit, out.Stages, out.Ranks, out.AllRanks, out.Named = o.unit, o.stages(), o.ranks(), len(o.members), o.namedPositions(v)
-	if out.Traffic != nil && allUnmapped(out.Stages) { // nothing is known of where in a step who is late
+	out.Unit, out.Stages, out.Ranks, out.AllRanks, out.Named = o.unit, o.stages(), o.ranks(), len(o.members), o.suspectPositions(v)
+	if out.Traffic != nil && isUnmapped(out.Stages) { // nothing is known of where in a step who is late
 		out.Stages = []Stage{}
 		return out, nil
 	}
@@ -107,17 +107,17 @@ func (b *Builder) drawRun(v *diagnose.RunVerdict) (Run, error) {
 	return out, nil
 }
 
-// allUnmapped reports whether stages have no names but those for time of no stage.
-func allUnmapped(all []Stage) bool {
+// isUnmapped reports whether stages have no names but those for time of no stage.
+func isUnmapped(all []Stage) bool {
 	return !slices.ContainsFunc(all, func(s Stage) bool {
 		return s.Advance > 0 && !strings.HasPrefix(s.Name, "step.unmapped") && !strings.HasPrefix(s.Name, "step.other")
 	})
 }
 
-// namedPositions returns the positions of the ranks that findings name.
-func (o *outline) namedPositions(v *diagnose.RunVerdict) []int {
+// suspectPositions returns the positions of the ranks that findings name.
+func (o *outline) suspectPositions(v *diagnose.RunVerdict) []int {
 	out := []int{}
-	for _, id := range namedRanks(v) {
+	for _, id := range suspectRanks(v) {
 		if at, ok := o.place[id]; ok && o.at[at] >= 0 {
 			out = append(out, o.at[at])
 		}
@@ -134,8 +134,8 @@ func unitFor(step int64) int64 {
 	return unit
 }
 
-// namedRanks returns the ranks that findings name, the first finding's first.
-func namedRanks(v *diagnose.RunVerdict) []int {
+// suspectRanks returns the ranks that findings name, the first finding's first.
+func suspectRanks(v *diagnose.RunVerdict) []int {
 	var out []int
 	take := func(id int) {
 		if !slices.Contains(out, id) {
@@ -168,7 +168,7 @@ type outline struct {
 // findings name and those that were late for longest.
 func (o *outline) choose(v *diagnose.RunVerdict) {
 	latest := sequence(len(o.members))
-	first := namedRanks(v)
+	first := suspectRanks(v)
 	place := func(m int) int {
 		if i := slices.Index(first, o.members[m].ID); i >= 0 {
 			return i
@@ -306,7 +306,7 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
-			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Line: glyph.Visible(f.Source.Short()), Gain: f.RunGain})
+			out = append(out, Fix{Kind: "finding", Who: report.Subject(f), Stage: report.Place(f), Line: glyph.Visible(f.Source.Short()), Gain: f.RunGain})
 		}
 	}
 	var names []string
@@ -355,7 +355,7 @@ func (o *outline) struckSince(v *diagnose.RunVerdict, stages []Stage) []Since {
 		if f.Confidence < evidence.Ambiguous || f.Struck.First < 0 || f.Struck.Count == 0 || len(out) == mostSince {
 			continue
 		}
-		s := Since{Who: report.Who(f), Stage: report.Where(f), Ranks: []int{}, First: f.Struck.First, Last: f.Struck.Last, Count: f.Struck.Count, Of: f.Struck.Of,
+		s := Since{Who: report.Subject(f), Stage: report.Place(f), Ranks: []int{}, First: f.Struck.First, Last: f.Struck.Last, Count: f.Struck.Count, Of: f.Struck.Of,
 			Pattern: f.Struck.Pattern.String(), Period: f.Struck.Period}
 		s.In = slices.IndexFunc(stages, func(x Stage) bool { return x.Name == glyph.Visible(f.Stage) })
 		ids := f.Ranks
@@ -378,7 +378,7 @@ func places(v *diagnose.RunVerdict) []Seen {
 	for _, c := range v.Coverage {
 		s := Seen{Stage: glyph.Visible(c.Stage), Found: c.Least, Hides: c.Hides}
 		if !c.Seen {
-			s.Why = report.WhyUnseen(c)
+			s.Why = report.BlindReason(c)
 		}
 		out = append(out, s)
 	}
@@ -418,7 +418,7 @@ func parts(v *diagnose.RunVerdict) []Part {
 // first, then by number.
 func (o *outline) drawings(v *diagnose.RunVerdict) []Drawn {
 	suspect := -1
-	for _, id := range namedRanks(v) {
+	for _, id := range suspectRanks(v) {
 		if at, ok := o.place[id]; ok {
 			suspect = at
 			break

@@ -99,7 +99,7 @@ func traffic(calls []*comms.Record, limits *comm.Benchmarks, v *diagnose.RunVerd
 	if len(r.Calls) == 0 {
 		return nil
 	}
-	t := &Traffic{Leads: v.Answer().Basis == diagnose.OnCommunication, Named: append([]int{}, namedRanks(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
+	t := &Traffic{Leads: v.Answer().Basis == diagnose.OnCommunication, Named: append([]int{}, suspectRanks(v)...), Speeds: speeds(r), Sent: byteMatrix(r), Waits: waitsOf(r)}
 	t.Limits = slices.ContainsFunc(t.Speeds, func(s Speed) bool { return s.Limit > 0 })
 	t.Volumes = volumes(r)
 	t.Left = max(0, len(t.Volumes)-mostVolumes)
@@ -169,9 +169,9 @@ func volumes(r *comm.Result) []Volume {
 	return out
 }
 
-// sentOf returns the matrix of bytes. Of many ranks, as many neighbours share a row as
+// byteMatrix returns the matrix of bytes. Of many ranks, as many neighbours share a row as
 // make it fit.
-func sentOf(r *comm.Result) *Sent {
+func byteMatrix(r *comm.Result) *Sent {
 	list, unplaced := comm.SentBetween(r)
 	if len(list) == 0 {
 		return nil

@@ -54,9 +54,9 @@ func alignText(s, as text.Style) text.Style {
 	return s
 }
 
-// fit sets the range of an axis of a plot by the data, in places. What is all
+// setRange sets the range of an axis of a plot by the data, in places. What is all
 // equal gets a range around it.
-func (a Axis) fit(to *plot.Axis, values []float64) error {
+func (a Axis) setRange(to *plot.Axis, values []float64) error {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		if a.shows(v) {
@@ -102,7 +102,7 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	case len(t.axis.Names) > 0:
 		return t.nameTicks(low, high)
 	case len(t.axis.Ticks) > 0:
-		return t.givenTicks(low, high)
+		return t.axisTicks(low, high)
 	case t.axis.Log:
 		return decades(low, high)
 	case t.axis.Bytes:
@@ -111,10 +111,10 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 	return round(low, high)
 }
 
-// givenTicks returns the ticks that the axis asks for. One that is close to the label
+// axisTicks returns the ticks that the axis asks for. One that is close to the label
 // before it has none.
-func (t ticker) givenTicks(low, high float64) []plot.Tick {
-	const apart = 1.0 / 16 // of the axis
+func (t ticker) axisTicks(low, high float64) []plot.Tick {
+	const minGapShare = 1.0 / 16 // of the axis
 	var out []plot.Tick
 	last := math.Inf(-1)
 	for _, v := range t.axis.Ticks {
@@ -122,7 +122,7 @@ func (t ticker) givenTicks(low, high float64) []plot.Tick {
 			continue
 		}
 		tick := plot.Tick{Value: t.axis.place(v)}
-		if tick.Value-last >= apart*(high-low) {
+		if tick.Value-last >= minGapShare*(high-low) {
 			tick.Label, last = Number(v), tick.Value
 		}
 		out = append(out, tick)

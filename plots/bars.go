@@ -44,7 +44,7 @@ func (b Bars) Draw(w Width) (*Figure, error) {
 		values = append(append(values, g.Values...), g.Marks...)
 		ticks[i] = plot.Tick{Value: float64(n - 1 - i), Label: short(g.Name)}
 	}
-	if err := b.X.fit(&p.X, values); err != nil {
+	if err := b.X.setRange(&p.X, values); err != nil {
 		return nil, err
 	}
 	p.X.Min = 0

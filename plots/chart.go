@@ -142,10 +142,10 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 			ys = append(ys, r.Value)
 		}
 	}
-	if err := panel.X.fit(&p.X, xs); err != nil {
+	if err := panel.X.setRange(&p.X, xs); err != nil {
 		return nil, err
 	}
-	if err := panel.Y.fit(&p.Y, ys); err != nil {
+	if err := panel.Y.setRange(&p.Y, ys); err != nil {
 		return nil, err
 	}
 	p.Add(&plotter.Grid{Vertical: rule, Horizontal: rule})
@@ -153,7 +153,7 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 		panel.reference(p, r)
 	}
 	for i, l := range panel.Lines {
-		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
+		aside := pointOffset * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
 		if l.Unjoined || l.Unmarked {
 			aside = 0
 		}
@@ -162,9 +162,9 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	return p, nil
 }
 
-// apart is how far the points of two series of the same X stand from each other
+// pointOffset is how far the points of two series of the same X stand from each other
 // on paper, so that neither hides the interval of the other.
-const apart vg.Length = 2
+const pointOffset vg.Length = 2
 
 // visible returns the points that can be drawn.
 func (panel Panel) visible(l Line) []Point {

@@ -58,9 +58,9 @@ func (m cells) top() (top float64, gaps bool) {
 	return top, gaps
 }
 
-// sharp is how many dots a side of an image has at least: few cells are enlarged
+// minImageDots is how many dots a side of an image has at least: few cells are enlarged
 // here, because what shows an image smooths it.
-const sharp = 600
+const minImageDots = 600
 
 // dots are a matrix as a grid of dots, many to a cell, the first row on top. Its place
 // is from 0 to 1 along both axes.
@@ -69,7 +69,9 @@ type dots struct {
 	high, wide int // of a cell
 }
 
-func (m cells) dots() dots { return dots{m, max(1, sharp/m.rows), max(1, sharp/m.columns)} }
+func (m cells) dots() dots {
+	return dots{m, max(1, minImageDots/m.rows), max(1, minImageDots/m.columns)}
+}
 
 func (d dots) Dims() (c, r int)   { return d.columns * d.wide, d.rows * d.high }
 func (d dots) Z(c, r int) float64 { return max(0, d.at(d.rows-1-r/d.high, c/d.wide)) }

@@ -94,10 +94,10 @@ func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) 
 	for _, b := range bins {
 		highest = append(highest, panel.height(b, len(h.Series)))
 	}
-	if err := h.X.fit(&p.X, xs); err != nil {
+	if err := h.X.setRange(&p.X, xs); err != nil {
 		return nil, err
 	}
-	if err := panel.Y.fit(&p.Y, highest); err != nil {
+	if err := panel.Y.setRange(&p.Y, highest); err != nil {
 		return nil, err
 	}
 	p.Y.Min = 0

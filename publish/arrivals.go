@@ -137,7 +137,7 @@ func lateRankOf(r *arrivals.Result, c *claim.Claim) LateRank {
 	l, p := c.Entered, &r.Places[c.Entered.Place]
 	out := LateRank{Rank: c.Rank(), Host: nonZero(c.HostName()), Op: p.Op, Stage: nonZero(p.Stage), Group: c.Group, Line: lineOf(p.Line), Place: l.Place,
 		Delay: l.Delay, Excess: c.Charged(), PerStep: c.Size, Struck: c.Steps.Count, Steps: c.Steps.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points,
-		P: number(c.P), Gain: number(c.StruckGain(r.End - r.Begin)), RunGain: number(c.Saves.Alone), RunAtMost: number(c.Saves.Most()),
+		P: number(c.P), Gain: number(c.StruckGain(r.End - r.Begin)), RunGain: number(c.Saves.Alone), RunAtMost: number(c.Saves.Largest()),
 		FirstStep: nonNegative(l.Recorded[0]), LastStep: nonNegative(l.Recorded[1]), Clock: l.Clock}
 	if l.Divided {
 		out.LostIn = nonZero(l.Stage)

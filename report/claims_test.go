@@ -233,7 +233,7 @@ var accounts = map[string]func(value string) (string, error){
 		return sayTrace(&crew{x.Run, x.Steps, x.Workers, x.All, x.Replicas, x.Stages, x.Alike})
 	}),
 	"suspect": wordsOf(func(f diagnose.Finding) string { return saySuspected(&f) }),
-	"who":     wordsOf(func(f diagnose.Finding) string { return whoWord(&f) }),
+	"who":     wordsOf(func(f diagnose.Finding) string { return subjectWord(&f) }),
 	"watched": wordsOf(func(x struct {
 		Main    *frontier.Result
 		Late    *diagnose.Lateness

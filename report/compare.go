@@ -31,11 +31,11 @@ func (s Style) comparisonDocument(c *runs.Comparison) document {
 		d = append(d, comparisonBrief(c), comparisonInFull(c))
 	case len(c.Rows) > 0:
 		d = append(d, comparisonBrief(c), differences(c))
-		if alike := alikeIn(c); alike > 0 {
+		if alike := countAlike(c); alike > 0 {
 			d = append(d, prose(sayAlike(alike)))
 		}
 	}
-	return put(d, changesSection(c.Traffic), section("Findings", foundTable(c)), section("Read with care", comparisonDoubts(c)))
+	return put(d, changesSection(c.Traffic), section("Findings", findingTable(c)), section("Read with care", comparisonDoubts(c)))
 }
 
 // comparisonHeadline returns the answer in one sentence.
@@ -132,8 +132,8 @@ func interval(r *runs.Row, of float64) string {
 	return strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of)
 }
 
-// alikeIn counts the measures that differ not or are not tested.
-func alikeIn(c *runs.Comparison) (n int) {
+// countAlike counts the measures that differ not or are not tested.
+func countAlike(c *runs.Comparison) (n int) {
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Kind != runs.FoundDelay && !c.Differs(r) {
 			n++
@@ -162,9 +162,9 @@ func comparisonInFull(c *runs.Comparison) *table.Table {
 	return t
 }
 
-// foundTable returns a table of one line per finding of either side.
-func foundTable(c *runs.Comparison) *table.Table {
-	t := foundColumns()
+// findingTable returns a table of one line per finding of either side.
+func findingTable(c *runs.Comparison) *table.Table {
+	t := findingColumns()
 	for i := range c.Found {
 		f := &c.Found[i]
 		t.Row(sayFound(f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), string(f.Showing()))
@@ -204,7 +204,7 @@ func comparisonInFullColumns() *table.Table {
 	}}
 }
 
-func foundColumns() *table.Table {
+func findingColumns() *table.Table {
 	return &table.Table{Caption: "base, new: runs that show it.", Columns: []table.Column{
 		{Head: "finding", Kind: table.Uncut},
 		{Head: "base", Kind: table.Amount},

@@ -42,7 +42,7 @@ func (j Arrivals) hangDocument() document {
 		d = hangHeads(h)
 		d = put(d, prose(sayWhyHang(&h.Groups[0])), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
 	}
-	d = put(d, stackTable(j.Stacks), j.askedDocument())
+	d = put(d, stackTable(j.Stacks), j.countersDocument())
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}

@@ -56,7 +56,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	}
 	switch a.Basis {
 	case diagnose.OnTooLittle:
-		out.tooLittle(&a.Shortage)
+		out.shortageWords(&a.Shortage)
 	case diagnose.OnOpenQuestion:
 		out.what, out.why = "Undecided: "+sayUndecided(&a.Open), sayWhyUndecided(a.Open.Question, a.Behind)
 	case diagnose.OnFinding:
@@ -81,8 +81,8 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	return out
 }
 
-// tooLittle words what there is too little of.
-func (out *firstScreen) tooLittle(s *diagnose.Shortage) {
+// shortageWords words what there is too little of.
+func (out *firstScreen) shortageWords(s *diagnose.Shortage) {
 	out.what, out.why = "Too little data: "+sayShortage(s), sayWhyShortage(s)
 	if s.One != nil && s.Of == diagnose.NoPeers {
 		out.what = sayOnlyRank(s)

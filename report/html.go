@@ -50,7 +50,7 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 			out.Lead = i
 		}
 		f := RunFragments{Run: glyph.Visible(r.Run), Headline: glyph.Visible(Headline(r)), Answer: fragment(answerBlocks(r)), Step: fragment(runBlocks(r, Style{})),
-			Evidence: fragment(append(whyBlocks(r), nextBlocks(r)...))}
+			Evidence: fragment(append(evidenceBlocks(r), nextBlocks(r)...))}
 		switch w, o := r.Shown(), r.Operators; {
 		case o != nil:
 			f.Account = fragment(slices.Concat(kindBlocks(o), walkBlocks(r), noteBlocks(o.Notes)))

@@ -27,7 +27,7 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 		}
 		return append(d, hint("-v for evidence, operators and walks"))
 	}
-	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), replicaBlocks(o), noteBlocks(o.Notes))
+	return put(d, evidenceBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), kindBlocks(o), walkBlocks(v), nextBlocks(v), replicaBlocks(o), noteBlocks(o.Notes))
 }
 
 // replicaBlocks returns the accounts of the replicas of each pipeline stage, a line each, and their labels.
@@ -116,7 +116,7 @@ func stageBlocks(o *diagnose.Operators) document {
 // replicaOf names a worker with its dp coordinate.
 func replicaOf(o *diagnose.Operators, r trace.Rank) string {
 	if ranks := o.StandsFor(r.ID); ranks != nil {
-		return fmt.Sprintf("%d (%s)", r.ID, standsFor(ranks))
+		return fmt.Sprintf("%d (%s)", r.ID, representedRanks(ranks))
 	}
 	role := ""
 	if dp, ok := r.Role.Coord(trace.DataParallel); ok {

@@ -24,7 +24,7 @@ func (o Output) Overhead(a *overhead.Account) error {
 func overheadDocument(a *overhead.Account) document {
 	return put(headline{text: sayOverhead(a), level: overheadLevel(a)}, prose(sayOverheadBasis(a)),
 		section("Read with care", bullets(each(a.Doubts, overheadDoubt))),
-		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), boundTable(a)),
+		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), intervalTable(a)),
 		section(table.Counted(a.Pairs, "measurement"), pairTable(a.Measurements)))
 }
 
@@ -41,8 +41,8 @@ func overheadLevel(a *overhead.Account) evidence.Confidence {
 	return evidence.Insufficient
 }
 
-func boundTable(a *overhead.Account) *table.Table {
-	t := boundColumns()
+func intervalTable(a *overhead.Account) *table.Table {
+	t := intervalColumns()
 	for _, e := range a.Estimates {
 		for _, b := range e.Intervals {
 			t.Row(e.Statistic.String(), e.Value, b.Method.String(), b.Lower, b.Upper, b.AtLeast, b.AtMost)
@@ -65,7 +65,7 @@ func pairTable(measurements []overhead.Measurement) *table.Table {
 	return ends(t, windowLimit).Tidy()
 }
 
-func boundColumns() *table.Table {
+func intervalColumns() *table.Table {
 	return &table.Table{Columns: []table.Column{
 		{Head: "statistic", Kind: table.Text},
 		{Head: "overhead", Kind: table.Fine},

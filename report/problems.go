@@ -32,9 +32,9 @@ func refusedBlocks(problems []Problem) document {
 	return section("Refused: "+table.Counted(len(b), "input"), b)
 }
 
-// notRead returns in one line which inputs were not read, and why: the first refused input, how many more, and the files that
+// unreadLine returns in one line which inputs were not read, and why: the first refused input, how many more, and the files that
 // were passed over.
-func notRead(problems []Problem) string {
+func unreadLine(problems []Problem) string {
 	var parts []string
 	refused := 0
 	over := make(map[string]int)

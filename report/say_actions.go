@@ -22,7 +22,7 @@ func actionWords(a answer.Action) string {
 		if len(a.Stages) == 0 {
 			return fmt.Sprintf("see what runs in those steps%s: garbage collection, checkpoints, logging (py-spy record)", sayOn(&a))
 		}
-		return fmt.Sprintf("look at %s%s (py-spy dump)", theStage(a.Stages), sayOn(&a))
+		return fmt.Sprintf("look at %s%s (py-spy dump)", stagesToCheck(a.Stages), sayOn(&a))
 	case answer.ReadLine:
 		return fmt.Sprintf("see why %s takes longer%s", sourceWord(a.Line), sayOn(&a))
 	case answer.DumpStack:

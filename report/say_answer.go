@@ -141,8 +141,8 @@ func sayBlind(c *answer.Coverage) string {
 	return ""
 }
 
-// WhyUnseen returns in few words why a place of a step is not seen.
-func WhyUnseen(c answer.Coverage) string {
+// BlindReason returns in few words why a place of a step is not seen.
+func BlindReason(c answer.Coverage) string {
 	switch c.Reason {
 	case answer.RanksMayWait:
 		return "ranks may wait"

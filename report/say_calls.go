@@ -58,7 +58,7 @@ func sayCommunicationAnswer(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 		}
 		text = fmt.Sprintf("Rank %d%s makes the others wait: %s.", last.Rank, host, sayEntersLast(last))
 	}
-	if also := alsoSuspected(a.Also); also != "" {
+	if also := suspectsList(a.Also); also != "" {
 		text += fmt.Sprintf(" Also suspected: %s.", also)
 	}
 	if stage := losesIn(v); stage != "" {
@@ -88,8 +88,8 @@ func losesIn(v *diagnose.RunVerdict) string {
 	return ""
 }
 
-// alsoSuspected names findings of communication, each once.
-func alsoSuspected(list []*diagnose.Finding) string {
+// suspectsList names findings of communication, each once.
+func suspectsList(list []*diagnose.Finding) string {
 	var names []string
 	for _, f := range list {
 		if name := saySuspected(f); !slices.Contains(names, name) {

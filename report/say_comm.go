@@ -143,7 +143,7 @@ func noteWords(n comm.Note) string {
 		return fmt.Sprintf("%d sides of communicators were put together by their collectives ending at once: the log names no ids (NCCL before 2.16, or no INIT lines)", n.N)
 	case comm.NoteBeginnings:
 		return fmt.Sprintf("%d ranks' recordings fit at several places of their logs, and nothing says at which: that of rank %d may begin at %s, line %s. Record the launching calls too (nsys profile --trace=cuda), or have the log stamped (NCCL_DEBUG_TIMESTAMP_LEVELS=INFO)",
-			n.N, n.Of, n.Source, someLines(n.Lines))
+			n.N, n.Of, n.Source, firstLines(n.Lines))
 	case comm.NoteLogged:
 		return fmt.Sprintf("%d processes logged and are in no export", n.N)
 	case comm.NoteProfiled:
@@ -204,15 +204,15 @@ func communicatorWords(c *parallel.Communicator, e parallel.Evidence) string {
 	case parallel.LikeOthers:
 		return fmt.Sprintf("groups of %d, %d apart, are %v elsewhere in the job", e.N, e.Stride, e.As)
 	case parallel.UnevenSends:
-		return "all-to-all of uneven sizes, as tokens go to experts: " + mostUsed(c)
+		return "all-to-all of uneven sizes, as tokens go to experts: " + topOperations(c)
 	case parallel.EvenSends:
-		return "all that is sent at once is of equal size: experts of a fixed capacity, a split sequence or an interleaved pipeline: " + mostUsed(c)
+		return "all that is sent at once is of equal size: experts of a fixed capacity, a split sequence or an interleaved pipeline: " + topOperations(c)
 	case parallel.OneWaySends:
-		return "sends go one way only, as in a ring of a split sequence: " + mostUsed(c)
+		return "sends go one way only, as in a ring of a split sequence: " + topOperations(c)
 	case parallel.PairedSends:
-		return "whenever it sends it receives, as in a ring of a split sequence: " + mostUsed(c)
+		return "whenever it sends it receives, as in a ring of a split sequence: " + topOperations(c)
 	case parallel.SendsAndReceives:
-		return "sends and receives: " + mostUsed(c)
+		return "sends and receives: " + topOperations(c)
 	case parallel.SmallMessages:
 		return fmt.Sprintf("messages of at most %d bytes: control, not data", e.N)
 	case parallel.AveragingReductions:

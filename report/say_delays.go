@@ -17,11 +17,11 @@ import (
 func sayLate(a *diagnose.Answer, inside string) string {
 	verb := " may delay"
 	switch sure := a.First.Confidence; {
-	case sure == evidence.Strong && several(a.Who):
+	case sure == evidence.Strong && isPlural(a.Who):
 		verb = " delay"
 	case sure == evidence.Strong:
 		verb = " delays"
-	case sure == evidence.Supported && several(a.Who):
+	case sure == evidence.Supported && isPlural(a.Who):
 		verb = " probably delay"
 	case sure == evidence.Supported:
 		verb = " probably delays"
@@ -122,7 +122,7 @@ func sayWhoIsMissing(f *diagnose.Finding, e *evidence.NeverEntered) string {
 		return "no rank that reports is behind in"
 	case e.GaveUp && e.NoDump:
 		report := "reports"
-		if several(f.Who()) {
+		if isPlural(f.Who()) {
 			report = "report"
 		}
 		return fmt.Sprintf("%s %s nothing, others wait in", who, report)

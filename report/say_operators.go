@@ -217,7 +217,7 @@ func sayCompletionTimes(e evidence.CompletionTimes) string {
 	}
 	text := fmt.Sprintf("K-S: its completion-time distribution departs from its peers' (S %s, q %s, %s on average)", hundredths(e.S), probability(e.Q), shift)
 	if len(e.Others) > 0 {
-		text += "; so does that of " + someOf(nounOf(e.Workers), e.Others)
+		text += "; so does that of " + workersWord(nounOf(e.Workers), e.Others)
 	}
 	return text
 }
@@ -229,7 +229,7 @@ func sayBlameWalks(e evidence.BlameWalks) string {
 	}
 	text += " here, in " + e.Op
 	if len(e.Victims) > 0 {
-		text += "; its victims are " + someOf(nounOf(e.Workers), e.Victims)
+		text += "; its victims are " + workersWord(nounOf(e.Workers), e.Victims)
 	}
 	return text
 }

@@ -14,8 +14,8 @@ import (
 
 // Who a finding is about, what was read of a run, and what a batch comes to.
 
-// whoWord returns who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
-func whoWord(f *diagnose.Finding) string {
+// subjectWord returns who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
+func subjectWord(f *diagnose.Finding) string {
 	switch {
 	case f.Rank != nil && f.Group != "" && f.Group != "default_pg":
 		return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Group)
@@ -53,8 +53,8 @@ func subject(w diagnose.Who) string {
 	return ""
 }
 
-// several reports whether a subject takes a verb of several.
-func several(w diagnose.Who) bool {
+// isPlural reports whether a subject takes a verb of several.
+func isPlural(w diagnose.Who) bool {
 	return w.Kind == diagnose.SomeRanks || w.Kind == diagnose.HostRanks || w.Kind == diagnose.GroupRanks
 }
 
@@ -109,9 +109,9 @@ func sayInput(x *extent) string {
 		if x.of > 1 {
 			part = fmt.Sprintf(", part %d of %d", x.part, x.of)
 		}
-		text += fmt.Sprintf(", %s in %s, shown: window %d%s (%s)", table.Counted(x.steps, "step"), table.Counted(x.windows, "window"), m.Window, part, itsSteps(m))
+		text += fmt.Sprintf(", %s in %s, shown: window %d%s (%s)", table.Counted(x.steps, "step"), table.Counted(x.windows, "window"), m.Window, part, windowSteps(m))
 	} else if m.Steps > 0 {
-		text += ", " + itsSteps(m)
+		text += ", " + windowSteps(m)
 	}
 	switch p := x.dropped; {
 	case p == nil:
@@ -154,7 +154,7 @@ func sayBatch(windows, all, flagged int, lost int64, refused int) string {
 
 // sayWatched returns a window of a run that is watched, in one line; late is nil where nobody is.
 func sayWatched(m *frontier.Result, late *diagnose.Lateness, minGain float64) string {
-	text, step := fmt.Sprintf("%s window %d, %s", m.Run, m.Window, itsSteps(m)), ""
+	text, step := fmt.Sprintf("%s window %d, %s", m.Run, m.Window, windowSteps(m)), ""
 	if n := m.Quality.Missing.Len(); n > 0 {
 		text += fmt.Sprintf(", %s missing", table.Counted(n, "rank"))
 	}

@@ -39,10 +39,10 @@ func sayOperatorAnswer(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 
 // sayLeast states what would have been found wherever it is, or what noise may hide; "" where neither is known.
 func sayLeast(coverage []answer.Coverage) string {
-	if least := leastFound(coverage); least != 0 {
+	if least := minDetectable(coverage); least != 0 {
 		return fmt.Sprintf(": a worker slower by %s a step would have been", length(least))
 	}
-	if noise := lostInNoise(coverage); noise != 0 {
+	if noise := noiseLimit(coverage); noise != 0 {
 		return fmt.Sprintf(": what any worker takes longer than its peers costs at most %s a step", length(noise))
 	}
 	return ""

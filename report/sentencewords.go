@@ -81,19 +81,19 @@ func blindTo(h *diagnose.Healthy) string {
 		if len(h.Stages) == 0 && h.Step > 0 {
 			of = fmt.Sprintf(" of a %s step", length(float64(h.Step)))
 		}
-		text = append(text, fmt.Sprintf("This recording cannot see into %s: a rank may lose up to %s%s there unseen.", fewOf(hidden), length(float64(hides)), of))
+		text = append(text, fmt.Sprintf("This recording cannot see into %s: a rank may lose up to %s%s there unseen.", stagesOrCount(hidden), length(float64(hides)), of))
 	}
 	if len(alone) > 0 {
-		text = append(text, fmt.Sprintf("No two ranks do the same work in %s: one may lose up to %s of a %s step there unseen.", fewOf(alone), length(float64(single)), length(float64(h.Step))))
+		text = append(text, fmt.Sprintf("No two ranks do the same work in %s: one may lose up to %s of a %s step there unseen.", stagesOrCount(alone), length(float64(single)), length(float64(h.Step))))
 	}
 	if len(drowned) > 0 {
-		text = append(text, fmt.Sprintf("In %s what one rank takes longer than its peers costs up to %s of a %s step; no delay there is certain.", fewOf(drowned), length(float64(noise)), length(float64(h.Step))))
+		text = append(text, fmt.Sprintf("In %s what one rank takes longer than its peers costs up to %s of a %s step; no delay there is certain.", stagesOrCount(drowned), length(float64(noise)), length(float64(h.Step))))
 	}
 	return strings.Join(text, " ")
 }
 
-// leastFound returns the least delay that is found wherever in a step it is, ns a step; 0 where any place is not seen.
-func leastFound(coverage []answer.Coverage) (least int64) {
+// minDetectable returns the least delay that is found wherever in a step it is, ns a step; 0 where any place is not seen.
+func minDetectable(coverage []answer.Coverage) (least int64) {
 	for _, c := range coverage {
 		if !c.Seen {
 			return 0
@@ -103,8 +103,8 @@ func leastFound(coverage []answer.Coverage) (least int64) {
 	return least
 }
 
-// lostInNoise returns how much of a step may be a delay that does not stand out of the noise, ns.
-func lostInNoise(coverage []answer.Coverage) (sum int64) {
+// noiseLimit returns how much of a step may be a delay that does not stand out of the noise, ns.
+func noiseLimit(coverage []answer.Coverage) (sum int64) {
 	for _, c := range coverage {
 		if c.Reason == answer.TooNoisy {
 			sum += c.Hides
@@ -123,16 +123,16 @@ func reasons(blind []answer.Coverage) (out []answer.Coverage) {
 	return out
 }
 
-// fewOf returns stages as a list, or how many they are.
-func fewOf(stages []string) string {
+// stagesOrCount returns stages as a list, or how many they are.
+func stagesOrCount(stages []string) string {
 	if len(stages) > mostNamed {
 		return fmt.Sprintf("%d stages", len(stages))
 	}
 	return orList(stages)
 }
 
-// theStage returns what to look at of stages.
-func theStage(stages []string) string {
+// stagesToCheck returns what to look at of stages.
+func stagesToCheck(stages []string) string {
 	switch stagename.KindOf(stages[0]) {
 	case stagename.Callbacks:
 		return "the callback"
@@ -156,7 +156,7 @@ func participants(a answer.Action, ranks []int) string {
 		if i < 0 {
 			return fmt.Sprint(rank)
 		}
-		return fmt.Sprintf("%d (%s)", rank, standsFor(a.Workers[i].StandsFor))
+		return fmt.Sprintf("%d (%s)", rank, representedRanks(a.Workers[i].StandsFor))
 	}))
 }
 

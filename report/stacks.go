@@ -17,14 +17,14 @@ func (j Arrivals) lookedDocument() document {
 	if j.Asked == nil {
 		return j.stacksAlone()
 	}
-	return put(j.askedDocument(), stackTable(j.Stacks))
+	return put(j.countersDocument(), stackTable(j.Stacks))
 }
 
 // stands is for how long reports must say the same before a rank that is behind is more than one that is slow.
 const stands = int64(10 * time.Second)
 
-// askedDocument returns who is behind by NCCL's own counts.
-func (j Arrivals) askedDocument() document {
+// countersDocument returns who is behind by NCCL's own counts.
+func (j Arrivals) countersDocument() document {
 	a, d := j.Asked, document{}
 	if a == nil {
 		return nil
@@ -34,10 +34,10 @@ func (j Arrivals) askedDocument() document {
 		if b.Stands >= stands {
 			sure = evidence.Supported
 		}
-		d = append(d, headline{text: j.Run + ": " + sayBehind(&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)), level: sure})
+		d = append(d, headline{text: j.Run + ": " + sayBehind(&b, j.rankWords(b.Ranks), j.rankWords(b.Ahead)), level: sure})
 	}
 	if len(a.Unanswered) > 0 {
-		d = append(d, headline{text: sayUnanswered(j.Run, j.whoIs(a.Unanswered), len(a.Unanswered)), level: evidence.Supported})
+		d = append(d, headline{text: sayUnanswered(j.Run, j.rankWords(a.Unanswered), len(a.Unanswered)), level: evidence.Supported})
 	}
 	if len(a.Absent) > 0 {
 		d = append(d, headline{text: sayAbsent(j.Run, a), level: evidence.Ambiguous})
@@ -49,15 +49,15 @@ func (j Arrivals) askedDocument() document {
 		d = append(d, prose(upper(e)+"."))
 	}
 	if ranks := append(slices.Clone(a.Roots), a.Unanswered...); len(ranks) > 0 {
-		d = append(d, prose(cmp.Or(j.stacksOf(ranks), sayNextOfBehind(a, j.whoIs(ranks)))))
+		d = append(d, prose(cmp.Or(j.stacksOf(ranks), sayNextOfBehind(a, j.rankWords(ranks)))))
 	} else if len(a.Absent) > 0 {
 		d = append(d, prose(sayNextOfAbsent(a)))
 	}
 	return d
 }
 
-// whoIs returns ranks in words, a single one with its host.
-func (j Arrivals) whoIs(ranks []int) string {
+// rankWords returns ranks in words, a single one with its host.
+func (j Arrivals) rankWords(ranks []int) string {
 	if len(ranks) == 1 {
 		return rankAt(ranks[0], j.Asked.Hosts[ranks[0]], nil)
 	}
@@ -73,7 +73,7 @@ func (j Arrivals) stacksAlone() document {
 	}
 	sure := evidence.Insufficient
 	if most != nil {
-		p.most, p.alike = standsIn(most), len(most.Ranks)
+		p.most, p.alike = stackLine(most), len(most.Ranks)
 	}
 	if most != nil && len(others) > 0 {
 		sure = evidence.Ambiguous
@@ -81,7 +81,7 @@ func (j Arrivals) stacksAlone() document {
 		for _, s := range others {
 			p.apart, p.waits = append(p.apart, s.Ranks...), p.waits && s.Waits()
 		}
-		p.owner, p.at, p.further = stackOwner(&others[0]), standsIn(&others[0]), len(p.apart)-len(others[0].Ranks)
+		p.owner, p.at, p.further = stackOwner(&others[0]), stackLine(&others[0]), len(p.apart)-len(others[0].Ranks)
 	}
 	return document{headline{text: sayStacks(&p), level: sure}, stackTable(j.Stacks), prose(sayNextOfStacks(&p)), prose(notedWords(j.Noted))}
 }
@@ -102,8 +102,8 @@ func stackOwner(s *arrivals.Stack) string {
 	return ranksWord(s.Ranks)
 }
 
-// standsIn returns the program's line of a stack, with the function that it calls; without such a line the innermost frame.
-func standsIn(s *arrivals.Stack) string {
+// stackLine returns the program's line of a stack, with the function that it calls; without such a line the innermost frame.
+func stackLine(s *arrivals.Stack) string {
 	l := s.Line
 	if l.IsZero() || s.Within {
 		l = s.Inner
@@ -118,7 +118,7 @@ func standsIn(s *arrivals.Stack) string {
 func stackTable(stacks []arrivals.Stack) *table.Table {
 	t := stackColumns()
 	for i := range stacks {
-		t.Row(rankItems(stacks[i].Ranks, 0), standsIn(&stacks[i]))
+		t.Row(rankItems(stacks[i].Ranks, 0), stackLine(&stacks[i]))
 	}
 	return t.Tidy()
 }
@@ -134,11 +134,11 @@ func (j Arrivals) stacksOf(ranks []int) (text string) {
 		s, ended := j.StackOf(r), j.Ended[r]
 		switch {
 		case ended != "" && s != nil:
-			text += fmt.Sprintf("Rank %d ended with %q in %s. ", r, ended, standsIn(s))
+			text += fmt.Sprintf("Rank %d ended with %q in %s. ", r, ended, stackLine(s))
 		case ended != "":
 			text += fmt.Sprintf("Rank %d ended with %s. ", r, ended)
 		case s != nil:
-			text += fmt.Sprintf("The main thread of rank %d is in %s. ", r, standsIn(s))
+			text += fmt.Sprintf("The main thread of rank %d is in %s. ", r, stackLine(s))
 		}
 	}
 	return text

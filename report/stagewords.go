@@ -77,10 +77,10 @@ func rankSetWord(s trace.RankSet) string {
 }
 
 // ranksWord returns "rank 3" or "ranks 3 and 5".
-func ranksWord(ranks []int) string { return someOf("rank", ranks) }
+func ranksWord(ranks []int) string { return workersWord("rank", ranks) }
 
-// someOf returns workers in the form of ranksWord.
-func someOf(noun string, ids []int) string {
+// workersWord returns workers in the form of ranksWord.
+func workersWord(noun string, ids []int) string {
 	if len(ids) != 1 {
 		noun += "s"
 	}
@@ -95,15 +95,15 @@ func nounOf(workers bool) string {
 	return "rank"
 }
 
-// standsFor returns "ranks 24–27", or the list of all.
-func standsFor(ranks []int) string {
+// representedRanks returns "ranks 24–27", or the list of all.
+func representedRanks(ranks []int) string {
 	return fmt.Sprintf("ranks %d–%d", ranks[0], ranks[len(ranks)-1])
 }
 
 // workerName returns "rank 3 (dp=3,pp=0)", or "worker 6 (dp=2,pp=1; ranks 24–27)".
 func workerName(rank int, role string, stands []int) string {
 	if stands != nil {
-		role = strings.TrimPrefix(role+"; ", "; ") + standsFor(stands)
+		role = strings.TrimPrefix(role+"; ", "; ") + representedRanks(stands)
 	}
 	if role == "" {
 		return fmt.Sprintf("rank %d", rank)

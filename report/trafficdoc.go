@@ -24,7 +24,7 @@ func trafficDocument(r *comm.Result) document {
 	if len(clocks.Rows) < 2 {
 		clocks = nil
 	}
-	return put(headline{text: Headline(&v), level: v.Confidence}, sure, prose(trafficBasis(r)), prose(strategyWords(r)), whyBlocks(&v), nextBlocks(&v),
+	return put(headline{text: Headline(&v), level: v.Confidence}, sure, prose(trafficBasis(r)), prose(strategyWords(r)), evidenceBlocks(&v), nextBlocks(&v),
 		section("Ranks", commRankTable(r)),
 		section("Communicators", communicatorTable(r)),
 		section("Bandwidth", speedTable(r)),
@@ -35,7 +35,7 @@ func trafficDocument(r *comm.Result) document {
 		section("Clocks", clocks),
 		section("How it was found", trafficNotes(r)),
 		section("NCCL warned "+table.Counted(len(r.Recorded.Warnings), "time"), warningsOf(r)),
-		section("Lines not understood", notUnderstood(r)))
+		section("Lines not understood", unparsedLines(r)))
 }
 
 func trafficBasis(r *comm.Result) string {
@@ -209,8 +209,8 @@ func warningsOf(r *comm.Result) (b bullets) {
 	return b
 }
 
-// notUnderstood returns the lines that begin like NCCL's and could not be read, by reason, and the unused ones.
-func notUnderstood(r *comm.Result) (b bullets) {
+// unparsedLines returns the lines that begin like NCCL's and could not be read, by reason, and the unused ones.
+func unparsedLines(r *comm.Result) (b bullets) {
 	for _, x := range r.Recorded.Unread {
 		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", table.Counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))
 	}

@@ -44,8 +44,8 @@ func setsWords(sets [][]int) string {
 	return strings.Join(names, "; ")
 }
 
-// someLines lists the first of some lines.
-func someLines(lines []int64) string {
+// firstLines lists the first of some lines.
+func firstLines(lines []int64) string {
 	const shown = 6
 	names := each(lines[:min(shown, len(lines))], func(l int64) string { return fmt.Sprint(l) })
 	if more := len(lines) - shown; more > 0 {
@@ -59,8 +59,8 @@ func communicatorEvidence(c *parallel.Communicator) []string {
 	return each(c.Evidence, func(e parallel.Evidence) string { return communicatorWords(c, e) })
 }
 
-// mostUsed returns the three most used operations with their shares of the calls.
-func mostUsed(c *parallel.Communicator) string {
+// topOperations returns the three most used operations with their shares of the calls.
+func topOperations(c *parallel.Communicator) string {
 	const shown = 3
 	total, _ := c.Total()
 	text := strings.Join(each(c.Ops[:min(shown, len(c.Ops))], func(u parallel.OpUse) string {

@@ -26,7 +26,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 		return document{prose(Explain(&v.RunVerdict))}
 	}
 	d := answerBlocks(&v.RunVerdict)
-	if text := notRead(problems); text != "" {
+	if text := unreadLine(problems); text != "" {
 		list := d[len(d)-1].(brief)
 		d[len(d)-1] = append(list[:len(list):len(list)], glyph.Term{Name: "Not read", Text: text})
 	}
@@ -93,7 +93,7 @@ func runTable(v *diagnose.Verdict) *table.Table {
 			row[2] = table.TextCell(bareStage(a.Healthy.Blind[0].Stage))
 		}
 		if a.First != nil {
-			status := sayStatus(r.Status, a.First, whoWord(a.First))
+			status := sayStatus(r.Status, a.First, subjectWord(a.First))
 			row[1], row[2] = table.TextCell(status), table.TextCell(shortPlace(a.First))
 			row[3], row[4] = table.RealCell(a.Saving.Run), table.TextCell(a.First.Confidence.String())
 		}
@@ -118,9 +118,9 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	case !s.Verbose && w != nil:
 		return append(d, hint("-v shows the evidence"))
 	case w == nil:
-		return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v))
+		return put(d, evidenceBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v))
 	}
-	return put(d, whyBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v), detailBlocks(v, w))
+	return put(d, evidenceBlocks(v), coverageBlocks(v), latentBlocks(v.Latent), nextBlocks(v), detailBlocks(v, w))
 }
 
 // coverageBlocks returns a line for each place of a step: whether a late rank would be found there, and if not, why.
@@ -135,7 +135,7 @@ func coverageBlocks(v *diagnose.RunVerdict) document {
 			hides = table.RealCell(float64(c.Hides))
 		}
 		if !c.Seen {
-			seen, why, needs = "no", WhyUnseen(c), strings.ReplaceAll(string(c.Needs), "_", " ")
+			seen, why, needs = "no", BlindReason(c), strings.ReplaceAll(string(c.Needs), "_", " ")
 		}
 		t.Row(cmp.Or(c.Stage, "anywhere"), seen, found, hides, why, needs)
 	}
@@ -227,7 +227,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	}
 	var names []string
 	for _, f := range list {
-		name := whoWord(f)
+		name := subjectWord(f)
 		if f.Cause == diagnose.CauseTurns {
 			name = "ranks in turn"
 		}
@@ -268,8 +268,8 @@ func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
 	return sayInput(&x)
 }
 
-// itsSteps returns the steps of a window.
-func itsSteps(m *frontier.Result) string {
+// windowSteps returns the steps of a window.
+func windowSteps(m *frontier.Result) string {
 	return stepsWord(m.FirstStep, m.LastStep())
 }
 
@@ -297,8 +297,8 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	return document{heading(table.Counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
-// whyBlocks returns the evidence for the first finding and the other findings.
-func whyBlocks(v *diagnose.RunVerdict) document {
+// evidenceBlocks returns the evidence for the first finding and the other findings.
+func evidenceBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Findings) == 0 {
 		return nil
 	}
@@ -318,7 +318,7 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	t := otherFindingsColumns()
 	for i := range v.Findings[1:] {
 		s := &v.Findings[1+i]
-		t.Row(whoWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
+		t.Row(subjectWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
 	}
 	return document{heading("Other findings"), capRows(t, most, "json").Tidy()}
 }

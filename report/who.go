@@ -8,11 +8,11 @@ import (
 	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// Who returns the subject of a finding for tables.
-func Who(f *diagnose.Finding) string { return glyph.Visible(whoWord(f)) }
+// Subject returns the subject of a finding for tables.
+func Subject(f *diagnose.Finding) string { return glyph.Visible(subjectWord(f)) }
 
-// Where returns where a finding is, for tables.
-func Where(f *diagnose.Finding) string { return glyph.Visible(placeWord(f)) }
+// Place returns where a finding is, for tables.
+func Place(f *diagnose.Finding) string { return glyph.Visible(placeWord(f)) }
 
 // rankAt returns a rank with its host and place as far as known: "rank 2 (gpu-node-1, local rank 2)".
 func rankAt(rank int, host string, local *int) string {

@@ -118,8 +118,8 @@ var byLink = []field{
 // openNVML loads the driver's library; the error says why it cannot.
 func openNVML(every time.Duration) (Source, error) { return open(nvml.New(), every) }
 
-// counted is how often errors are counted at most.
-const counted = time.Second
+// minCountInterval is how often errors are counted at most.
+const minCountInterval = time.Second
 
 func open(lib nvml.Interface, every time.Duration) (Source, error) {
 	switch r := lib.Init(); r {
@@ -134,7 +134,7 @@ func open(lib nvml.Interface, every time.Duration) (Source, error) {
 		lib.Shutdown()
 		return nil, fmt.Errorf("the driver's library knows of %d GPUs (%v)", n, r)
 	}
-	l := &library{lib: lib, rare: max(1, int((counted+every-1)/every)), name: "GPUs by NVML"}
+	l := &library{lib: lib, rare: max(1, int((minCountInterval+every-1)/every)), name: "GPUs by NVML"}
 	if driver, r := lib.SystemGetDriverVersion(); r == nvml.SUCCESS {
 		l.name += " (driver " + driver + ")"
 	}

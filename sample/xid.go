@@ -27,8 +27,8 @@ type xids struct {
 
 const xidMetric = "DCGM_FI_DEV_XID_ERRORS"
 
-// hearing is for how long one wait for an event lasts, ms: the program ends no faster.
-const hearing = 250
+// eventWaitMS is for how long one wait for an event lasts, ms: the program ends no faster.
+const eventWaitMS = 250
 
 // listen registers for the Xid errors of the GPUs that report them.
 func listen(lib nvml.Interface, gpus []*gpu) *xids {
@@ -56,12 +56,12 @@ func listen(lib nvml.Interface, gpus []*gpu) *xids {
 // wait waits for events until it is closed, or until there is no hearing them.
 func (x *xids) wait() {
 	for {
-		e, r := x.set.Wait(hearing)
+		e, r := x.set.Wait(eventWaitMS)
 		if !x.hear(e, r, time.Now()) {
 			return
 		}
 		if isLost(r) { // one GPU is; the others are heard, and a wait may return at once
-			time.Sleep(hearing * time.Millisecond)
+			time.Sleep(eventWaitMS * time.Millisecond)
 		}
 	}
 }

@@ -19,15 +19,15 @@ func (p *Part) form() form {
 	return form{p.Schema.Hash(), p.WorldSize, max(1, p.Accumulation), p.DataWait}
 }
 
-// like reports whether both parts have the same form.
-func (p *Part) like(q *Part) bool {
+// hasFormOf reports whether both parts have the same form.
+func (p *Part) hasFormOf(q *Part) bool {
 	return p.WorldSize == q.WorldSize && max(1, p.Accumulation) == max(1, q.Accumulation) &&
 		p.DataWait == q.DataWait && p.Schema.Equal(q.Schema)
 }
 
 // agree keeps the parts of the form that most parts share and notes the rest.
 func agree(parts []*Part) (kept []*Part, notes []input.Note) {
-	if !slices.ContainsFunc(parts, func(p *Part) bool { return !p.like(parts[0]) }) {
+	if !slices.ContainsFunc(parts, func(p *Part) bool { return !p.hasFormOf(parts[0]) }) {
 		return parts, nil // the usual case, without a digest of every schema
 	}
 	counts := make(map[form]int)
@@ -70,13 +70,13 @@ func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 		}
 	}
 	if ranks := others[input.NoteStagesDiffer]; len(ranks) > 0 {
-		notes = append(notes, input.Note{Kind: input.NoteStagesDiffer, Text: leftOut(ranks, differing, kept[0])})
+		notes = append(notes, input.Note{Kind: input.NoteStagesDiffer, Text: stageDifferences(ranks, differing, kept[0])})
 	}
 	return kept, notes
 }
 
-// leftOut returns the differences of the stages of ranks p from ranks q.
-func leftOut(ranks []int, p, q *Part) string {
+// stageDifferences returns the differences of the stages of ranks p from ranks q.
+func stageDifferences(ranks []int, p, q *Part) string {
 	record, do, are := "record", "do", "are"
 	if len(ranks) == 1 {
 		record, do, are = "records", "does", "is"

@@ -38,7 +38,7 @@ func (p *program) app() *cli.App {
 		"simulate": p.simulate, "selfcheck": p.selfcheck, "schema": p.schema, "completion": p.completion,
 		"__complete": func(c *cli.Context) error { return p.complete(app, c) },
 	} {
-		app.Does(name, run)
+		app.SetAction(name, run)
 	}
 	return app
 }
@@ -100,8 +100,8 @@ func (p *program) complete(app *cli.App, c *cli.Context) error {
 	return p.print(lines.String())
 }
 
-// noOperands refuses arguments of a command that takes none.
-func noOperands(c *cli.Context) error {
+// refuseOperands refuses arguments of a command that takes none.
+func refuseOperands(c *cli.Context) error {
 	if len(c.Args) > 0 {
 		return badUsage("takes no arguments, found %q", c.Args[0])
 	}
@@ -122,12 +122,12 @@ func paths(c *cli.Context) ([]string, error) {
 			return nil, badUsage("%s is in an object store, from which only sfstat batch reads: copy it to a file", name)
 		}
 	}
-	return c.Args, there(local)
+	return c.Args, checkExist(local)
 }
 
-// there refuses paths that lead nowhere before anything is read: who typed one
+// checkExist refuses paths that lead nowhere before anything is read: who typed one
 // wants to know, also beside good ones.
-func there(names []string) error {
+func checkExist(names []string) error {
 	var missing []error
 	for i, path := range names {
 		if path != ingest.Stdin {

@@ -77,19 +77,19 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, live.Inputs, error) {
 }
 
 func (p *program) arrivals(c *cli.Context) error {
-	return p.ofDumps(c, arrivals.Options{}, report.Output.Arrivals)
+	return p.analyseDumps(c, arrivals.Options{}, report.Output.Arrivals)
 }
 
 func (p *program) hang(c *cli.Context) error {
-	return p.ofDumps(c, arrivals.Options{HangOnly: c.String("plot") == ""}, report.Output.Hang)
+	return p.analyseDumps(c, arrivals.Options{HangOnly: c.String("plot") == ""}, report.Output.Hang)
 }
 
 // garbageOfCalls is how much garbage there may be beside calls before it is collected, percent: calls are numbers, which
 // cost nothing to look through.
 const garbageOfCalls = 25
 
-// ofDumps analyses the dumps and reports on them.
-func (p *program) ofDumps(c *cli.Context, o arrivals.Options, write func(report.Output, []report.Arrivals) error) error {
+// analyseDumps analyses the dumps and reports on them.
+func (p *program) analyseDumps(c *cli.Context, o arrivals.Options, write func(report.Output, []report.Arrivals) error) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(garbageOfCalls))
 	jobs, in, err := p.jobs(c)
 	if err != nil {

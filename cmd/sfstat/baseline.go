@@ -32,7 +32,7 @@ func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {
 	series, flat := map[string]*frontier.Series{}, map[string]*sums.Rule{}
 	what := reading{names: []string{path}, kinds: auto.Windows, strict: true, unselected: true}
 	_, err := p.readFrom(c, what, func(j recorded.Job) error {
-		return eachOf(j.Windows, func(w *trace.Window) error {
+		return forTraces(j.Windows, func(w *trace.Window) error {
 			one := []*trace.Window{w}
 			if flat[w.Run] == nil {
 				flat[w.Run] = new(sums.Rule)

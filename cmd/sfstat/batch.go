@@ -85,7 +85,7 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	}
 	o.Diagnose = diagnose.Options{MinGain: c.Float64("min-gain")}
 	o.Diagnose.Frontier.Gates = &gates
-	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", thisVersion(), gates, o.Diagnose.MinGain)
+	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", programVersion(), gates, o.Diagnose.MinGain)
 	if c.Bool("resume") {
 		o.Resume = batch.GoOn
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (p *program) campaignRun(c *cli.Context) error {
-	path, err := onlyOperand(c, "SPEC.yaml")
+	path, err := singleOperand(c, "SPEC.yaml")
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 	return nil
 }
 
-// onlyOperand returns the argument of a command that takes one.
-func onlyOperand(c *cli.Context, what string) (string, error) {
+// singleOperand returns the argument of a command that takes one.
+func singleOperand(c *cli.Context, what string) (string, error) {
 	if len(c.Args) != 1 {
 		return "", badUsage("needs one %s, found %s", what, table.Counted(len(c.Args), "argument"))
 	}

@@ -32,7 +32,7 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 		return scoring{}, err
 	}
 	sum := sha256.Sum256(text)
-	name := filepath.ToSlash(fromFolder(dir, path))
+	name := filepath.ToSlash(relativeTo(dir, path))
 	return scoring{&gates, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
 }
 
@@ -47,7 +47,7 @@ type evaluation struct {
 
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
 func (p *program) openEvaluation(c *cli.Context) (*evaluation, error) {
-	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	dir, err := singleOperand(c, "FOLDER of a campaign")
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *program) evaluationIn(c *cli.Context, dir string) (e *evaluation, err e
 	if e.recordings, err = communication.Read(dir); err != nil {
 		return nil, badInput(err)
 	}
-	holds, err := campaign.Holds(p.disk, dir)
+	holds, err := campaign.HasSpecification(p.disk, dir)
 	if err == nil && (holds || len(e.recordings) == 0) {
 		e.runs, err = tables.Open(p.disk, dir, e.by.gates)
 	}
@@ -84,8 +84,8 @@ func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 	return append(made, moreTables...), append(figures, moreFigures...), err
 }
 
-// fromFolder returns a path relative to a folder; the path itself where the folder does not lead there.
-func fromFolder(dir, path string) string {
+// relativeTo returns a path relative to a folder; the path itself where the folder does not lead there.
+func relativeTo(dir, path string) string {
 	from, err := filepath.Abs(dir)
 	to, err2 := filepath.Abs(path)
 	name, err3 := filepath.Rel(from, to)

@@ -56,7 +56,7 @@ func (p *program) campaignReport(c *cli.Context) error {
 	}
 	if path := c.String("published"); path != "" {
 		for i := range written {
-			written[i].Command += " --published " + fromFolder(e.dir, path)
+			written[i].Command += " --published " + relativeTo(e.dir, path)
 		}
 	}
 	drawn, err := figureFiles(figures, formats, c.String("figure-width"))
@@ -138,7 +138,7 @@ func (p *program) writeUncertainty(c *cli.Context, e *evaluation, made []tables.
 	if other.runs != nil {
 		otherErrs = other.runs.Uncertainties()
 	}
-	pairs := tables.Against(made, theirs, errs, otherErrs)
+	pairs := tables.CompareCampaigns(made, theirs, errs, otherErrs)
 	differ, beyond := 0, 0
 	for i := range pairs {
 		if pairs[i].Differs() {

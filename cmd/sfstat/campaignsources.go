@@ -28,7 +28,7 @@ func (p *program) campaignSources(c *cli.Context) error {
 		o.Match = crosscheck.ByOrder
 	}
 	names := c.Args
-	if err := there(names); err != nil {
+	if err := checkExist(names); err != nil {
 		return err
 	}
 	var all []crosscheck.Source

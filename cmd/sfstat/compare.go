@@ -28,7 +28,7 @@ func (p *program) compare(c *cli.Context) error {
 	if len(c.Args) != 2 {
 		return badUsage("needs two paths, BASE and NEW, found %d: several runs of a side stand in a folder", len(c.Args))
 	}
-	if err := there(c.Args); err != nil {
+	if err := checkExist(c.Args); err != nil {
 		return err
 	}
 	traffic, err := p.trafficChanges(c)
@@ -123,14 +123,14 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, live.Inpu
 		return nil, live.Inputs{}, err
 	}
 	set := runs.New(frontier.Options{Cut: cut})
-	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
+	add := func(w *trace.Window) error { return windowError(w, set.Add(w)) }
 	in, err := p.readFrom(c, reading{names: names, joined: true}, func(j recorded.Job) error {
 		for _, r := range j.Recordings() {
 			if _, single := r.(*operator.Trace); single {
 				return reduce(j, add)
 			}
 			if err := set.Add(r); err != nil {
-				return ofRecording(r, j, err)
+				return recordingError(r, j, err)
 			}
 		}
 		return nil

@@ -52,7 +52,7 @@ func TestBugInAFollowedRun(t *testing.T) {
 	p.getenv = func(string) string { return "1" }
 	app := p.app()
 	app.Command("watch").Run = func(c *cli.Context) error {
-		each := p.goesOn(c, func(live.Change) error { panic("boom") })
+		each := p.handSafely(c, func(live.Change) error { panic("boom") })
 		for range 2 {
 			if err := each(live.Change{Key: "run a"}); err != nil {
 				t.Errorf("it ends with %v", err)

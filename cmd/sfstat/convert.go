@@ -45,7 +45,7 @@ func (p *program) convert(c *cli.Context) error {
 				s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat diagnose -v needs its traces", d.Run))
 			}
 			windows += len(j.Windows)
-			err := eachOf(j.Windows, s.Write)
+			err := forTraces(j.Windows, s.Write)
 			if err == nil && j.Operators != nil {
 				traces++
 				err = s.WriteTrace(j.Operators)
@@ -63,7 +63,7 @@ func (p *program) convertTimeline(c *cli.Context, out string) error {
 		t := timeline.New(w)
 		_, err := p.readInputs(c, reading{kinds: auto.Windows}, func(j recorded.Job) error {
 			windows += len(j.Windows)
-			return eachOf(j.Windows, func(w *trace.Window) error { return ofWindow(w, t.Write(w)) })
+			return forTraces(j.Windows, func(w *trace.Window) error { return windowError(w, t.Write(w)) })
 		})
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	if c.Bool("once") {
 		return f.once()
 	}
-	p.saysOnce()
+	p.dedupeMessages()
 	return f.follow()
 }
 
@@ -71,7 +71,7 @@ func (p *program) newArchiving(c *cli.Context, to *partitions.Archive) (*archivi
 
 // once reads what is there and archives it.
 func (f *archiving) once() error {
-	n, err := f.files.Once()
+	n, err := f.files.Update()
 	f.p.remark(f.c, "%s written to %s", table.Counted(n, "window"), f.out)
 	return badInput(err)
 }

@@ -25,7 +25,7 @@ func (p *program) diagnose(c *cli.Context) error {
 		return err
 	}
 	drawn := newPicture(c, o.Frontier)
-	j, err := p.judge(c, o, func(j recorded.Job) error { return eachOf(j.Windows, drawn.see) })
+	j, err := p.judge(c, o, func(j recorded.Job) error { return forTraces(j.Windows, drawn.see) })
 	if errors.Is(err, auto.ErrStandstill) && c.String("format") == "text" {
 		return p.hang(c)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func (p *program) doctor(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := refuseOperands(c); err != nil {
 		return err
 	}
 	m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath, Reader: sample.Reader,

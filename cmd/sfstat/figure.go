@@ -27,8 +27,8 @@ func drawable(path string) error {
 	return nil
 }
 
-// onlyTrace returns the only trace, which a figure needs, or an error.
-func onlyTrace[T any](results []T) (*T, error) {
+// singleTrace returns the only trace, which a figure needs, or an error.
+func singleTrace[T any](results []T) (*T, error) {
 	if len(results) != 1 {
 		return nil, badInput(fmt.Errorf("--plot shows one operator trace, found %d: give one path", len(results)))
 	}
@@ -76,7 +76,7 @@ func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots
 
 // plotCompletions draws the distances of all pairs of workers.
 func (p *program) plotCompletions(path string, results []report.Completions) error {
-	r, err := onlyTrace(results)
+	r, err := singleTrace(results)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ const mostBins = 400
 // plotOutliers draws the time-frequency view of an operator: the one that is
 // asked for, or the one that the first suspect is longest in.
 func (p *program) plotOutliers(c *cli.Context, results []report.Outliers) error {
-	r, err := onlyTrace(results)
+	r, err := singleTrace(results)
 	if err != nil {
 		return err
 	}

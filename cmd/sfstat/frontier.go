@@ -28,7 +28,7 @@ func (p *program) frontier(c *cli.Context) error {
 		}
 		a, d, err := series[w.Run].AddDetailed(w)
 		if err != nil {
-			return ofWindow(w, err)
+			return windowError(w, err)
 		}
 		if c.String("detail") == slackDetail {
 			slack = append(slack, publish.SlackOf(d))

@@ -37,7 +37,7 @@ func (p *program) eachWindow(c *cli.Context, each func(*trace.Window) error) (li
 		switch {
 		case j.Operators == nil:
 			seen[j.Run()] = true
-			return eachOf(j.Windows, each)
+			return forTraces(j.Windows, each)
 		case j.Launched != nil:
 			kept = append(kept, j)
 			return nil
@@ -69,13 +69,13 @@ func reduce(j recorded.Job, each func(*trace.Window) error) error {
 		windows, err = operators.Windows(aligned, g)
 	}
 	if err != nil {
-		return ofScheduled(j, err)
+		return scheduledError(j, err)
 	}
-	return eachOf(windows, each)
+	return forTraces(windows, each)
 }
 
-// eachOf hands windows to each, until one fails.
-func eachOf(windows []*trace.Window, each func(*trace.Window) error) error {
+// forTraces hands windows to each, until one fails.
+func forTraces(windows []*trace.Window, each func(*trace.Window) error) error {
 	for _, w := range windows {
 		if err := each(w); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(recorded.Job)
 		return live.Inputs{}, err
 	}
 	err = p.tell(c, in, n)
-	in.Problems = append(in.Problems, p.leftOut(c, &what, in.Read, choose)...)
+	in.Problems = append(in.Problems, p.passedOverInputs(c, &what, in.Read, choose)...)
 	return in, err
 }
 
@@ -248,8 +248,8 @@ func (r *reading) jobs(from *auto.Reader, choose *chooser, each func(recorded.Jo
 	return n, bad, nil
 }
 
-// leftOut returns the inputs that were passed over; with CSV, which has no place for them, they are printed too.
-func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choose *chooser) []report.Problem {
+// passedOverInputs returns the inputs that were passed over; with CSV, which has no place for them, they are printed too.
+func (p *program) passedOverInputs(c *cli.Context, what *reading, read []auto.Input, choose *chooser) []report.Problem {
 	over := passedOver(what.names, read)
 	if n := choose.silenced; n > 0 {
 		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
@@ -316,8 +316,8 @@ func refusals(problems []report.Problem) []string {
 	return lines
 }
 
-// ofWindow prefixes an error with its window.
-func ofWindow(w *trace.Window, err error) error {
+// windowError prefixes an error with its window.
+func windowError(w *trace.Window, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -328,34 +328,34 @@ func ofWindow(w *trace.Window, err error) error {
 func recordings(j recorded.Job, each func(trace.Recording) error) error {
 	for _, r := range j.Recordings() {
 		if err := each(r); err != nil {
-			return ofRecording(r, j, err)
+			return recordingError(r, j, err)
 		}
 	}
 	return nil
 }
 
-// ofRecording prefixes an error with its recording.
-func ofRecording(r trace.Recording, j recorded.Job, err error) error {
+// recordingError prefixes an error with its recording.
+func recordingError(r trace.Recording, j recorded.Job, err error) error {
 	switch r := r.(type) {
 	case *trace.Window:
-		return ofWindow(r, err)
+		return windowError(r, err)
 	case *operator.Trace:
-		return ofScheduled(j, err)
+		return scheduledError(j, err)
 	}
 	return badInput(input.At(input.Pos{File: j.Path}, err))
 }
 
-// ofScheduled prefixes the errors of a command that needs the schedule of a pipeline with their operator trace, as ofOperators
+// scheduledError prefixes the errors of a command that needs the schedule of a pipeline with their operator trace, as operatorsError
 // does. A trace of kernels has no schedule and is passed over; the windows of the same recording, perhaps, are read.
-func ofScheduled(j recorded.Job, err error) error {
+func scheduledError(j recorded.Job, err error) error {
 	if err != nil && !j.Operators.Scheduled() {
 		return &unusable{report.Problem{Path: j.Path, Err: input.At(input.Pos{File: j.Path}, err)}}
 	}
-	return ofOperators(j.Operators, err)
+	return operatorsError(j.Operators, err)
 }
 
-// ofOperators prefixes an error with its operator trace.
-func ofOperators(t *operator.Trace, err error) error {
+// operatorsError prefixes an error with its operator trace.
+func operatorsError(t *operator.Trace, err error) error {
 	if err == nil {
 		return nil
 	}

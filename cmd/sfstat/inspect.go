@@ -74,7 +74,7 @@ func (p *program) inspect(c *cli.Context) error {
 
 func (i *inspection) add(j recorded.Job) error {
 	for _, w := range j.Windows {
-		if err := ofWindow(w, i.Add(w)); err != nil {
+		if err := windowError(w, i.Add(w)); err != nil {
 			return err
 		}
 	}
@@ -89,8 +89,8 @@ func (i *inspection) add(j recorded.Job) error {
 	return nil
 }
 
-// holds returns the contents of an input in words.
-func (i *inspectedInput) holds() string {
+// contents returns the contents of an input in words.
+func (i *inspectedInput) contents() string {
 	switch {
 	case i.Format == auto.NCCLLog.String(), i.Format == auto.InspectorDump.String():
 		return "calls of NCCL, which sfstat comm lists"
@@ -135,7 +135,7 @@ func (i *inspection) tables() []*table.Table {
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.Row(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())
+		in.Row(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.contents())
 	}
 	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
 	var notes ordered.List[[2]string, []string] // runs, by what is said of them

@@ -47,8 +47,8 @@ func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
 	return o, err
 }
 
-// goesOn hands changes to each. A panic is said, and ends nothing.
-func (p *program) goesOn(c *cli.Context, each func(live.Change) error) func(live.Change) error {
+// handSafely hands changes to each. A panic is said, and ends nothing.
+func (p *program) handSafely(c *cli.Context, each func(live.Change) error) func(live.Change) error {
 	return func(x live.Change) (err error) {
 		where := x.Key
 		if len(x.Read) > 0 {

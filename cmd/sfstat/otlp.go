@@ -47,8 +47,8 @@ func (x *exporter) send(ctx context.Context, runs, told []diagnose.RunVerdict) e
 	if x.to == nil {
 		return nil
 	}
-	as := metrics.Export{Version: thisVersion(), Now: time.Now()}
-	for _, p := range append(slices.Clip(x.to.Resource), [2]string{"service.version", thisVersion()}) {
+	as := metrics.Export{Version: programVersion(), Now: time.Now()}
+	for _, p := range append(slices.Clip(x.to.Resource), [2]string{"service.version", programVersion()}) {
 		as.Resource = append(as.Resource, metrics.Label{Name: p[0], Value: p[1]})
 	}
 	var samples []metrics.Sample

@@ -143,7 +143,7 @@ func TestOTLP(t *testing.T) {
 	if x := sent["sfstat_stage_seconds "+run+" stage=data.next_wait"]; math.Abs(x-0.0161) > 5e-5 { // as the table of the verdict has it
 		t.Errorf("a step waits %v s for data", x)
 	}
-	if at := attributesOf(got.metrics[0].Resource.Attributes); at != "k8s.pod.name=trainer-0 service.name=llm service.version="+thisVersion() {
+	if at := attributesOf(got.metrics[0].Resource.Attributes); at != "k8s.pod.name=trainer-0 service.name=llm service.version="+programVersion() {
 		t.Errorf("resource %q", at)
 	}
 	l := got.logs[0].ScopeLogs[0].LogRecords[0]

@@ -49,16 +49,16 @@ func gateConfidence(a *overhead.Account) evidence.Confidence {
 	return evidence.Ambiguous
 }
 
-// leastReplicates returns how many resamples it takes for one to lie beyond a bound: with fewer a gate would be passed on a
+// minReplicates returns how many resamples it takes for one to lie beyond a bound: with fewer a gate would be passed on a
 // bound without support.
-func leastReplicates(confidence float64) int {
+func minReplicates(confidence float64) int {
 	const rounding = 1e-9
 	return int(math.Ceil((1 - rounding) / (1 - confidence)))
 }
 
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 	o.Bootstrap = bootstrap.Options{Confidence: c.Float64("confidence"), Replicates: c.Int("replicates"), Seed: c.Uint64("seed")}
-	least := leastReplicates(o.Bootstrap.Confidence)
+	least := minReplicates(o.Bootstrap.Confidence)
 	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
 		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)
 	}
@@ -109,7 +109,7 @@ func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead
 	if len(against) == 0 {
 		return nil, 0, badUsage("needs --against PATH, the runs to compare with; or --pairs FILE")
 	}
-	if err := there(slices.Concat(base, against)); err != nil {
+	if err := checkExist(slices.Concat(base, against)); err != nil {
 		return nil, 0, err
 	}
 	by, err := overhead.ParseBy(c.String("match"))
@@ -133,7 +133,7 @@ func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead
 func (p *program) runs(c *cli.Context, from []string) (*overhead.Runs, error) {
 	var runs overhead.Runs
 	_, err := p.readFrom(c, reading{names: from, kinds: auto.Windows, strict: true}, func(j recorded.Job) error {
-		return eachOf(j.Windows, func(w *trace.Window) error { return ofWindow(w, runs.Add(w)) })
+		return forTraces(j.Windows, func(w *trace.Window) error { return windowError(w, runs.Add(w)) })
 	})
 	return &runs, err
 }

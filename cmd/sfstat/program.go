@@ -214,8 +214,8 @@ func (p *program) Write(b []byte) (int, error) {
 // mostSaid bounds what is remembered of what was said.
 const mostSaid = 1000
 
-// saysOnce makes the program print each message once: an input has the same fault every time it is read.
-func (p *program) saysOnce() { p.said = make(map[string]bool) }
+// dedupeMessages makes the program print each message once: an input has the same fault every time it is read.
+func (p *program) dedupeMessages() { p.said = make(map[string]bool) }
 
 // remark prints a remark.
 func (p *program) remark(c *cli.Context, format string, args ...any) {

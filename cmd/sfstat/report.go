@@ -43,7 +43,7 @@ func (p *program) report(c *cli.Context) error {
 func document(j *live.Judgement, drawn *page.Page) web.Document {
 	to := report.Output{Problems: j.Problems, Format: report.JSON}
 	return web.Document{
-		Version: thisVersion(), Words: to.VerdictHTML(j.Verdict), Page: drawn,
+		Version: programVersion(), Words: to.VerdictHTML(j.Verdict), Page: drawn,
 		Verdict: func(w io.Writer) error {
 			to.W = w
 			if err := to.Verdict(j.Verdict); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // executionOf returns how the runner of a campaign makes its runs in the folder dir.
 func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Execution, error) {
-	e := campaign.Execution{Version: thisVersion()}
+	e := campaign.Execution{Version: programVersion()}
 	if c.Bool("dry-run") && s.Runner != campaign.Slurm {
 		return e, badUsage("--dry-run is for runner slurm, and the runner of the campaign is %v", s.Runner)
 	}

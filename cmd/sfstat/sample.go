@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) sample(c *cli.Context) (err error) {
-	if err := noOperands(c); err != nil {
+	if err := refuseOperands(c); err != nil {
 		return err
 	}
 	o := sample.Options{Every: c.Duration("every"), Count: c.Int("count"), Host: c.String("host")}

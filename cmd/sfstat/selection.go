@@ -166,11 +166,11 @@ func noRun(name string, runs []string) error {
 	if len(runs) == 0 {
 		return badUsage("--run is %q, and no input is in a folder, whose name is that of its run", name)
 	}
-	return badUsage("--run is %q, the inputs have %s%s", name, someOf(runs), cli.Suggestion(name, runs, ""))
+	return badUsage("--run is %q, the inputs have %s%s", name, listSome(runs), cli.Suggestion(name, runs, ""))
 }
 
-// someOf lists names, not too many.
-func someOf(names []string) string {
+// listSome lists names, not too many.
+func listSome(names []string) string {
 	const most = 8
 	if n := len(names) - most; n > 0 {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d others", n)

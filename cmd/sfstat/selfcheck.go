@@ -19,7 +19,7 @@ type checked struct {
 }
 
 func (p *program) selfcheck(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := refuseOperands(c); err != nil {
 		return err
 	}
 	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: c.Int("trials")}

@@ -43,11 +43,11 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	defer listener.Close()
 	p.windsDown.Store(true)
-	p.saysOnce()
+	p.dedupeMessages()
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), seen: live.Seen{}}
 	o.Light, o.See = true, s.seen.See
 	s.o, s.files = o, live.New(o)
-	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.containPanics(s.page), JSON: s.containPanics(s.json)})
+	s.server = serve.New(serve.Options{Version: programVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.containPanics(s.page), JSON: s.containPanics(s.json)})
 	return s.serveWhile(listener, s.work)
 }
 
@@ -99,7 +99,7 @@ func (s *serving) serveWhile(listener net.Listener, work func(context.Context) e
 func (s *serving) work(ctx context.Context) error {
 	begun := false
 	return s.files.Every(ctx, s.c.Duration("every"), func() error {
-		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.takeJudged))
+		n, err := s.files.Look(ctx, s.p.handSafely(s.c, s.takeJudged))
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *serving) work(ctx context.Context) error {
 			s.show(0, 0)
 		}
 		begun = true
-		s.server.Fail(s.missing())
+		s.server.Fail(s.pathProblem())
 		return nil
 	})
 }
@@ -120,8 +120,8 @@ func (s *serving) relist() bool {
 	return !slices.EqualFunc(s.refused, before, func(a, b auto.Problem) bool { return a.Path == b.Path && a.Err.Error() == b.Err.Error() })
 }
 
-// missing returns why a named path cannot be read; "" where all can.
-func (s *serving) missing() string {
+// pathProblem returns why a named path cannot be read; "" where all can.
+func (s *serving) pathProblem() string {
 	for _, p := range s.refused {
 		if slices.Contains(s.o.Paths, p.Path) {
 			return oneLine(p.Err)
@@ -273,7 +273,7 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 	var j *live.Judgement
 	var err error
 	if run == "" {
-		j, err = s.together()
+		j, err = s.judgeTogether()
 	} else {
 		j, err = s.anew(ctx, run, nil)
 	}
@@ -285,14 +285,14 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// together judges all runs, as sfstat diagnose does. That they are too many may show only
+// judgeTogether judges all runs, as sfstat diagnose does. That they are too many may show only
 // while they are read.
-func (s *serving) together() (j *live.Judgement, err error) {
-	s.files.WhileIdle(func() { j, err = s.all() })
+func (s *serving) judgeTogether() (j *live.Judgement, err error) {
+	s.files.DoIdle(func() { j, err = s.judgeAll() })
 	return j, err
 }
 
-func (s *serving) all() (*live.Judgement, error) {
+func (s *serving) judgeAll() (*live.Judgement, error) {
 	n := 0
 	for _, runs := range s.runs {
 		for i := range runs {

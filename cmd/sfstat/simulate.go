@@ -43,7 +43,7 @@ const (
 )
 
 func (p *program) simulate(c *cli.Context) error {
-	if err := noOperands(c); err != nil {
+	if err := refuseOperands(c); err != nil {
 		return err
 	}
 	simulator, other, refusal := p.simulateWindows, forOperators, "--%s needs --operators"

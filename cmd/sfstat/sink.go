@@ -162,9 +162,9 @@ func (s *sink) Write(w *trace.Window) error {
 		return err
 	}
 	if err := f.write(w); err != nil {
-		return ofWindow(w, err)
+		return windowError(w, err)
 	}
-	return ofWindow(w, s.writeBeside(f, w))
+	return windowError(w, s.writeBeside(f, w))
 }
 
 // fileFor returns the file of a window, and begins a missing one.

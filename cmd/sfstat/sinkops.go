@@ -43,7 +43,7 @@ func (s *sink) WriteTrace(o *operator.Trace) error {
 	if s.target.container == parquet {
 		write = optrace.WriteParquet
 	}
-	return s.writeFile(name, s.target.pack, func(w io.Writer) error { return ofTrace(o, write(w, o)) })
+	return s.writeFile(name, s.target.pack, func(w io.Writer) error { return traceError(o, write(w, o)) })
 }
 
 // traceName returns the file that an operator trace goes to.
@@ -100,8 +100,8 @@ func (s *sink) writeMeta(path string, o *operator.Trace) error {
 	return s.writeFile(meta, "", func(w io.Writer) error { return optrace.WriteMeta(w, o) })
 }
 
-// ofTrace prefixes an error of a writer with its operator trace.
-func ofTrace(o *operator.Trace, err error) error {
+// traceError prefixes an error of a writer with its operator trace.
+func traceError(o *operator.Trace, err error) error {
 	for _, kind := range []error{input.ErrMissing, input.ErrFormat, input.ErrEmpty} {
 		if errors.Is(err, kind) {
 			return badInput(fmt.Errorf("operator trace %s: %w", o.Run, err))

@@ -49,12 +49,12 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 	windows = slices.DeleteFunc(windows, func(w *trace.Window) bool { return withOps[w.Run] })
 	for _, w := range operators.Contiguous(windows) {
 		if err == nil {
-			err = eachOfWindow(w, see, each)
+			err = forWindowSteps(w, see, each)
 		}
 	}
 	for _, j := range entered {
 		if _, other := withOps[j.run]; err == nil && !other {
-			err = eachOfEntries(j, see, each)
+			err = forEntries(j, see, each)
 		}
 	}
 	return in, err
@@ -65,7 +65,7 @@ func analyseTraces[T any](p *program, c *cli.Context, see viewing, by func(repor
 	in, err = p.traces(c, see, func(t report.Traced) error {
 		r, err := by(t)
 		if err != nil {
-			return ofOperators(t.View.Trace, err)
+			return operatorsError(t.View.Trace, err)
 		}
 		all = append(all, r)
 		return nil
@@ -73,33 +73,33 @@ func analyseTraces[T any](p *program, c *cli.Context, see viewing, by func(repor
 	return all, in, err
 }
 
-// eachOfEntries hands the view of a run's entries to each.
-func eachOfEntries(j *enteredRun, see viewing, each func(report.Traced) error) error {
+// forEntries hands the view of a run's entries to each.
+func forEntries(j *enteredRun, see viewing, each func(report.Traced) error) error {
 	t, err := j.Operators(j.run)
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", j.run, err))
 	}
 	v, err := see(t)
 	if err != nil {
-		return ofOperators(t, err)
+		return operatorsError(t, err)
 	}
 	return each(report.Traced{View: v})
 }
 
-// eachOfWindow hands the views of a window's steps to each.
-func eachOfWindow(w *trace.Window, see viewing, each func(report.Traced) error) error {
+// forWindowSteps hands the views of a window's steps to each.
+func forWindowSteps(w *trace.Window, see viewing, each func(report.Traced) error) error {
 	a, err := frontier.Analyze(w, frontier.Options{})
 	if err != nil {
-		return ofWindow(w, err)
+		return windowError(w, err)
 	}
 	list, err := operators.FromWindow(w, a)
 	if err != nil {
-		return ofWindow(w, err)
+		return windowError(w, err)
 	}
 	for _, t := range list {
 		v, err := see(t)
 		if err != nil {
-			return ofWindow(w, err)
+			return windowError(w, err)
 		}
 		if err := each(report.Traced{View: v}); err != nil {
 			return err

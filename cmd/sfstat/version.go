@@ -11,8 +11,8 @@ import (
 // the Go tool knows about the build is used.
 var version string
 
-// thisVersion returns the version of this program.
-func thisVersion() string {
+// programVersion returns the version of this program.
+func programVersion() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildVersion(version, info)
 }
@@ -32,6 +32,6 @@ func buildVersion(stamp string, info *debug.BuildInfo) string {
 }
 
 func versionText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "sfstat %s (%s %s/%s)\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(w, "sfstat %s (%s %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -21,15 +21,15 @@ func (p *program) watch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p.saysOnce()
+	p.dedupeMessages()
 	w := watching{p: p, c: c, to: to, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
 	w.out = &turns{w: p.out}
 	if command := c.String("exec"); command != "" {
 		w.hooks = newHooks(&w, command)
 	}
-	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.reportJudged))
+	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.handSafely(c, w.reportJudged))
 	w.hooks.end(err != nil)
-	w.notExported(w.to.send(c.Context, nil, nil)) // what waits
+	w.reportExportFailure(w.to.send(c.Context, nil, nil)) // what waits
 	return cmp.Or(err, w.failed)
 }
 
@@ -92,9 +92,9 @@ func (w *watching) tell(j *live.Judgement, n live.News) error {
 	}
 	run := []diagnose.RunVerdict{*n.Run}
 	if n.Changed {
-		w.notExported(w.to.send(w.c.Context, run, run))
+		w.reportExportFailure(w.to.send(w.c.Context, run, run))
 	} else {
-		w.notExported(w.to.send(w.c.Context, run, nil))
+		w.reportExportFailure(w.to.send(w.c.Context, run, nil))
 	}
 	if n.Changed && w.hooks != nil {
 		return w.hooks.begin(j, n.Run)
@@ -102,8 +102,8 @@ func (w *watching) tell(j *live.Judgement, n live.News) error {
 	return nil
 }
 
-// notExported prints that the collector did not receive the news; the program goes on.
-func (w *watching) notExported(err error) {
+// reportExportFailure prints that the collector did not receive the news; the program goes on.
+func (w *watching) reportExportFailure(err error) {
 	if err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --otlp: %s", w.c.Title(), oneLine(err))
 	}

@@ -11,7 +11,7 @@ import (
 func TestSaysOnce(t *testing.T) {
 	var out strings.Builder
 	p := newProgram(nil, nil, &out)
-	p.saysOnce()
+	p.dedupeMessages()
 	for _, line := range []string{"a", "b", "a"} {
 		p.say("%s", line)
 	}

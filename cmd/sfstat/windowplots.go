@@ -40,7 +40,7 @@ func (k *picture) see(w *trace.Window) error {
 	}
 	_, d, err := run.AddDetailed(w)
 	if err != nil {
-		return ofWindow(w, err)
+		return windowError(w, err)
 	}
 	cost := 0.0
 	if d.Saves != nil {

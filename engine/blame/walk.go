@@ -90,7 +90,7 @@ func (w *walk) visit(i int32) {
 	op := &w.ops[i]
 	waited := w.of[i] >= 0 && op.Start < w.last[w.of[i]]-w.o.Tie
 	switch {
-	case w.long(op): // rule 1
+	case w.isLong(op): // rule 1
 		w.add(i, Culprit{Kind: LongOp, Op: op.ID})
 	case waited && w.o.Semantics == Binding:
 		w.followMembers(i)
@@ -104,17 +104,17 @@ func (w *walk) visit(i int32) {
 	}
 }
 
-func (w *walk) long(op *Op) bool {
+func (w *walk) isLong(op *Op) bool {
 	return op.Length == High || w.o.Semantics == Literal && op.Length == Low
 }
 
 // bad reports whether the walk goes on to an operator.
-func (w *walk) bad(op *Op) bool { return w.long(op) || op.Lateness == High }
+func (w *walk) bad(op *Op) bool { return w.isLong(op) || op.Lateness == High }
 
-// goesOn reports whether operator i, as a gate, is where the walk goes on: it is
+// isNext reports whether operator i, as a gate, is where the walk goes on: it is
 // late or long, or a member of a collective that ended late because it waited
 // for one that is.
-func (w *walk) goesOn(i int32) bool {
+func (w *walk) isNext(i int32) bool {
 	if w.bad(&w.ops[i]) {
 		return true
 	}
@@ -162,17 +162,17 @@ func (w *walk) late(i int32) {
 		return p.op >= 0 && (w.o.Semantics == Literal || last-w.ops[p.op].End <= w.o.Tie)
 	}
 	for _, p := range preds {
-		badGate = badGate || gates(p) && w.goesOn(p.op)
+		badGate = badGate || gates(p) && w.isNext(p.op)
 	}
 	for _, p := range preds {
 		if !gates(p) {
 			continue
 		}
 		switch q := &w.ops[p.op]; {
-		case w.o.Semantics == Binding && badGate && !w.goesOn(p.op):
+		case w.o.Semantics == Binding && badGate && !w.isNext(p.op):
 		case q.End > op.Start+w.o.Tie:
 			w.add(i, Culprit{Kind: Inconsistent, Op: op.ID, Pred: q.ID, Edge: p.kind})
-		case w.goesOn(p.op):
+		case w.isNext(p.op):
 			w.push(p.op, i)
 		case !lost:
 			// Were a predecessor lost, it might be the reason.

@@ -218,8 +218,8 @@ func Exact(gain float64) Saving {
 	return Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
 }
 
-// Most returns the larger of what it saves alone, with what may hide, and with the others fixed.
-func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
+// Largest returns the larger of what it saves alone, with what may hide, and with the others fixed.
+func (s Saving) Largest() float64 { return max(s.AtMost, s.After) }
 
 // Share returns the saving of a part of what a claim charges in all, both in ns.
 func (s Saving) Share(part, all int64) Saving {

@@ -39,8 +39,8 @@ type Placed struct {
 	Contradicted int   // bounds that no straight clock keeps
 }
 
-// Compared reports whether anything says how the clock runs.
-func (p *Placed) Compared() bool { return p.By >= 0 }
+// HasReference reports whether anything says how the clock runs.
+func (p *Placed) HasReference() bool { return p.By >= 0 }
 
 // Align places n clocks. One after the other is compared with one that has been
 // placed before, of which it shares most ends, or, where no clock shares any,
@@ -153,8 +153,8 @@ func (s *sharing) place(clock int, placed []bool) {
 	}
 }
 
-// most returns the clock to place next and the placed clock that it shares most with.
-func (s *sharing) most() (p pair, ok bool) {
+// best returns the clock to place next and the placed clock that it shares most with.
+func (s *sharing) best() (p pair, ok bool) {
 	most := 0
 	for k, n := range s.with {
 		if n > most || n == most && (k.clock < p.clock || k.clock == p.clock && k.reference < p.reference) {
@@ -172,10 +172,10 @@ func (a *aligner) place(clock int) {
 
 // next returns the clock to place next, and the clock to compare it with; −1: no other.
 func (a *aligner) next() (clock, reference int) {
-	if p, ok := a.ends.most(); ok {
+	if p, ok := a.ends.best(); ok {
 		return p.clock, p.reference
 	}
-	if p, ok := a.bounds.most(); ok {
+	if p, ok := a.bounds.best(); ok {
 		return p.clock, p.reference
 	}
 	return slices.Index(a.placed, false), -1
@@ -191,7 +191,7 @@ func (a *aligner) compare(out []Placed, clock, reference int) {
 	b := a.boundsOf(clock, reference, by.Clock)
 	p := &out[clock]
 	p.Bounds = b.len()
-	f, both := b.fit()
+	f, both := b.fitLine()
 	oneHost := a.hosts != nil && a.hosts[clock] != "" && a.hosts[clock] == a.hosts[reference]
 	switch same := b.countBroken(by.Clock); {
 	case oneHost && same == 0:

@@ -107,7 +107,7 @@ func TestAlignBySynchronisation(t *testing.T) {
 				placed := clock.Align(c.ranks, clock.Events{Messages: messages(syncs)})
 				for i := range placed {
 					p := &placed[i]
-					if off := real.off(placed, i, from, to); off > p.HalfWidth+1 || p.HalfWidth > c.within || p.Contradicted > 0 || (i > 0) != p.Compared() {
+					if off := real.off(placed, i, from, to); off > p.HalfWidth+1 || p.HalfWidth > c.within || p.Contradicted > 0 || (i > 0) != p.HasReference() {
 						t.Errorf("seed %d, clock %d: %d ns off, the half-width is %d, %d bounds of %d contradicted", seed, i, off, p.HalfWidth, p.Contradicted, p.Bounds)
 					}
 					if c.drift > 0 && c.steps > 1000 && math.Abs(p.Drift-real[i].Drift) > 3e-6 {
@@ -176,7 +176,7 @@ func TestAlignByEnds(t *testing.T) {
 	if c := p[2]; c.Offset != -700 || c.Drift != 0 || c.Residual != 0 || c.By != 0 {
 		t.Errorf("the even clock %+v", c)
 	}
-	if p[3].Compared() || p[4].By != 3 || p[4].Offset != -10 {
+	if p[3].HasReference() || p[4].By != 3 || p[4].Offset != -10 {
 		t.Errorf("a job of its own %+v %+v", p[3], p[4])
 	}
 }
@@ -219,7 +219,7 @@ func TestAlignOdd(t *testing.T) {
 		"extremes": {Messages: []clock.Message{{From: 0, To: 1, Sent: math.MinInt64, Received: math.MinInt64}, {From: 1, To: 0, Sent: math.MaxInt64, Received: math.MaxInt64 - 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := clock.Align(2, e); len(p) != 2 || p[0].Compared() {
+			if p := clock.Align(2, e); len(p) != 2 || p[0].HasReference() {
 				t.Errorf("%+v", p)
 			}
 		})

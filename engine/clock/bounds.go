@@ -51,11 +51,11 @@ type fitted struct {
 	contradicted int
 }
 
-// fit lays a line through the middle of bounds of both directions: without a
+// fitLine lays a line through the middle of bounds of both directions: without a
 // drift, unless only a drift keeps them or doubles the room between them. ok is
 // false where one direction has none: then nothing says how far off it is.
 // O(n log n).
-func (b *bounds) fit() (f fitted, ok bool) {
+func (b *bounds) fitLine() (f fitted, ok bool) {
 	if len(b.upper) == 0 || len(b.lower) == 0 {
 		return fitted{}, false
 	}

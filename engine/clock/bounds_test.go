@@ -19,7 +19,7 @@ func boundsOf(gains, half int64) *bounds {
 // 560 without one, and one that gains 550 leaves 450.
 func TestDriftDoublesRoom(t *testing.T) {
 	for gains, drifts := range map[int64]bool{440: false, 550: true} {
-		f, ok := boundsOf(gains, 500).fit()
+		f, ok := boundsOf(gains, 500).fitLine()
 		if !ok || f.Drifts != drifts || f.contradicted != 0 {
 			t.Errorf("gains %d: %+v, want a drift: %v", gains, f, drifts)
 		}
@@ -37,7 +37,7 @@ func TestOneDirection(t *testing.T) {
 	b := &bounds{}
 	b.addLower(5, 1030)
 	b.addLower(6, 1050)
-	if _, ok := b.fit(); ok {
+	if _, ok := b.fitLine(); ok {
 		t.Error("fitted without an upper bound")
 	}
 	for offset, want := range map[int64]int64{0: 1050, 1049: 1050, 1070: 1070} {

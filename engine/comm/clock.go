@@ -45,7 +45,7 @@ func (r *Result) compareClocks(m *members) {
 	var known func(c int) bool // directly or over others
 	known = func(c int) bool {
 		p := &placed[c]
-		return c == reference || p.Compared() && p.Points >= clock.MinPoints && known(p.By)
+		return c == reference || p.HasReference() && p.Points >= clock.MinPoints && known(p.By)
 	}
 	from := r.beginning(reference)
 	for c := range placed {

@@ -225,7 +225,7 @@ func Join(list []*Stretch, o Options) *Result {
 		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
 	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.unit), first.every)...)
-	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Largest(), a.Saves.Largest()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)
 	}
@@ -336,7 +336,7 @@ func addTurns(f, next *claim.Claim) {
 // ofRun returns the findings that are large enough in the whole run, which was searched once for each stretch.
 func ofRun(list []claim.Claim, steps, stretches int) (out []claim.Claim) {
 	for _, f := range list {
-		if stretches > 1 && f.Saves.Most() < leastOfRun {
+		if stretches > 1 && f.Saves.Largest() < leastOfRun {
 			continue
 		}
 		f.P = min(1, f.P*float64(stretches))

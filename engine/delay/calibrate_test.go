@@ -150,7 +150,7 @@ func TestSavingInterval(t *testing.T) {
 			}
 			if len(x.Ranks) == 1 && x.Ranks[0] == rank {
 				mine = x
-			} else if x.Saves.Most() >= 0.10 {
+			} else if x.Saves.Largest() >= 0.10 {
 				wrong++
 				t.Logf("job %d %+v rank %d %+v, saves %.3f: %+v", i, j, rank, f, truth, x)
 				if x.Certainty == claim.Strong {

@@ -122,7 +122,7 @@ func TestIntervalsByKind(t *testing.T) {
 					continue
 				}
 				found++
-				low, high := c.Saves.Low, max(c.Saves.Most(), c.Saves.High)
+				low, high := c.Saves.Low, max(c.Saves.Largest(), c.Saves.High)
 				if low <= truth && truth <= high {
 					holds++
 				} else {
@@ -192,7 +192,7 @@ func TestRecordEnds(t *testing.T) {
 		run, _ := j.play(late)
 		f := analyzed(lacking(func(t int, _ *rand.Rand) bool { return c.lacks(t) })(run, 2, g), delay.Options{}).Claims[0]
 		full := 60. / (205 + 60)
-		if !slices.Equal(f.Ranks, []int{2}) || f.Ends != c.ends || math.Abs(f.Saves.Alone-c.alone*full) > 0.01 || math.Abs(f.Saves.Most()-full) > 0.015 {
+		if !slices.Equal(f.Ranks, []int{2}) || f.Ends != c.ends || math.Abs(f.Saves.Alone-c.alone*full) > 0.01 || math.Abs(f.Saves.Largest()-full) > 0.015 {
 			t.Errorf("%s: %+v, want to save %.3f, and %.3f at most", name, f, c.alone*full, full)
 		}
 		if f.Steps.Count != f.Steps.Of || f.Last != f.Steps.Count {
@@ -207,7 +207,7 @@ func TestPeerEnds(t *testing.T) {
 	run, _ := j.play(fault{ranks: []int{1}, stage: 1, ms: 60})
 	half := lacking(func(t int, _ *rand.Rand) bool { return t >= 50 })(run, 0, rand.New(rand.NewPCG(1, 1)))
 	f, full := analyzed(half, delay.Options{}).Claims[0], 60./(205+60)
-	if !slices.Equal(f.Ranks, []int{1}) || f.Ends || f.Saves.Alone > 0.6*full || math.Abs(f.Saves.Most()-full) > 0.02 {
+	if !slices.Equal(f.Ranks, []int{1}) || f.Ends || f.Saves.Alone > 0.6*full || math.Abs(f.Saves.Largest()-full) > 0.02 {
 		t.Errorf("%+v, want rank 1 to save about %.3f, and %.3f at most", f, full/2, full)
 	}
 }

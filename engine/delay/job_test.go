@@ -162,7 +162,7 @@ func analyzed(run *delay.Run, o delay.Options) *delay.Result {
 func actionable(r *delay.Result) map[int]claim.Claim {
 	out := map[int]claim.Claim{}
 	for _, f := range r.Claims {
-		if f.Certainty >= claim.Supported && f.Saves.Most() >= 0.10 && f.Cause == claim.Late {
+		if f.Certainty >= claim.Supported && f.Saves.Largest() >= 0.10 && f.Cause == claim.Late {
 			for _, q := range f.Ranks {
 				out[q] = f
 			}
@@ -174,7 +174,7 @@ func actionable(r *delay.Result) map[int]claim.Claim {
 // common are the other findings to act on.
 func common(r *delay.Result) (n int) {
 	for _, f := range r.Claims {
-		if f.Certainty >= claim.Supported && f.Saves.Most() >= 0.10 && f.Cause != claim.Late && f.Cause != claim.StartUp {
+		if f.Certainty >= claim.Supported && f.Saves.Largest() >= 0.10 && f.Cause != claim.Late && f.Cause != claim.StartUp {
 			n++
 		}
 	}

@@ -71,7 +71,7 @@ func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
 		return false
 	}
 	most := s.whole / (s.whole - own - alone)
-	saves.High, saves.AtMost = most*max(saves.Most(), saves.High), most*saves.AtMost
+	saves.High, saves.AtMost = most*max(saves.Largest(), saves.High), most*saves.AtMost
 	if by := s.whole / (s.whole - own); !ends {
 		saves.Alone, saves.After = by*saves.Alone, by*saves.After
 	}

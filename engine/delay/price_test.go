@@ -46,7 +46,7 @@ func TestTwoAlike(t *testing.T) {
 		t.Fatalf("%d found, want two", len(found))
 	}
 	for _, f := range found {
-		if f.Saves.Alone != 0 || !near(f.Saves.After, 1./3) || f.Saves.Most() != f.Saves.After {
+		if f.Saves.Alone != 0 || !near(f.Saves.After, 1./3) || f.Saves.Largest() != f.Saves.After {
 			t.Errorf("rank %v saves %+v, want 0 alone and a third after the other", f.Ranks, f.Saves)
 		}
 	}

@@ -216,7 +216,7 @@ func (a *accounting) decide() {
 				share := float64(s.LagIncrease) / float64(s.Advance)
 				e.LagShare = &share
 			}
-			a.fit(lead)
+			a.judgeFit(lead)
 			e.ModelFit = a.r.ModelFit.Holds
 		}
 	}
@@ -293,8 +293,8 @@ func (a *accounting) leader(lead int) {
 // different rank being last each time.
 const carriedByRanks = 0.5
 
-// fit judges whether later wait may be charged to the leading stage.
-func (a *accounting) fit(lead int) {
+// judgeFit judges whether later wait may be charged to the leading stage.
+func (a *accounting) judgeFit(lead int) {
 	f := Fit{Mode: a.o.ModelFit}
 	s := a.r.Stages[lead]
 	switch {

@@ -104,7 +104,7 @@ func RolesDiffer(w *trace.Window, at SyncPoint, o Options) (bool, error) {
 	p := &plan{o: o, given: o.Gates.OrDefault(), point: at}
 	p.w = setAside(w)
 	p.matrix = newRows(p.w, nil, nil)
-	if err := o.fit(p.matrix.names); err != nil {
+	if err := o.checkStages(p.matrix.names); err != nil {
 		return false, err
 	}
 	p.matrix.findMiddles()
@@ -218,7 +218,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		p.gates = p.given
 	}
 	names := p.matrix.names
-	if err := o.fit(names); err != nil {
+	if err := o.checkStages(names); err != nil {
 		return nil, err
 	}
 	if s.before != nil {
@@ -231,8 +231,8 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	return p, nil
 }
 
-// fit reports the first option that does not fit stages.
-func (o Options) fit(stages []string) error {
+// checkStages reports the first option that does not fit stages.
+func (o Options) checkStages(stages []string) error {
 	switch {
 	case o.Baseline == Reference && len(o.Reference) != len(stages):
 		return fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), len(stages), stages)

@@ -24,16 +24,16 @@ type history struct {
 	at     int // where the windows before were cut; −1: nowhere
 }
 
-// holds reports whether the steps of a window are like those before: their stages in the same order, which a data
+// matches reports whether the steps of a window are like those before: their stages in the same order, which a data
 // wait that is charged to the next step changes, and of ranks in the same roles.
-func (h *history) holds(w *trace.Window) bool {
+func (h *history) matches(w *trace.Window) bool {
 	sameRole := func(p, q trace.Rank) bool { return slices.Equal(p.Role, q.Role) }
 	return h.schema.Equal(w.Schema) && slices.EqualFunc(h.ranks, w.Ranks, sameRole)
 }
 
 // find looks at the steps of one window more, which begins a new history where it is not like those before.
 func (h *history) find(w *trace.Window, g points.Gates) {
-	if !h.holds(w) {
+	if !h.matches(w) {
 		*h = history{schema: w.Schema, ranks: w.Ranks, steps: points.FromWindow(w), at: -1}
 		h.steps.Durations, h.steps.Wall = nil, nil
 	}

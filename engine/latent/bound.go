@@ -26,9 +26,9 @@ func (m *moments) tail(x float64) float64 {
 	return math.Exp(-d * d / 2 / (m.variance + m.most*d/3))
 }
 
-// bound bounds P of all departures and shares: by the sum over ranks and places of the chance that blocks handed out at
+// boundChances bounds P of all departures and shares: by the sum over ranks and places of the chance that blocks handed out at
 // random come to as much.
-func (j *judge) bound() {
+func (j *judge) boundChances() {
 	cells, shares := make([][]moments, len(j.groups)), make([][]moments, len(j.groups))
 	for k, g := range j.groups {
 		n := len(g.ranks)

@@ -124,8 +124,8 @@ func countExceeded(v float64, x *[grid]float64) (n int) {
 // correlatedRanks bounds the ranks that say how long noise stays correlated.
 const correlatedRanks = 64
 
-// someRanks returns a copy of a, [interval][rank of n], with no more than correlatedRanks of its ranks, evenly apart.
-func someRanks(a []float64, n int) ([]float64, int) {
+// limitRanks returns a copy of a, [interval][rank of n], with no more than correlatedRanks of its ranks, evenly apart.
+func limitRanks(a []float64, n int) ([]float64, int) {
 	if n <= correlatedRanks {
 		return slices.Clone(a), n
 	}

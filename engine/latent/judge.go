@@ -81,7 +81,7 @@ func newJudge(w *Work, o Options) *judge {
 			g := j.newGroup(set)
 			j.groups = append(j.groups, g)
 			for _, a := range g.a {
-				tau = max(tau, blocks.Tau(someRanks(a, len(set))))
+				tau = max(tau, blocks.Tau(limitRanks(a, len(set))))
 			}
 		}
 	}
@@ -411,7 +411,7 @@ func (j *judge) arrivals(g *group, point int) []float64 {
 // draw hands the blocks to ranks at random until nobody can be found any more, or as often as it takes. What a bound
 // decides needs no draws.
 func (j *judge) draw() {
-	j.bound()
+	j.boundChances()
 	largest, blamed := j.largestUndecided()
 	if math.IsInf(largest, -1) && !blamed {
 		return

@@ -76,7 +76,7 @@ func Analyze(in Input, alpha float64) *Result {
 	r := &Result{Workers: make([]Level, in.Stages*in.Replicas), Stages: make([]Level, in.Stages)}
 	r.workers(&in, alpha)
 	r.stages(&in, alpha)
-	r.Shared = in.shared()
+	r.Shared = in.measureShared()
 	return r
 }
 
@@ -133,7 +133,7 @@ func (r *Result) workers(in *Input, alpha float64) {
 	if free < 2 {
 		return
 	}
-	r.Between, r.Freedom = max(spread(deviations), floorSpread), robust.EfficiencyOfMAD*free
+	r.Between, r.Freedom = max(robustDeviation(deviations), floorSpread), robust.EfficiencyOfMAD*free
 	for w := range r.Workers {
 		r.Workers[w].judge(r.Between, r.Freedom, alpha/float64(len(r.Workers)))
 	}
@@ -181,9 +181,9 @@ func (r *Result) stages(in *Input, alpha float64) {
 // logOf returns the logarithm of a time; zero counts as one nanosecond.
 func logOf(ns float64) float64 { return math.Log(max(ns, 1)) }
 
-// spread returns the deviation of normal values about 0 that has the lower median of absolute values of x: with few workers, a
+// robustDeviation returns the deviation of normal values about 0 that has the lower median of absolute values of x: with few workers, a
 // slow one must not pass for their usual difference.
-func spread(x []float64) float64 {
+func robustDeviation(x []float64) float64 {
 	sizes := make([]float64, len(x))
 	for i, v := range x {
 		sizes[i] = math.Abs(v)

@@ -31,8 +31,8 @@ type Shared struct {
 // maxTested workers take part in the test of correlations.
 const maxTested = 64
 
-// shared measures what passes have in common.
-func (in *Input) shared() Shared {
+// measureShared measures what passes have in common.
+func (in *Input) measureShared() Shared {
 	forward, backward := in.residuals(in.Forward), in.residuals(in.Backward)
 	out := Shared{PDirections: 1, PStages: 1}
 	workers, n := len(forward), in.Microbatches*in.Steps

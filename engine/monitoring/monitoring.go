@@ -65,13 +65,13 @@ func (j *Job) Add(u Unit, s *health.Series) {
 		j.units = slices.Insert(j.units, at, u)
 	}
 	all := append(of[s.Quantity], s.Readings...)
-	if !slices.IsSortedFunc(all, byTime) {
-		slices.SortStableFunc(all, byTime)
+	if !slices.IsSortedFunc(all, compareTimes) {
+		slices.SortStableFunc(all, compareTimes)
 	}
 	of[s.Quantity] = all
 }
 
-func byTime(a, b health.Reading) int { return cmp.Compare(a.At, b.At) }
+func compareTimes(a, b health.Reading) int { return cmp.Compare(a.At, b.At) }
 
 func compareUnits(a, b Unit) int {
 	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Device, b.Device))
@@ -114,7 +114,7 @@ func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 			if !slices.Contains(q.Units, v.Unit) {
 				continue
 			}
-			if others := unsuspected(values, i, q.Units); len(others) > 0 {
+			if others := referenceValues(values, i, q.Units); len(others) > 0 {
 				d := Difference{Unit: v.Unit, Quantity: quantity, Result: peers.Compare(v.value, others, r.options(v, others)), Readings: v.n, Timeless: timeless}
 				d.Tested = d.Tested && !r.once
 				all, large = append(all, d), append(large, r.matters(d.Result, v.span))
@@ -166,9 +166,9 @@ func (j *Job) values(quantity health.Quantity, q Question) (all []value, timeles
 	return all, times == nil
 }
 
-// unsuspected returns the values of the units that are not suspected, and where those are
+// referenceValues returns the values of the units that are not suspected, and where those are
 // all units, of all but one.
-func unsuspected(values []value, but int, suspected []Unit) (others []float64) {
+func referenceValues(values []value, but int, suspected []Unit) (others []float64) {
 	every := !slices.ContainsFunc(values, func(v value) bool { return !slices.Contains(suspected, v.Unit) })
 	for i, v := range values {
 		if i != but && (every || !slices.Contains(suspected, v.Unit)) {

@@ -65,7 +65,7 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 	if a.Estimate = r.EstimateOf(o.Statistic); a.Estimate == nil {
 		return nil, fmt.Errorf("overhead: the %v is not among what was estimated", o.Statistic)
 	}
-	if a.Interval, err = chosen(a.Estimate, o.Method); err != nil {
+	if a.Interval, err = intervalBy(a.Estimate, o.Method); err != nil {
 		return nil, err
 	}
 	if o.Gate != nil {
@@ -74,8 +74,8 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 	return a, nil
 }
 
-// chosen returns the interval by a method, nil where no pairs have any.
-func chosen(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, error) {
+// intervalBy returns the interval by a method, nil where no pairs have any.
+func intervalBy(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, error) {
 	if len(e.Intervals) == 0 {
 		return nil, nil
 	}

@@ -78,7 +78,7 @@ func Compare(own float64, peers []float64, o Options) Result {
 	}
 	mean, sd := stat.MeanStdDev(x, nil)
 	classical := tail(sign*(own-mean), max(sd, o.Resolution), n, float64(n-1))
-	spread := robust.SigmaOfMAD * unbiased(n) * robust.MAD(x, r.Median)
+	spread := robust.SigmaOfMAD * biasFactor(n) * robust.MAD(x, r.Median)
 	resistant := tail(sign*(own-r.Median), max(spread, o.Resolution), n, robust.EfficiencyOfMAD*float64(n-1))
 	r.P = min(1, 2*min(classical, resistant))
 	return r
@@ -95,8 +95,8 @@ func tail(over, spread float64, n int, freedom float64) float64 {
 	return student.UpperTail(over/(spread*math.Sqrt(1+1/float64(n))), freedom)
 }
 
-// unbiased returns b(n), from n = 2 on.
-func unbiased(n int) float64 {
+// biasFactor returns b(n), from n = 2 on.
+func biasFactor(n int) float64 {
 	small := [...]float64{1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107}
 	if n-2 < len(small) {
 		return small[n-2]

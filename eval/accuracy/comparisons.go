@@ -58,7 +58,7 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 		args := append([]string{"compare", "--format", "json", filepath.Join(dir, "base"), filepath.Join(dir, "new")}, way.args...)
 		text, err := p.output(nil, args...)
 		if err != nil {
-			rows = append(rows, r.noVerdict(err))
+			rows = append(rows, r.withoutVerdict(err))
 			continue
 		}
 		if err := r.fillComparison(text, change); err != nil {

@@ -26,7 +26,7 @@ func judge(t truth, v *verdict) string {
 		return judgeOperators(t, v)
 	}
 	guilty := t.guilty()
-	for r := range v.namedRanks() {
+	for r := range v.suspectRanks() {
 		if !slices.Contains(guilty, r) {
 			return "innocent named"
 		}
@@ -78,7 +78,7 @@ func (f fault) isUnseen(v *verdict) bool {
 // judgeHidden returns the fault of a verdict on a job that hides a delay: the ranks must be named, or the verdict say that the
 // recording does not show so much there. An all-clear is false, whatever it adds.
 func judgeHidden(f fault, v *verdict) string {
-	named := v.namedRanks()
+	named := v.suspectRanks()
 	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
 	switch {
 	case !missing || f.isUnseen(v) || v.Status == "undecided" && f.hiddenTime(v) >= 1:
@@ -111,7 +111,7 @@ func judgeEveryone(f fault, v *verdict) string {
 // judgeLate asks for every rank whose fault is large enough, with its stage, and where
 // that is one fault for the saving.
 func judgeLate(t truth, v *verdict) string {
-	named, due := v.namedRanks(), t.due()
+	named, due := v.suspectRanks(), t.due()
 	for _, f := range due {
 		missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
 		elsewhere := slices.ContainsFunc(f.ranks, func(r int) bool { return !share(named[r].stages, f.stages) })
@@ -158,7 +158,7 @@ func judgeOperators(t truth, v *verdict) string {
 		if !s.isFlagged() {
 			continue
 		}
-		at := slices.IndexFunc(t.faults, func(f fault) bool { return f.is(s) })
+		at := slices.IndexFunc(t.faults, func(f fault) bool { return f.matches(s) })
 		if at < 0 {
 			return "innocent named"
 		}
@@ -182,7 +182,7 @@ func judgeOperators(t truth, v *verdict) string {
 		return ""
 	}
 	f := t.faults[0]
-	if top := v.first(); f.listed && (top == nil || !f.is(top)) {
+	if top := v.first(); f.listed && (top == nil || !f.matches(top)) {
 		return "not listed first"
 	}
 	if !f.due {
@@ -192,8 +192,8 @@ func judgeOperators(t truth, v *verdict) string {
 	return f.judgeSaving(gain, most)
 }
 
-// is reports whether a finding on an operator trace is a fault.
-func (f fault) is(s *finding) bool {
+// matches reports whether a finding on an operator trace is a fault.
+func (f fault) matches(s *finding) bool {
 	onRank := s.Rank != nil && slices.Contains(f.ranks, *s.Rank)
 	switch f.what {
 	case pipeline.SlowWorker, pipeline.SlowOp:

@@ -168,10 +168,10 @@ func TestDecode(t *testing.T) {
 	}
 	// What fixing a rank saves at most is in version 3 alone.
 	v := said(t, "straggler", `{"kind": "rank", "rank": 1, "stage": "data", "confidence": "strong", "gain": 0.1, "run_gain": 0.05, "run_gain_at_most": 0.3}`, finding2("rank", 2, "data", "strong", 0.1))
-	if a := v.namedRanks()[1]; a.gain != 0.05 || a.most != 0.3 {
+	if a := v.suspectRanks()[1]; a.gain != 0.05 || a.most != 0.3 {
 		t.Errorf("gain %+v, want 0.05 to 0.3", a)
 	}
-	if a := v.namedRanks()[2]; a.gain != 0.1 || a.most != 0.1 {
+	if a := v.suspectRanks()[2]; a.gain != 0.1 || a.most != 0.1 {
 		t.Errorf("gain %+v, want 0.1", a)
 	}
 }

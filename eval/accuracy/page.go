@@ -30,7 +30,7 @@ const recordedName = "right"
 func tablesOf(rows []row, bounds bool) []*table.Table {
 	var out []*table.Table
 	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
-		of := where(rows, func(r row) bool { return r.Source == source })
+		of := rowsOfKind(rows, func(r row) bool { return r.Source == source })
 		variants := distinct(of, func(r row) string { return r.Variant })
 		heads := []string{recordedName}
 		if bounds {
@@ -39,19 +39,19 @@ func tablesOf(rows []row, bounds bool) []*table.Table {
 		t := &table.Table{Title: source, Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "due"), table.Words(heads...),
 			table.Words(variants[1:]...), table.Words("what is wrong"))}
 		line := func(name string, of []row) {
-			recorded := where(of, func(r row) bool { return r.Variant == variants[0] })
-			cells := []any{name, len(where(recorded, func(r row) bool { return r.Due > 0 }))}
+			recorded := rowsOfKind(of, func(r row) bool { return r.Variant == variants[0] })
+			cells := []any{name, len(rowsOfKind(recorded, func(r row) bool { return r.Due > 0 }))}
 			for i, v := range variants {
-				cells = append(cells, rightOf(where(of, func(r row) bool { return r.Variant == v })))
+				cells = append(cells, rightOf(rowsOfKind(of, func(r row) bool { return r.Variant == v })))
 				if i == 0 && bounds {
-					cells = append(cells, boundsOf(len(where(recorded, func(r row) bool { return r.Right })), len(recorded)))
+					cells = append(cells, boundsOf(len(rowsOfKind(recorded, func(r row) bool { return r.Right })), len(recorded)))
 				}
 			}
 			t.Row(append(cells, wrongs(recorded))...)
 		}
 		families := distinct(of, func(r row) string { return r.Family })
 		for _, family := range families {
-			line(family, where(of, func(r row) bool { return r.Family == family }))
+			line(family, rowsOfKind(of, func(r row) bool { return r.Family == family }))
 		}
 		if len(families) > 1 {
 			line("all", of)
@@ -61,8 +61,8 @@ func tablesOf(rows []row, bounds bool) []*table.Table {
 	return out
 }
 
-// where returns the rows of a kind.
-func where(rows []row, is func(row) bool) (out []row) {
+// rowsOfKind returns the rows of a kind.
+func rowsOfKind(rows []row, is func(row) bool) (out []row) {
 	for _, r := range rows {
 		if is(r) {
 			out = append(out, r)
@@ -86,7 +86,7 @@ func rightOf(rows []row) string {
 	if len(rows) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%d of %d", len(where(rows, func(r row) bool { return r.Right })), len(rows))
+	return fmt.Sprintf("%d of %d", len(rowsOfKind(rows, func(r row) bool { return r.Right })), len(rows))
 }
 
 // boundsOf returns the interval of a part in percent, at 95 %: "78–99" (Wilson 1927, JASA 22:209–212).

@@ -65,7 +65,7 @@ func (r row) addTruth(t truth) row {
 // addVerdict returns the row with what a verdict says, and what is wrong with it.
 func (r row) addVerdict(v *verdict, wrong string) row {
 	r.Right, r.Wrong, r.Status = wrong == "", wrong, v.Status
-	named := v.namedRanks()
+	named := v.suspectRanks()
 	var list []string
 	for _, rank := range slices.Sorted(maps.Keys(named)) {
 		list = append(list, fmt.Sprintf("%d:%s", rank, strings.Join(named[rank].stages, "|")))
@@ -90,9 +90,9 @@ func (r row) addVerdict(v *verdict, wrong string) row {
 	return r
 }
 
-// noVerdict returns the row of a job on which the program gives no verdict. Why is logged, since
+// withoutVerdict returns the row of a job on which the program gives no verdict. Why is logged, since
 // what it says names paths.
-func (r row) noVerdict(err error) row {
+func (r row) withoutVerdict(err error) row {
 	log.Printf("%s/%s/%s: %v", r.Source, r.Family, r.Job, err)
 	r.Wrong = "no verdict"
 	return r

@@ -318,7 +318,7 @@ func TestOperatorFault(t *testing.T) {
 		{pipeline.Workload, finding{Kind: "workload"}, true},
 		{pipeline.NoFault, finding{Kind: "rank", Rank: &five}, false},
 	} {
-		if got := of(c.what).is(&c.finding); got != c.want {
+		if got := of(c.what).matches(&c.finding); got != c.want {
 			t.Errorf("%v, %+v: %v", c.what, c.finding, got)
 		}
 	}

@@ -59,7 +59,7 @@ func (p program) score(j job) row {
 	r := j.as.addTruth(j.truth)
 	v, err := p.diagnose(j)
 	if err != nil {
-		return r.noVerdict(err)
+		return r.withoutVerdict(err)
 	}
 	return r.addVerdict(v, judge(j.truth, v))
 }

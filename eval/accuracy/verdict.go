@@ -149,8 +149,8 @@ type accused struct {
 	gain, most float64
 }
 
-// namedRanks returns the ranks of findings to act on.
-func (v *verdict) namedRanks() map[int]accused {
+// suspectRanks returns the ranks of findings to act on.
+func (v *verdict) suspectRanks() map[int]accused {
 	out := map[int]accused{}
 	for i := range v.Findings {
 		f := &v.Findings[i]

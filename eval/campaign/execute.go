@@ -74,7 +74,7 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 		return o, err
 	}
 	defer release()
-	wanting, err := f.pendingTasks(&e, &o)
+	wanting, err := f.remainingTasks(&e, &o)
 	if err != nil {
 		return o, err
 	}
@@ -88,8 +88,8 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 	return o, f.makeAll(ctx, wanting, &e, &o)
 }
 
-// pendingTasks returns the runs that are not done, in the order of the plan.
-func (f *Folder) pendingTasks(e *Execution, o *Outcome) ([]Task, error) {
+// remainingTasks returns the runs that are not done, in the order of the plan.
+func (f *Folder) remainingTasks(e *Execution, o *Outcome) ([]Task, error) {
 	var out []Task
 	for i := range f.Tasks {
 		switch state, err := f.state(&f.Tasks[i], e.Version); {

@@ -212,10 +212,10 @@ func TestProgress(t *testing.T) {
 // TestHoldsOnFailingDisk: a folder that cannot be looked at is not taken for one without a campaign.
 func TestHoldsOnFailingDisk(t *testing.T) {
 	dir := t.TempDir()
-	if holds, err := Holds(nil, dir); holds || err != nil {
+	if holds, err := HasSpecification(nil, dir); holds || err != nil {
 		t.Errorf("an empty folder: %v, %v", holds, err)
 	}
-	if _, err := Holds(disktest.New(1, syscall.EIO), dir); !errors.Is(err, syscall.EIO) {
+	if _, err := HasSpecification(disktest.New(1, syscall.EIO), dir); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a disk that fails: %v", err)
 	}
 }

@@ -85,8 +85,8 @@ func (t *Task) file() string {
 	return t.ID + ".parquet"
 }
 
-// Holds reports whether a folder has a campaign's specification.
-func Holds(on disk.Disk, dir string) (bool, error) {
+// HasSpecification reports whether a folder has a campaign's specification.
+func HasSpecification(on disk.Disk, dir string) (bool, error) {
 	return Exists(on, filepath.Join(dir, specName))
 }
 
@@ -130,7 +130,7 @@ func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 		return nil, nil, err
 	}
 	f := &Folder{e.Disk, s.Name, path, tasks, s.Settings}
-	if err := f.holdsNoOther(s); err != nil {
+	if err := f.checkForeign(s); err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range f.folders() {
@@ -154,7 +154,7 @@ func (f *Folder) folders() []string {
 	return []string{f.Path, filepath.Join(f.Path, runsName), filepath.Join(f.Path, rowFolder)}
 }
 
-func (f *Folder) holdsNoOther(s *Spec) error {
+func (f *Folder) checkForeign(s *Spec) error {
 	path := filepath.Join(f.Path, specName)
 	switch old, err := readSpec(f.Disk, path); {
 	case errors.Is(err, fs.ErrNotExist):

@@ -146,7 +146,7 @@ func (g *Group) validate() error {
 			return input.Bad(input.ErrMissing, "group %s has no %s: give a list", g.Name, axis.key)
 		}
 	}
-	if len(g.Delays) == 0 && !g.onlyHealthy() {
+	if len(g.Delays) == 0 && !g.isHealthy() {
 		return input.Bad(input.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
 	}
 	if all := slices.Concat(PublishedGroups, PublishedCases); g.Published != "" && !slices.Contains(all, g.Published) {
@@ -155,7 +155,7 @@ func (g *Group) validate() error {
 	if g.Independent && len(g.HiddenRanks) < 2 {
 		return input.Bad(input.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)
 	}
-	if g.onlyHealthy() && !g.strike.isZero() {
+	if g.isHealthy() && !g.strike.isZero() {
 		return input.Bad(input.ErrFormat, "group %s says when or whom a fault strikes, and has no family with one", g.Name)
 	}
 	for _, n := range g.Tables {
@@ -201,7 +201,7 @@ func (g *Group) validateFor(r Runner) error {
 	return g.validateRecorder(r)
 }
 
-func (g *Group) onlyHealthy() bool {
+func (g *Group) isHealthy() bool {
 	return !slices.ContainsFunc(g.Families, func(f simulate.Family) bool { return f != simulate.NoFault })
 }
 

@@ -188,8 +188,8 @@ func (n names) host(h string) string {
 	return h
 }
 
-// who returns the subject of a claim: its ranks or group.
-func (c *claim) who() string {
+// subject returns the subject of a claim: its ranks or group.
+func (c *claim) subject() string {
 	var who []string
 	if len(c.ranks) > 0 {
 		who = append(who, "rank "+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.ranks)), "+"), "[]"))
@@ -216,7 +216,7 @@ func (c *claim) key() string {
 	if c.small {
 		size = ", small"
 	}
-	return fmt.Sprintf("%s in %s (%v, %v%s)", c.who(), cmp.Or(c.place(), "?"), c.cause, c.certainty, size)
+	return fmt.Sprintf("%s in %s (%v, %v%s)", c.subject(), cmp.Or(c.place(), "?"), c.cause, c.certainty, size)
 }
 
 // String returns the verdict in a line: the status and what is flagged.

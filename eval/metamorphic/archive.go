@@ -32,9 +32,9 @@ var wideArchive = &form{
 		return out
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachWindow(func(*trace.Window, *editing) error { return nil }),
-		renameRanks: eachWindow(renameWindow),
-		renameHosts: eachWindow(func(w *trace.Window, e *editing) error {
+		rewrite:     editWindows(func(*trace.Window, *editing) error { return nil }),
+		renameRanks: editWindows(renameWindow),
+		renameHosts: editWindows(func(w *trace.Window, e *editing) error {
 			for i := range w.Ranks {
 				w.Ranks[i].Host = e.names.host(w.Ranks[i].Host)
 			}
@@ -45,10 +45,10 @@ var wideArchive = &form{
 			}
 			return nil
 		}),
-		shift:    eachWindow(shiftWindow),
-		round:    eachWindow(roundWindow),
-		remove:   eachWindow(removeFromWindow),
-		addStage: eachWindow(addToWindow),
+		shift:    editWindows(shiftWindow),
+		round:    editWindows(roundWindow),
+		remove:   editWindows(removeFromWindow),
+		addStage: editWindows(addToWindow),
 		split:    splitArchive,
 	},
 	not: map[edit]string{
@@ -73,7 +73,7 @@ func windowsOf(f *file) (out []*trace.Window, err error) {
 	return out, nil
 }
 
-func eachWindow(change func(*trace.Window, *editing) error) func(*file, *editing) ([]*file, error) {
+func editWindows(change func(*trace.Window, *editing) error) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
 		windows, err := windowsOf(f)
 		if err != nil {

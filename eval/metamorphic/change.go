@@ -60,10 +60,10 @@ var changes = []change{
 	{"sum stage", "a stage added that is the sum of the others", nearly, editChange(editing{edit: addStage, sums: true})},
 	{"1 µs", "times rounded to 1 µs", nearly, editChange(editing{edit: round, ns: microsecond})},
 	{"1 ms", "times rounded to 1 ms", weaker, editChange(editing{edit: round, ns: millisecond})},
-	{"named cut", "the file of the named rank cut at 90 %", damaged, changeRank((*subject).namedRank, (*subject).cut)},
+	{"named cut", "the file of the named rank cut at 90 %", damaged, changeRank((*subject).suspectRank, (*subject).cut)},
 	{"other cut", "the file of another rank cut at 90 %", damaged, changeRank((*subject).bystander, (*subject).cut)},
-	{"named gone", "the file of the named rank gone", bereft, changeRank((*subject).namedRank, (*subject).removeRank)},
-	{"other gone", "the file of another rank gone", culprit, (*subject).otherGone},
+	{"named gone", "the file of the named rank gone", bereft, changeRank((*subject).suspectRank, (*subject).removeRank)},
+	{"other gone", "the file of another rank gone", culprit, (*subject).dropInnocent},
 }
 
 // rng returns the source of random numbers for changes of a recording.
@@ -188,15 +188,15 @@ func (s *subject) split() (*variant, error) {
 func replaceFile(files []*file, f *file, by []*file) []*file {
 	out := slices.Clone(by)
 	for _, other := range files {
-		if other != f && (other.form != partner || !belongs(other, f)) {
+		if other != f && (other.form != partner || !isCompanion(other, f)) {
 			out = append(out, other)
 		}
 	}
 	return out
 }
 
-// belongs reports whether a file lies beside another because of its name.
-func belongs(partner, to *file) bool { return slices.Contains(companions(to.path), partner.path) }
+// isCompanion reports whether a file lies beside another because of its name.
+func isCompanion(partner, to *file) bool { return slices.Contains(companions(to.path), partner.path) }
 
 // main returns the files that are not beside others, and say something of ranks.
 func (s *subject) main() []*file {
@@ -289,8 +289,8 @@ func (s *subject) shiftClock() (*variant, error) {
 	return out, nil
 }
 
-// namedRank returns the rank that the verdict names first.
-func (s *subject) namedRank() (int, error) {
+// suspectRank returns the rank that the verdict names first.
+func (s *subject) suspectRank() (int, error) {
 	if rank := s.base.culprit(); rank >= 0 {
 		return rank, nil
 	}
@@ -306,7 +306,7 @@ func (s *subject) bystander() (int, error) {
 		ranks = ranks[1:]
 	}
 	for _, r := range ranks {
-		if !slices.ContainsFunc(named, func(n int) bool { return s.together(r, n) }) {
+		if !slices.ContainsFunc(named, func(n int) bool { return s.sharesFile(r, n) }) {
 			return r, nil
 		}
 	}
@@ -316,15 +316,15 @@ func (s *subject) bystander() (int, error) {
 	return 0, notApplicable("all ranks are named")
 }
 
-// together reports whether a file that holds one rank, and cannot lose it alone, holds another too.
-func (s *subject) together(a, b int) bool {
+// sharesFile reports whether a file that holds one rank, and cannot lose it alone, holds another too.
+func (s *subject) sharesFile(a, b int) bool {
 	return slices.ContainsFunc(s.main(), func(f *file) bool {
-		return s.holds(f, a) && s.holds(f, b) && f.form.can[remove] == nil
+		return s.recordsRank(f, a) && s.recordsRank(f, b) && f.form.can[remove] == nil
 	})
 }
 
-// holds reports whether a file has what was recorded of a rank: as the file tells, else as its host does.
-func (s *subject) holds(f *file, rank int) bool {
+// recordsRank reports whether a file has what was recorded of a rank: as the file tells, else as its host does.
+func (s *subject) recordsRank(f *file, rank int) bool {
 	if ranks := f.recordedRanks(); ranks != nil || f.form.hosts == nil {
 		return slices.Contains(ranks, rank)
 	}
@@ -348,8 +348,8 @@ func (s *subject) cut(rank int) (*variant, error) {
 	named := s.base.culprit()
 	out, did := &variant{}, false
 	for _, f := range s.files {
-		if f.form != partner && !f.form.bystander && s.holds(f, rank) {
-			if rank != named && named >= 0 && s.holds(f, named) {
+		if f.form != partner && !f.form.bystander && s.recordsRank(f, rank) {
+			if rank != named && named >= 0 && s.recordsRank(f, named) {
 				return nil, notApplicable("it is in a file with the named rank")
 			}
 			short := *f
@@ -368,7 +368,7 @@ func (s *subject) cut(rank int) (*variant, error) {
 func (s *subject) removeRank(rank int) (*variant, error) {
 	left, did := s.files, false
 	for _, f := range s.files {
-		if f.form == partner || !s.holds(f, rank) {
+		if f.form == partner || !s.recordsRank(f, rank) {
 			continue
 		}
 		var rest []*file
@@ -389,8 +389,8 @@ func (s *subject) removeRank(rank int) (*variant, error) {
 	return &variant{files: left}, nil
 }
 
-// otherGone takes out a rank that the verdict does not name, where peers of the others are left.
-func (s *subject) otherGone() (*variant, error) {
+// dropInnocent takes out a rank that the verdict does not name, where peers of the others are left.
+func (s *subject) dropInnocent() (*variant, error) {
 	if len(s.base.ranks()) < 3 {
 		return nil, notApplicable("one rank is left, without a peer")
 	}

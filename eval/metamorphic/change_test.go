@@ -44,7 +44,7 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := listed.unlike(done, changes); err != nil {
+	if err := listed.unexpectedCells(done, changes); err != nil {
 		t.Error(err)
 	}
 	applied := map[string]bool{}
@@ -310,7 +310,7 @@ func TestClocks(t *testing.T) {
 		}
 	}
 	stamps := func(f *file) (out []int64) {
-		_, err := eachProfile(func(at []int, x uint64, _ []byte, _ *editing) (uint64, []byte) {
+		_, err := editProfiles(func(at []int, x uint64, _ []byte, _ *editing) (uint64, []byte) {
 			if isAt(at, 1, 3, 3) {
 				out = append(out, int64(x))
 			}

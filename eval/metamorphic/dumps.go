@@ -19,18 +19,18 @@ var dump = &form{
 		return []int{rank}
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachDump(func(map[string]any, *editing) error { return nil }),
-		renameRanks: eachDump(renameDump),
+		rewrite:     editDumps(func(map[string]any, *editing) error { return nil }),
+		renameRanks: editDumps(renameDump),
 		shift: func(f *file, e *editing) ([]*file, error) {
 			if ranks := f.recordedRanks(); len(ranks) != 1 || ranks[0] != e.rank {
 				return []*file{f}, nil
 			}
-			return eachDump(func(d map[string]any, e *editing) error {
-				return eachStamp(d, func(ns int64) int64 { return ns + e.ns })
+			return editDumps(func(d map[string]any, e *editing) error {
+				return editStamps(d, func(ns int64) int64 { return ns + e.ns })
 			})(f, e)
 		},
-		round: eachDump(func(d map[string]any, e *editing) error {
-			return eachStamp(d, func(ns int64) int64 { return roundTo(ns, e.ns) })
+		round: editDumps(func(d map[string]any, e *editing) error {
+			return editStamps(d, func(ns int64) int64 { return roundTo(ns, e.ns) })
 		}),
 	},
 	not: map[edit]string{
@@ -43,7 +43,7 @@ var dump = &form{
 	},
 }
 
-func eachDump(change func(map[string]any, *editing) error) func(*file, *editing) ([]*file, error) {
+func editDumps(change func(map[string]any, *editing) error) func(*file, *editing) ([]*file, error) {
 	return editDecoded(readDump, change, func(d map[string]any) ([]byte, error) { return json.Marshal(d) })
 }
 
@@ -105,8 +105,8 @@ func renameDump(d map[string]any, e *editing) error {
 	return nil
 }
 
-// eachStamp changes all times of calls that are known.
-func eachStamp(d map[string]any, to func(int64) int64) error {
+// editStamps changes all times of calls that are known.
+func editStamps(d map[string]any, to func(int64) int64) error {
 	for _, entry := range entriesOf(d) {
 		for _, field := range []string{"time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns"} {
 			ns, ok := entry[field].(int64)

@@ -65,11 +65,11 @@ var forms = map[auto.Format]*form{
 }
 
 // partner is a file beside a table or a trace, which whoever edits that writes anew.
-var partner = &form{name: "partner", can: everyEdit(func(*file, *editing) ([]*file, error) { return nil, nil }),
+var partner = &form{name: "partner", can: sameForEdits(func(*file, *editing) ([]*file, error) { return nil, nil }),
 	together: func([]*file) ([]*file, error) { return nil, nil }}
 
-// everyEdit returns a table with one function for all edits.
-func everyEdit(do func(*file, *editing) ([]*file, error)) map[edit]func(*file, *editing) ([]*file, error) {
+// sameForEdits returns a table with one function for all edits.
+func sameForEdits(do func(*file, *editing) ([]*file, error)) map[edit]func(*file, *editing) ([]*file, error) {
 	out := map[edit]func(*file, *editing) ([]*file, error){}
 	for e := range edits {
 		out[e] = do
@@ -100,8 +100,8 @@ func editDecoded[T any](read func(*file) (T, error), change func(T, *editing) er
 	}
 }
 
-// one makes an edit of a change of the content alone.
-func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *editing) ([]*file, error) {
+// contentEdit makes an edit of a change of the content alone.
+func contentEdit(change func(text []byte, e *editing) ([]byte, error)) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
 		text, err := f.plain()
 		if err != nil {
@@ -122,7 +122,7 @@ func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *edit
 }
 
 // unchanged leaves the content of a file as it is; ranks and hosts in its name are renamed.
-var unchanged = one(func(text []byte, _ *editing) ([]byte, error) { return text, nil })
+var unchanged = contentEdit(func(text []byte, _ *editing) ([]byte, error) { return text, nil })
 
 // recordedRanks returns the ranks in a file, as far as the file says.
 func (f *file) recordedRanks() []int {

@@ -24,12 +24,12 @@ var kinetoTrace = &form{
 		return rankInTheName(f)
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachDocument(func(*document, *editing) error { return nil }),
-		renameRanks: eachDocument((*document).renameRanks),
-		renameHosts: eachDocument((*document).renameHosts),
-		reorder:     eachDocument((*document).reorder),
+		rewrite:     editDocuments(func(*document, *editing) error { return nil }),
+		renameRanks: editDocuments((*document).renameRanks),
+		renameHosts: editDocuments((*document).renameHosts),
+		reorder:     editDocuments((*document).reorder),
 		shift:       shiftKineto,
-		round:       eachDocument((*document).round),
+		round:       editDocuments((*document).round),
 	},
 	not: map[edit]string{
 		split:    "a trace is one document",
@@ -72,7 +72,7 @@ func (d *document) text() ([]byte, error) {
 	return json.Marshal(d.members)
 }
 
-func eachDocument(change func(*document, *editing) error) func(*file, *editing) ([]*file, error) {
+func editDocuments(change func(*document, *editing) error) func(*file, *editing) ([]*file, error) {
 	return editDecoded(readDocument, change, (*document).text)
 }
 
@@ -80,8 +80,8 @@ func shiftKineto(f *file, e *editing) ([]*file, error) {
 	if !slices.Equal(f.recordedRanks(), []int{e.rank}) {
 		return []*file{f}, nil
 	}
-	return eachDocument(func(d *document, e *editing) error {
-		return d.eachTime("ts", func(ns int64) int64 { return ns + e.ns })
+	return editDocuments(func(d *document, e *editing) error {
+		return d.editTimes("ts", func(ns int64) int64 { return ns + e.ns })
 	})(f, e)
 }
 
@@ -209,7 +209,7 @@ func (d *document) round(e *editing) error {
 	return nil
 }
 
-func (d *document) eachTime(field string, to func(int64) int64) error {
+func (d *document) editTimes(field string, to func(int64) int64) error {
 	for _, event := range d.events {
 		if ns, ok := nanoseconds(event[field]); ok {
 			event[field] = microseconds(to(ns))

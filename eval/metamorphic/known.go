@@ -50,8 +50,8 @@ func (k known) has(o outcome) bool {
 	return slices.ContainsFunc(k, func(f fault) bool { return f.Change == o.change && slices.Contains(f.Recordings, o.recording) })
 }
 
-// unlike returns the cells that fail unexpectedly, and the known failures that pass; nil where there are none.
-func (k known) unlike(done []outcome, changes []change) error {
+// unexpectedCells returns the cells that fail unexpectedly, and the known failures that pass; nil where there are none.
+func (k known) unexpectedCells(done []outcome, changes []change) error {
 	var wrong []string
 	for _, o := range done {
 		switch {

@@ -17,7 +17,7 @@ var ncclLog = &form{
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
-		renameHosts: one(hostsInText),
+		renameHosts: contentEdit(hostsInText),
 		shift:       shiftLog,
 		split:       splitLines,
 	},
@@ -39,7 +39,7 @@ var inspectorDump = &form{
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
-		renameHosts: one(hostsInText),
+		renameHosts: contentEdit(hostsInText),
 		shift:       shiftInspector,
 		split:       splitLines,
 	},
@@ -72,9 +72,9 @@ var trainLog = &form{
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
 		rewrite:     unchanged,
-		renameRanks: one(renameTags),
+		renameRanks: contentEdit(renameTags),
 		renameHosts: unchanged,
-		remove: one(func(text []byte, e *editing) ([]byte, error) {
+		remove: contentEdit(func(text []byte, e *editing) ([]byte, error) {
 			lines := slices.DeleteFunc(linesOf(text), func(line []byte) bool {
 				m := taggedRank.FindSubmatch(line)
 				return m != nil && string(m[1]) == strconv.Itoa(e.rank)
@@ -102,9 +102,9 @@ var (
 		renameRanks: func(*file, *editing) ([]*file, error) {
 			return nil, notApplicable("a report of another tool names ranks in its own way")
 		},
-		renameHosts: one(hostsInText)}}
+		renameHosts: contentEdit(hostsInText)}}
 	// readings are what monitoring recorded of hosts.
-	readings = &form{name: "monitoring", bystander: true, can: map[edit]func(*file, *editing) ([]*file, error){renameHosts: one(hostsInText),
+	readings = &form{name: "monitoring", bystander: true, can: map[edit]func(*file, *editing) ([]*file, error){renameHosts: contentEdit(hostsInText),
 		shift: func(*file, *editing) ([]*file, error) {
 			return nil, notApplicable("readings of hosts are on the clocks of the ranks")
 		}}}
@@ -155,7 +155,7 @@ func shiftLog(f *file, e *editing) ([]*file, error) {
 	if !slices.Contains(f.form.hosts(f), e.host) {
 		return []*file{f}, nil
 	}
-	return one(func(text []byte, e *editing) ([]byte, error) {
+	return contentEdit(func(text []byte, e *editing) ([]byte, error) {
 		if e.ns%1e9 != 0 {
 			return nil, notApplicable("lines are shifted by whole seconds")
 		}
@@ -183,7 +183,7 @@ func shiftInspector(f *file, e *editing) ([]*file, error) {
 	if !slices.Contains(f.form.hosts(f), e.host) {
 		return []*file{f}, nil
 	}
-	return one(func(text []byte, e *editing) ([]byte, error) {
+	return contentEdit(func(text []byte, e *editing) ([]byte, error) {
 		if !stampInJSON.Match(text) {
 			return nil, notApplicable("times are on the clocks of devices")
 		}

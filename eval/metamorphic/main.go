@@ -104,7 +104,7 @@ func run(args []string, stdout io.Writer) error {
 	for _, m := range missing {
 		fmt.Fprintln(stdout, m)
 	}
-	return listed.unlike(done, changes)
+	return listed.unexpectedCells(done, changes)
 }
 
 // recordings returns the recordings to try, and a line for each root that is not there. Generated ones are written into a folder.

@@ -17,8 +17,8 @@ var export = &form{
 	name:  "Nsight",
 	hosts: hostOfExport,
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite: eachExport(func(*sql.DB, *file, *editing) error { return nil }),
-		renameHosts: eachExport(func(db *sql.DB, f *file, e *editing) error {
+		rewrite: editExports(func(*sql.DB, *file, *editing) error { return nil }),
+		renameHosts: editExports(func(db *sql.DB, f *file, e *editing) error {
 			for _, host := range hostOfExport(f) {
 				if _, err := db.Exec(`UPDATE TARGET_INFO_SYSTEM_ENV SET value = ? WHERE name = 'Hostname'`, e.names.host(host)); err != nil {
 					return err
@@ -30,7 +30,7 @@ var export = &form{
 			if !slices.Contains(hostOfExport(f), e.host) {
 				return []*file{f}, nil
 			}
-			return eachExport(func(db *sql.DB, _ *file, e *editing) error {
+			return editExports(func(db *sql.DB, _ *file, e *editing) error {
 				done, err := db.Exec(`UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + ?`, e.ns)
 				if err != nil {
 					return notApplicable("the export does not say when it began")
@@ -41,7 +41,7 @@ var export = &form{
 				return nil
 			})(f, e)
 		},
-		round: eachExport(func(db *sql.DB, _ *file, e *editing) error { return roundExport(db, e.ns) }),
+		round: editExports(func(db *sql.DB, _ *file, e *editing) error { return roundExport(db, e.ns) }),
 	},
 	not: map[edit]string{
 		renameRanks: "ranks follow from processes, devices and communicators",
@@ -81,7 +81,7 @@ func database(f *file, use func(db *sql.DB) error) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func eachExport(change func(*sql.DB, *file, *editing) error) func(*file, *editing) ([]*file, error) {
+func editExports(change func(*sql.DB, *file, *editing) error) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
 		stored, err := database(f, func(db *sql.DB) error { return change(db, f, e) })
 		if err != nil {

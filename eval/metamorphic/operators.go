@@ -26,10 +26,10 @@ var operatorTrace = &form{
 		return out
 	},
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachTrace(func(*operator.Trace, *editing) error { return nil }),
-		renameRanks: eachTrace(renameReplicas),
+		rewrite:     editTraces(func(*operator.Trace, *editing) error { return nil }),
+		renameRanks: editTraces(renameReplicas),
 		reorder:     reorderOperators,
-		shift: eachTrace(func(t *operator.Trace, e *editing) error {
+		shift: editTraces(func(t *operator.Trace, e *editing) error {
 			if t.StepClock {
 				return notApplicable("times count from the start of the step")
 			}
@@ -40,7 +40,7 @@ var operatorTrace = &form{
 			}
 			return nil
 		}),
-		round: eachTrace(func(t *operator.Trace, e *editing) error {
+		round: editTraces(func(t *operator.Trace, e *editing) error {
 			for i := range t.Start {
 				end := roundTo(t.Start[i]+t.Dur[i], e.ns)
 				t.Start[i] = roundTo(t.Start[i], e.ns)
@@ -49,7 +49,7 @@ var operatorTrace = &form{
 			t.Resolution = max(t.Resolution, e.ns)
 			return nil
 		}),
-		remove: eachTrace(removeOperators),
+		remove: editTraces(removeOperators),
 	},
 	not: map[edit]string{
 		renameHosts: "operators do not say where they ran",
@@ -59,7 +59,7 @@ var operatorTrace = &form{
 	},
 }
 
-func eachTrace(change func(*operator.Trace, *editing) error) func(*file, *editing) ([]*file, error) {
+func editTraces(change func(*operator.Trace, *editing) error) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
 		t, err := optrace.Open(f.path, ingest.Limits{})
 		if err != nil {
@@ -96,7 +96,7 @@ func addMeta(f *file, t *operator.Trace) ([]*file, error) {
 // renameReplicas lists replicas in another order. The names of ranks follow from their places in the
 // layout, so that only replicas can be renamed; names says so.
 func renameReplicas(t *operator.Trace, e *editing) error {
-	to, err := otherReplicas(t)
+	to, err := reversedReplica(t)
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func renameReplicas(t *operator.Trace, e *editing) error {
 	return nil
 }
 
-// otherReplicas returns the rank that stands where the replica is counted from the end.
-func otherReplicas(t *operator.Trace) (func(dp, pp int) (int, error), error) {
+// reversedReplica returns the rank that stands where the replica is counted from the end.
+func reversedReplica(t *operator.Trace) (func(dp, pp int) (int, error), error) {
 	dp, pp := t.Coordinates()
 	at := map[[2]int]int{}
 	for i, r := range t.Ranks {
@@ -188,7 +188,7 @@ func replicasRenamed(f *file) (map[int]int, error) {
 	if err != nil {
 		return nil, notApplicable("%v", err)
 	}
-	to, err := otherReplicas(t)
+	to, err := reversedReplica(t)
 	if err != nil {
 		return nil, err
 	}

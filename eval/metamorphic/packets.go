@@ -13,21 +13,21 @@ var packets = &form{
 	name:  "packets",
 	ranks: func(f *file) []int { return ranksOfLines(f) },
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachPacket(func(packetLine, *editing) error { return nil }),
-		renameRanks: eachPacket(packetLine.renameRanks),
-		renameHosts: eachPacket(func(p packetLine, e *editing) error {
+		rewrite:     editPackets(func(packetLine, *editing) error { return nil }),
+		renameRanks: editPackets(packetLine.renameRanks),
+		renameHosts: editPackets(func(p packetLine, e *editing) error {
 			return p.change("host", func(host *string) { *host = e.names.host(*host) })
 		}),
-		reorder: one(func(text []byte, e *editing) ([]byte, error) {
+		reorder: contentEdit(func(text []byte, e *editing) ([]byte, error) {
 			lines := linesOf(text)
 			e.rng.Shuffle(len(lines), func(i, k int) { lines[i], lines[k] = lines[k], lines[i] })
 			return bytes.Join(lines, nil), nil
 		}),
-		shift:    eachPacket(packetLine.shift),
-		round:    eachPacket(packetLine.round),
-		remove:   one(dropRank),
+		shift:    editPackets(packetLine.shift),
+		round:    editPackets(packetLine.round),
+		remove:   contentEdit(dropRank),
 		split:    splitPackets,
-		addStage: eachPacket(packetLine.addStage),
+		addStage: editPackets(packetLine.addStage),
 	},
 	together: concatenate,
 }
@@ -43,9 +43,9 @@ func linesOf(text []byte) [][]byte {
 	return slices.DeleteFunc(bytes.SplitAfter(text, []byte("\n")), func(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 })
 }
 
-// eachPacket edits every line. A line that is not whole stays as it is.
-func eachPacket(change func(packetLine, *editing) error) func(*file, *editing) ([]*file, error) {
-	return one(func(text []byte, e *editing) ([]byte, error) {
+// editPackets edits every line. A line that is not whole stays as it is.
+func editPackets(change func(packetLine, *editing) error) func(*file, *editing) ([]*file, error) {
+	return contentEdit(func(text []byte, e *editing) ([]byte, error) {
 		var out bytes.Buffer
 		for _, line := range linesOf(text) {
 			p := packetLine{}

@@ -58,7 +58,7 @@ var (
 		switch {
 		case i < 0:
 			return newlyAccused(before, after, (*claim).isFlagged)
-		case k < 0 || before.claims[i].who() != after.claims[k].who() || before.claims[i].stage != after.claims[k].stage:
+		case k < 0 || before.claims[i].subject() != after.claims[k].subject() || before.claims[i].stage != after.claims[k].stage:
 			return fmt.Sprintf("%v → %v", before, after)
 		}
 		return ""
@@ -79,7 +79,7 @@ func differs(before, after *spoken, counts func(*claim) bool, part, least float6
 		if before.refused == "" && after.refused == "" && before.runs != after.runs {
 			return fmt.Sprintf("%d runs: %v → %d runs: %v", before.runs, before, after.runs, after)
 		}
-		return fmt.Sprintf("%v → %s", before, after.orRefusal())
+		return fmt.Sprintf("%v → %s", before, after.verdictLine())
 	}
 	was, is := sortClaims(before, counts), sortClaims(after, counts)
 	var lost, gained []string
@@ -147,8 +147,8 @@ func judgeCleared(before, after *spoken) string {
 	return ""
 }
 
-// orRefusal returns the verdict in a line, or why there is none.
-func (s *spoken) orRefusal() string {
+// verdictLine returns the verdict in a line, or why there is none.
+func (s *spoken) verdictLine() string {
 	if s.refused != "" {
 		return "refused: " + firstLine(s.refused)
 	}

@@ -65,7 +65,7 @@ func TestRules(t *testing.T) {
 		{culprit, said(answer.NoStraggler), said(answer.Straggler, late(2, "data", sure, 0.3)), false},
 	} {
 		if why := c.rule.broken(c.before, c.after); (why == "") != c.holds {
-			t.Errorf("%s: %v → %s: %q, want it to hold: %v", c.rule.name, c.before, c.after.orRefusal(), why, c.holds)
+			t.Errorf("%s: %v → %s: %q, want it to hold: %v", c.rule.name, c.before, c.after.verdictLine(), why, c.holds)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestKnown(t *testing.T) {
 		{[]outcome{cell("a", holds)}, false},
 		{[]outcome{cell("a", doesNotApply)}, false},
 	} {
-		if err := listed.unlike(c.done, changes); (err == nil) != c.like {
+		if err := listed.unexpectedCells(c.done, changes); (err == nil) != c.like {
 			t.Errorf("%v: %v", c.done, err)
 		}
 	}

@@ -14,17 +14,17 @@ var wideTable = &form{
 	name:  "CSV",
 	ranks: func(f *file) []int { return ranksOfTable(f) },
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachTable(func(*cells, *editing) error { return nil }),
-		renameRanks: eachTable((*cells).renameRanks),
-		renameHosts: eachTable((*cells).renameHosts),
-		reorder: eachTable(func(c *cells, e *editing) error {
+		rewrite:     editTables(func(*cells, *editing) error { return nil }),
+		renameRanks: editTables((*cells).renameRanks),
+		renameHosts: editTables((*cells).renameHosts),
+		reorder: editTables(func(c *cells, e *editing) error {
 			e.rng.Shuffle(len(c.rows), func(i, k int) { c.rows[i], c.rows[k] = c.rows[k], c.rows[i] })
 			return nil
 		}),
-		round:    eachTable((*cells).round),
-		remove:   eachTable((*cells).remove),
+		round:    editTables((*cells).round),
+		remove:   editTables((*cells).remove),
 		split:    splitTable,
-		addStage: eachTable((*cells).addStage),
+		addStage: editTables((*cells).addStage),
 		shift:    func(*file, *editing) ([]*file, error) { return nil, errNoClock },
 	},
 	together: joinTables,
@@ -58,7 +58,7 @@ func (c *cells) text() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func eachTable(change func(*cells, *editing) error) func(*file, *editing) ([]*file, error) {
+func editTables(change func(*cells, *editing) error) func(*file, *editing) ([]*file, error) {
 	return editDecoded(readCells, change, (*cells).text)
 }
 

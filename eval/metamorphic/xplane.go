@@ -11,9 +11,9 @@ var xplaneProfile = &form{
 	name:  "XPlane",
 	ranks: rankInTheName,
 	can: map[edit]func(*file, *editing) ([]*file, error){
-		rewrite:     eachProfile(func([]int, uint64, []byte, *editing) (uint64, []byte) { return keep, nil }),
+		rewrite:     editProfiles(func([]int, uint64, []byte, *editing) (uint64, []byte) { return keep, nil }),
 		renameRanks: unchanged,
-		renameHosts: eachProfile(func(at []int, _ uint64, text []byte, e *editing) (uint64, []byte) {
+		renameHosts: editProfiles(func(at []int, _ uint64, text []byte, e *editing) (uint64, []byte) {
 			if isAt(at, 4) {
 				return keep, []byte(e.names.host(string(text)))
 			}
@@ -23,14 +23,14 @@ var xplaneProfile = &form{
 			if ranks := f.recordedRanks(); len(ranks) != 1 || ranks[0] != e.rank {
 				return []*file{f}, nil
 			}
-			return eachProfile(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
+			return editProfiles(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
 				if isAt(at, 1, 3, 3) {
 					return x + uint64(e.ns), nil
 				}
 				return keep, nil
 			})(f, e)
 		},
-		round: eachProfile(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
+		round: editProfiles(func(at []int, x uint64, _ []byte, e *editing) (uint64, []byte) {
 			switch {
 			case isAt(at, 1, 3, 3):
 				return uint64(roundTo(int64(x), e.ns)), nil
@@ -68,10 +68,10 @@ func isAt(at []int, numbers ...int) bool {
 // isNested reports whether a field holds messages with fields to edit.
 func isNested(at []int) bool { return isAt(at, 1) || isAt(at, 1, 3) || isAt(at, 1, 3, 4) }
 
-// eachProfile edits all fields: change is given the path of a field and its number or text, and
+// editProfiles edits all fields: change is given the path of a field and its number or text, and
 // returns the new number or, not nil, the new text.
-func eachProfile(change func(at []int, x uint64, text []byte, e *editing) (uint64, []byte)) func(*file, *editing) ([]*file, error) {
-	return one(func(text []byte, e *editing) ([]byte, error) {
+func editProfiles(change func(at []int, x uint64, text []byte, e *editing) (uint64, []byte)) func(*file, *editing) ([]*file, error) {
+	return contentEdit(func(text []byte, e *editing) ([]byte, error) {
 		return message(text, nil, func(at []int, x uint64, text []byte) (uint64, []byte) { return change(at, x, text, e) })
 	})
 }

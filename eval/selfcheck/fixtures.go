@@ -77,7 +77,7 @@ func exposedDelay(rng *rand.Rand) *trace.Window {
 }
 
 func directExposure(s *sampler) finding {
-	return every(s, func(rng *rand.Rand) bool {
+	return checkTrials(s, func(rng *rand.Rand) bool {
 		r := analyzeStep(exposedDelay(rng))
 		return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
 	})
@@ -132,7 +132,7 @@ func microstepsSummed(rng *rand.Rand) *trace.Window {
 // downgrade passes when every window has the label and none a strong one.
 func downgrade(l labels.Label, window func(*rand.Rand) *trace.Window) func(*sampler) finding {
 	return func(s *sampler) finding {
-		return every(s, func(rng *rand.Rand) bool {
+		return checkTrials(s, func(rng *rand.Rand) bool {
 			r := analyzeStep(window(rng))
 			return slices.Contains(r.Labels, l) && !r.Strong()
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// telescoping checks that in every cut the advances are not negative and sum to the makespan, and that the makespan of the step
+// checkTelescoping checks that in every cut the advances are not negative and sum to the makespan, and that the makespan of the step
 // cut follows from the durations.
-func telescoping(s *sampler) finding {
+func checkTelescoping(s *sampler) finding {
 	errors := repeat(s, func(rng *rand.Rand) int64 {
 		w, worst := randomWindow(rng), int64(0)
 		for _, by := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
@@ -56,20 +56,20 @@ type bound struct{ low, x, high int64 }
 
 func (b bound) isViolated() bool { return b.low > b.x || b.x > b.high }
 
-// maxima checks Proposition 1. Equal ranks are the tight case below; ranks that take turns, one stage each, the tight case
+// checkMaxima checks Proposition 1. Equal ranks are the tight case below; ranks that take turns, one stage each, the tight case
 // above.
-func maxima(s *sampler) finding {
+func checkMaxima(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
 	}, copyFirst, turns)
 }
 
-// means checks Proposition 2, times R to stay in integers. All work on one rank is the tight case below; equal ranks the tight
+// checkMeans checks Proposition 2, times R to stay in integers. All work on one rank is the tight case below; equal ranks the tight
 // case above.
-func means(s *sampler) finding {
+func checkMeans(s *sampler) finding {
 	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
 		return bound{f, of.all, int64(len(w.Ranks)) * f}
-	}, alone, copyFirst)
+	}, loadFirstRank, copyFirst)
 }
 
 // copyFirst makes all ranks do what the first does.
@@ -80,8 +80,8 @@ func copyFirst(w *trace.Window) {
 	}
 }
 
-// alone leaves work to the first rank only.
-func alone(w *trace.Window) {
+// loadFirstRank leaves work to the first rank only.
+func loadFirstRank(w *trace.Window) {
 	for i := range w.Durations {
 		if i%len(w.Ranks) > 0 {
 			w.Durations[i] = 0
@@ -117,8 +117,8 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 		violated == 0 && below == s.Trials && above == s.Trials}
 }
 
-// clockError checks Proposition 3. Half of the trials move every duration by the full ε, which reaches the bound.
-func clockError(s *sampler) finding {
+// checkClockError checks Proposition 3. Half of the trials move every duration by the full ε, which reaches the bound.
+func checkClockError(s *sampler) finding {
 	const ε = 1000 // ns
 	worst := repeat(s, func(rng *rand.Rand) float64 {
 		w := randomStep(rng)

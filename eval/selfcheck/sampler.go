@@ -37,8 +37,8 @@ func formatCount(n, all int) string {
 	return fmt.Sprintf("%d/%d (%.0f %%)", n, all, 100*float64(n)/float64(all))
 }
 
-// every passes when the statement holds in all trials.
-func every(s *sampler, trial func(*rand.Rand) bool) finding {
+// checkTrials passes when the statement holds in all trials.
+func checkTrials(s *sampler, trial func(*rand.Rand) bool) finding {
 	n := tally(repeat(s, trial), func(held bool) bool { return held })
 	return finding{formatCount(n, s.Trials), n == s.Trials}
 }

@@ -72,10 +72,10 @@ func Passed(rows []Row) bool {
 
 func checks() []check {
 	return []check{
-		{"telescoping: largest |Σ advances − makespan| over all cuts", "roundoff", telescoping},
-		{"Proposition 1, sums of maxima: violations, bounds reached below and above", "0 violations", maxima},
-		{"Proposition 2, sums of means: violations, bounds reached below and above", "0 violations", means},
-		{"Proposition 3, clock error: worst error ÷ bound", "at most 1", clockError},
+		{"telescoping: largest |Σ advances − makespan| over all cuts", "roundoff", checkTelescoping},
+		{"Proposition 1, sums of maxima: violations, bounds reached below and above", "0 violations", checkMaxima},
+		{"Proposition 2, sums of means: violations, bounds reached below and above", "0 violations", checkMeans},
+		{"Proposition 3, clock error: worst error ÷ bound", "at most 1", checkClockError},
 		{"sync-wait fixture: delayed stage first by frontier, maximum, average", "100 %, 0 %, 0 %", syncWait},
 		{"direct-exposure fixture: label", "100 %", directExposure},
 		{"downgrade, wait left in place: co_critical, nothing strong", "100 %", downgrade(labels.CoCritical, gainIsLow)},

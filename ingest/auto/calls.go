@@ -20,8 +20,8 @@ func (j callJob) has(f Format) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format == f })
 }
 
-// tells reports whether a job has calls.
-func (r *Reader) tells(j callJob) bool {
+// hasCalls reports whether a job has calls.
+func (r *Reader) hasCalls(j callJob) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format != SQLite || r.exportComm[in.Path] != nil })
 }
 
@@ -88,7 +88,7 @@ func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err er
 		r.passOver(j)
 		return nil, nil
 	}
-	if !r.tells(j) {
+	if !r.hasCalls(j) {
 		return nil, nil
 	}
 	c, err := r.join(j)

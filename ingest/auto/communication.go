@@ -38,8 +38,8 @@ type recorder struct {
 	comms func() []*comms.Record // of what was read
 }
 
-// eachFile returns the recorder of a format each of whose files is a job of its own.
-func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, error)) func(ingest.Limits) recorder {
+// newSingles returns the recorder of a format each of whose files is a job of its own.
+func newSingles(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, error)) func(ingest.Limits) recorder {
 	return func(lim ingest.Limits) recorder {
 		var list []*comms.Record
 		return recorder{func(src *ingest.Source, name string) error {
@@ -54,7 +54,7 @@ func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, er
 
 // newDumps returns the recorder of dumps of NCCL's Inspector, of which a process may have several.
 func newDumps(lim ingest.Limits) recorder {
-	each := eachFile(inspector.Read)(lim)
+	each := newSingles(inspector.Read)(lim)
 	return recorder{each.read, func() []*comms.Record { return []*comms.Record{inspector.Merge(each.comms())} }}
 }
 

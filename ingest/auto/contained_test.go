@@ -121,7 +121,7 @@ func TestRecognitionPanics(t *testing.T) {
 			})
 			goodAlone(t, victim)
 			path := filepath.Join(folderOf(t, map[string]string{"victim": victim}), "victim")
-			if h := Holds(disk.OS{}, path, ingest.Limits{}); h.Windows || h.More || h.Readings {
+			if h := Peek(disk.OS{}, path, ingest.Limits{}); h.Windows || h.More || h.Readings {
 				t.Errorf("it holds %+v, expected nothing", h)
 			}
 			c, err := readComm(path)

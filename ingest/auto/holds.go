@@ -25,9 +25,9 @@ type Held struct {
 // Run returns the run that packets begin with; "" for all other files.
 func (h *Held) Run() string { return h.begins.run }
 
-// Holds looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
+// Peek looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
 // with it is said by who reads it.
-func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
+func Peek(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	var ours error
 	defer bug.Contain(path, &ours)
 	if strings.HasSuffix(path, packet.SidecarSuffix) {
@@ -44,7 +44,7 @@ func Holds(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	h.Unread = ingest.Fails(err)
 	if f == Packets {
 		h.begins = openingOf(src)
-		h.Plain = src.AsStored()
+		h.Plain = src.IsUncompressed()
 	}
 	return h
 }

@@ -91,14 +91,14 @@ func isExport(path string) bool {
 	return false
 }
 
-// lostRecording reports whether a file of a folder that cannot be read is a recording all the same: a database that
+// isLostRecording reports whether a file of a folder that cannot be read is a recording all the same: a database that
 // is damaged, a file with the name of an export, one with the name of a recording that is empty or damaged.
-func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
+func (r *Reader) isLostRecording(in *Input, err error) (bool, error) {
 	switch {
 	case !SQLite.gives(r.o.Kinds) && in.Format != Empty:
 		return false, err
 	case in.Format == SQLite:
-		return !errors.Is(err, nsight.ErrForeign) && notOurs(in.Format, err) != nil && in.Compression == ingest.Plain, err
+		return !errors.Is(err, nsight.ErrForeign) && foreignError(in.Format, err) != nil && in.Compression == ingest.Plain, err
 	case in.Format == Empty:
 		return recordingName.MatchString(filepath.Base(in.Path)), err
 	case in.Format == Binary && !isExport(in.Path) && recordingName.MatchString(filepath.Base(in.Path)):

@@ -66,7 +66,7 @@ type metered struct {
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Source.Read(p)
-	now := m.Source.Consumed()
+	now := m.Source.StoredBytes()
 	m.m.done.Add(now - m.seen)
 	if m.seen = now; !m.quiet {
 		m.m.tell()

@@ -166,10 +166,10 @@ func realPath(path string) string {
 	return path
 }
 
-// meant reports whether the name of a file says that it is packets. It decides
+// isMeantAsPackets reports whether the name of a file says that it is packets. It decides
 // only whether a file in a folder that is none of ours deserves a line of
 // refusal, and what an undecided JSON object is.
-func meant(path string) bool {
+func isMeantAsPackets(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")

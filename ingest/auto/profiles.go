@@ -20,7 +20,7 @@ import (
 // problem; it is the error where it is the only one or nothing may be refused.
 func (u *unit) profiles(give func(part) bool) error {
 	var ranks []*profile.Rank
-	for i, file := range u.sideBySide() {
+	for i, file := range u.readParallel() {
 		if file.err == nil {
 			ranks = append(ranks, file.rank)
 			if err := u.r.loseNotes(u.inputs[i].Path, file.rank.Notes); err != nil {
@@ -71,8 +71,8 @@ type readProfile struct {
 	err  error
 }
 
-// sideBySide reads the files, as many at a time as there are processors.
-func (u *unit) sideBySide() []readProfile {
+// readParallel reads the files, as many at a time as there are processors.
+func (u *unit) readParallel() []readProfile {
 	all, ended := make([]readProfile, len(u.inputs)), make(chan struct{})
 	var reading parallel.Group
 	reading.Go(func() {

@@ -232,7 +232,7 @@ func TestUTF16(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, windows differ (-want +got):\n%s", err, diff)
 	}
-	if h := Holds(disk.OS{}, path, ingest.Limits{}); !h.Windows || h.Plain {
+	if h := Peek(disk.OS{}, path, ingest.Limits{}); !h.Windows || h.Plain {
 		t.Errorf("it holds %+v, want windows that are not plain", h)
 	}
 }

@@ -227,8 +227,8 @@ func (n *runNames) all() (runs []string) {
 	return runs
 }
 
-// onlyRunIn returns the run of a folder; ok if there is exactly one.
-func (n *runNames) onlyRunIn(folder string) (run string, ok bool) {
+// singleRunIn returns the run of a folder; ok if there is exactly one.
+func (n *runNames) singleRunIn(folder string) (run string, ok bool) {
 	for _, p := range n.places {
 		switch {
 		case p.folder != folder || p.run == run:
@@ -243,7 +243,7 @@ func (n *runNames) onlyRunIn(folder string) (run string, ok bool) {
 
 // nameless returns the run of a recording in a folder that names no run, one of so many jobs of its kind.
 func (n *runNames) nameless(folder string, of int) string {
-	if run, ok := n.onlyRunIn(folder); ok {
+	if run, ok := n.singleRunIn(folder); ok {
 		return run
 	}
 	name, all := filepath.Base(folder), n.all()
@@ -263,7 +263,7 @@ func (r *Reader) runOfOperators(p part, path string) string {
 				others++
 			}
 		}
-		if run, ok := n.onlyRunIn(dirOf(path)); ok && others == 1 {
+		if run, ok := n.singleRunIn(dirOf(path)); ok && others == 1 {
 			return run
 		}
 		return n.uniqueName(own, path)

@@ -45,26 +45,26 @@ func (r *Reader) shareTables() {
 		switch {
 		case s.extent.Series:
 			return s.folder + "\x01"
-		case s.saysRank():
+		case s.hasRankColumn():
 			return s.folder + "\x02"
 		}
 		return s.folder + "\x00" + s.stem
 	}) {
 		switch {
-		case g[0].saysRank() && !g[0].extent.Series:
+		case g[0].hasRankColumn() && !g[0].extent.Series:
 			r.joinNamed(g)
 		case isOne(g):
 			r.merge(g)
 		default:
 			for _, s := range g {
-				r.alone(s)
+				r.readAlone(s)
 			}
 		}
 	}
 }
 
-// saysRank reports whether columns say of which ranks a table is.
-func (s *shareOf) saysRank() bool { return s.extent.Named || s.extent.OnHost }
+// hasRankColumn reports whether columns say of which ranks a table is.
+func (s *shareOf) hasRankColumn() bool { return s.extent.Named || s.extent.OnHost }
 
 // joinNamed joins tables of a folder whose columns say the rank, where they are parts of one; else those with the same columns that are, and
 // else those with the same name but for what tells hosts apart, which is then that of their run.
@@ -86,7 +86,7 @@ func (r *Reader) joinNamed(g []*shareOf) {
 // same name but for a number. A name of the run replaces that of its folder.
 func (r *Reader) joinTables(g []*shareOf, name string) bool {
 	run := cmp.Or(name, filepath.Base(g[0].folder))
-	if areApart(g) {
+	if areParts(g) {
 		r.merge(g)
 		g[0].unit.run = run
 		return true
@@ -97,7 +97,7 @@ func (r *Reader) joinTables(g []*shareOf, name string) bool {
 			return false
 		}
 	}
-	if len(stretches) < 2 || slices.ContainsFunc(stretches, func(of []*shareOf) bool { return len(of) > 1 && !areApart(of) }) {
+	if len(stretches) < 2 || slices.ContainsFunc(stretches, func(of []*shareOf) bool { return len(of) > 1 && !areParts(of) }) {
 		return false
 	}
 	slices.SortStableFunc(stretches, func(a, b []*shareOf) int { return cmp.Compare(a[0].extent.First, b[0].extent.First) })
@@ -145,18 +145,18 @@ func (r *Reader) openTable(in *Input, open func(*Input) (io.ReadCloser, error)) 
 	return csv.NewText(src, in.Path, r.o.Limits), nil
 }
 
-// opened returns an input whose bytes count as read.
-func (r *Reader) opened(in *Input) (io.ReadCloser, error) { return r.open(in) }
+// openInput returns an input whose bytes count as read.
+func (r *Reader) openInput(in *Input) (io.ReadCloser, error) { return r.open(in) }
 
-// looked returns an input of which only the beginning is looked at.
-func (r *Reader) looked(in *Input) (io.ReadCloser, error) { return r.source(in.Path) }
+// peekInput returns an input of which only the beginning is looked at.
+func (r *Reader) peekInput(in *Input) (io.ReadCloser, error) { return r.source(in.Path) }
 
 // rows hands on the windows of a table of text or JSON objects.
 func (u *unit) rows(give func(part) bool) error {
 	if u.shares != nil {
 		return u.sharedTable(give)
 	}
-	in, err := u.r.openTable(u.inputs[0], u.r.opened)
+	in, err := u.r.openTable(u.inputs[0], u.r.openInput)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf)
 // shareOf returns what a table is a part of; nil where it has the times of several ranks, and no column that says the rank.
 func (r *Reader) shareOf(u *unit) *shareOf {
 	path := u.inputs[0].Path
-	src, err := r.openTable(u.inputs[0], r.looked)
+	src, err := r.openTable(u.inputs[0], r.peekInput)
 	if err != nil {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 			s.host, s.stem = rest, ""
 		}
 	}
-	if m := hostInside.FindStringSubmatch(name); m != nil && s.saysRank() && s.rank < 0 {
+	if m := hostInside.FindStringSubmatch(name); m != nil && s.hasRankColumn() && s.rank < 0 {
 		s.stem, s.host = m[1], m[2]
 	}
 	root := r.rootOf(path)
@@ -234,7 +234,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 		}
 		s.folder = filepath.Dir(s.folder)
 	}
-	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series && !s.saysRank() {
+	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series && !s.hasRankColumn() {
 		s.rank, _, _ = csv.RankIn("rank" + m[2])
 		s.stem = m[1]
 	}
@@ -274,13 +274,13 @@ func isOne(g []*shareOf) bool {
 	return len(g) > 1 && (words || most < len(g))
 }
 
-// areApart reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
+// areParts reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
 // on each; and their columns are the same where any has several ranks.
-func areApart(g []*shareOf) bool {
-	return len(g) > 1 && (apartByRank(g) || apartByHost(g))
+func areParts(g []*shareOf) bool {
+	return len(g) > 1 && (partsByRank(g) || partsByHost(g))
 }
 
-func apartByRank(g []*shareOf) bool {
+func partsByRank(g []*shareOf) bool {
 	seen, several := make(map[int]bool), false
 	for _, s := range g {
 		several = several || len(s.extent.Ranks) > 1
@@ -297,7 +297,7 @@ func apartByRank(g []*shareOf) bool {
 	return !several || haveSameColumns(g)
 }
 
-func apartByHost(g []*shareOf) bool {
+func partsByHost(g []*shareOf) bool {
 	seen := make(map[string]bool)
 	for _, s := range g {
 		hosts := s.hosts()
@@ -323,7 +323,7 @@ func haveSameColumns(g []*shareOf) bool {
 
 // merge makes one unit of the parts of a table.
 func (r *Reader) merge(g []*shareOf) {
-	onHost := g[0].saysRank() && !apartByRank(g) && apartByHost(g)
+	onHost := g[0].hasRankColumn() && !partsByRank(g) && partsByHost(g)
 	if onHost {
 		for _, s := range g {
 			s.host = s.hosts()[0]
@@ -341,7 +341,7 @@ func (r *Reader) merge(g []*shareOf) {
 		}
 		share := r.share(s)
 		share.OnHost = onHost
-		if perHost && !s.saysRank() {
+		if perHost && !s.hasRankColumn() {
 			share.Rank, share.Local = rank, s.rank
 		}
 		u.shares = append(u.shares, share)
@@ -359,15 +359,15 @@ func (r *Reader) merge(g []*shareOf) {
 func (r *Reader) share(s *shareOf) csv.Share {
 	in := s.unit.inputs[0]
 	rank := s.rank
-	if s.saysRank() {
+	if s.hasRankColumn() {
 		rank = -1
 	}
-	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (*csv.Source, error) { return r.openTable(in, r.opened) }}
+	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (*csv.Source, error) { return r.openTable(in, r.openInput) }}
 }
 
-// alone reads a table that does not say of which rank it is as that of the rank in its name, or of rank 0. One that was found in a folder
+// readAlone reads a table that does not say of which rank it is as that of the rank in its name, or of rank 0. One that was found in a folder
 // beside other recordings is passed over.
-func (r *Reader) alone(s *shareOf) {
+func (r *Reader) readAlone(s *shareOf) {
 	in := s.unit.inputs[0]
 	others := slices.ContainsFunc(r.inputs, func(other Input) bool {
 		return other.Skipped == "" && other.Path != in.Path && other.Format.Readable() && other.Format.gives(r.o.Kinds)

@@ -31,7 +31,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	ours := c.named || meant(c.path)
+	ours := c.named || isMeantAsPackets(c.path)
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Kinds)
@@ -84,9 +84,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		src.Close()
 	}
 	if !ours {
-		ours, err = r.lostRecording(in, err)
+		ours, err = r.isLostRecording(in, err)
 	}
-	if kind := notOurs(in.Format, err); !ours && kind != nil {
+	if kind := foreignError(in.Format, err); !ours && kind != nil {
 		why := strings.TrimSuffix(strings.TrimPrefix(err.Error(), c.path+": "), " ("+kind.Error()+")")
 		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Kinds) {
 			in.Skipped = why
@@ -98,9 +98,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	return nil, err
 }
 
-// notOurs returns the kind of an error for which a file of a folder is passed over as foreign; nil: it is damaged. The owner of
+// foreignError returns the kind of an error for which a file of a folder is passed over as foreign; nil: it is damaged. The owner of
 // a Parquet file is in its footer, so a file with an unreadable footer is damaged.
-func notOurs(as Format, err error) error {
+func foreignError(as Format, err error) error {
 	kinds := []error{archive.ErrNotArchive, input.ErrEmpty, input.ErrFormat}
 	if as == Archive {
 		kinds = kinds[:2]
@@ -143,7 +143,7 @@ func identify(src *ingest.Source, taken Kinds) (Format, error) {
 		}
 	}
 	switch {
-	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && meant(src.Name()): // packets that are broken at their beginning
+	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && isMeantAsPackets(src.Name()): // packets that are broken at their beginning
 		return Packets, nil
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat,
@@ -264,8 +264,8 @@ func (r *Reader) open(in *Input) (*metered, error) {
 	return &metered{Source: src, m: &r.meter}, nil
 }
 
-// whole returns how inputs are read that are one part each.
-func whole(read func(r *Reader, in *Input, src *metered) (part, error)) func(*unit, func(part) bool) error {
+// wholeReader returns how inputs are read that are one part each.
+func wholeReader(read func(r *Reader, in *Input, src *metered) (part, error)) func(*unit, func(part) bool) error {
 	return func(u *unit, give func(part) bool) error {
 		in := u.inputs[0]
 		src, err := u.r.open(in)

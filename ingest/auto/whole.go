@@ -70,7 +70,7 @@ const mostOfPairs = 1 << 20
 
 // monitoringReader returns the reader of files of a format of monitoring.
 func monitoringReader(f telemetry.Format) func(*unit, func(part) bool) error {
-	return whole(func(r *Reader, in *Input, src *metered) (part, error) {
+	return wholeReader(func(r *Reader, in *Input, src *metered) (part, error) {
 		got, err := telemetry.Read(src, in.Path, f, telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: modTime(in.Path)})
 		if err == nil {
 			err = r.notePartialLine(in.Path, src.Source)

@@ -11,10 +11,10 @@ import (
 
 // A running total is a clock: it never goes back, on no rank. What a step adds to it is how long the step, or its stage, took.
 const (
-	fewestRises = 15  // steps behind another that tell a running total from a stage that grows
-	mostRises   = 0.5 // of these in which it grows, at least
-	asStep      = 2.0 // by which what it grows by differs from the times of the other stages together, at most
-	growth      = 2.0 // by which it grows at least over the steps where it does not differ by that
+	fewestRises    = 15  // steps behind another that tell a running total from a stage that grows
+	mostRises      = 0.5 // of these in which it grows, at least
+	maxClockRatio  = 2.0 // by which what it grows by differs from the times of the other stages together, at most
+	minClockGrowth = 2.0 // by which it grows at least over the steps where it does not differ by that
 )
 
 // clocks makes the same of the running totals in all windows of a table. What they are the first windows show that have enough steps.
@@ -70,7 +70,7 @@ func (c *clocks) decide(windows []*trace.Window) {
 	var names []string
 	for s, is := range running {
 		first, last := endsOf(windows, s)
-		if is && (rise[s] > others/asStep && rise[s] < others*asStep || last >= growth*first) {
+		if is && (rise[s] > others/maxClockRatio && rise[s] < others*maxClockRatio || last >= minClockGrowth*first) {
 			c.left = append(c.left, s)
 			names = append(names, windows[0].Schema.Stages[s])
 		}

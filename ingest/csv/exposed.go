@@ -46,13 +46,13 @@ const (
 	// more than shortest, a part of the step, together.
 	mostStages = 12
 	shortest   = 1.0 / 8
-	// usually is in which part of its steps a rank runs what it runs in every step: rows may be lost.
-	usually = 0.8
-	// complete is the part of the steps of a rank that have all their rows, at least.
-	complete = 0.1
-	// outlasting is the part of the instances of a collective that outlast the computation that they began in
+	// minRunShare is in which part of its steps a rank runs what it runs in every step: rows may be lost.
+	minRunShare = 0.8
+	// minCompleteShare is the part of the steps of a rank that have all their rows, at least.
+	minCompleteShare = 0.1
+	// minOutlastShare is the part of the instances of a collective that outlast the computation that they began in
 	// from which on it runs beside computation.
-	outlasting = 0.02
+	minOutlastShare = 0.02
 	// independent is the slope of when a computation ends over when a collective inside begins, above which it does
 	// not wait for that: 0 if it goes on when all have come, 1 and more if it goes on at once.
 	independent = 0.5
@@ -150,7 +150,7 @@ func usualStep(cells []*cell) *cell {
 	}
 	best, most := 0, 0
 	for n, steps := range count {
-		if float64(steps) >= complete*float64(len(cells)) && n > best {
+		if float64(steps) >= minCompleteShare*float64(len(cells)) && n > best {
 			best = n
 		}
 		most = max(most, steps)
@@ -300,7 +300,7 @@ func (p *program) findBeside() {
 		for i, op := range c.ops {
 			of[op.name]++
 			// Operators are short against a step: what overlaps is near.
-			for k := max(0, i-near); k < min(len(c.ops), i+near); k++ {
+			for k := max(0, i-overlapOperators); k < min(len(c.ops), i+overlapOperators); k++ {
 				if k != i && collective[op.name] && !collective[c.ops[k].name] && op.overlaps(c.ops[k]) {
 					outlasts[op.name]++
 					break
@@ -309,7 +309,7 @@ func (p *program) findBeside() {
 		}
 	}
 	for name, n := range outlasts {
-		p.beside[name] = float64(n) > outlasting*float64(of[name])
+		p.beside[name] = float64(n) > minOutlastShare*float64(of[name])
 		if collective[name] && !p.beside[name] {
 			slope, _ := slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.enclosure(int32(name), collective) })
 			p.beside[name] = slope > independent
@@ -343,8 +343,8 @@ func (a operatorRun) overlaps(b operatorRun) bool {
 	return b.start-a.start >= least && a.end-b.start >= least && b.end-a.end >= least
 }
 
-// near is how many operators before and behind one are looked at for an overlap.
-const near = 32
+// overlapOperators is how many operators before and behind one are looked at for an overlap.
+const overlapOperators = 32
 
 // account fills times and wall times of the cells.
 func (p *program) account() {
@@ -549,13 +549,13 @@ func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) (slope, high f
 	}
 	slices.Sort(slopes)
 	n := float64(len(slopes))
-	off := int(math.Ceil(sided * math.Sqrt(n) / 2))
+	off := int(math.Ceil(medianBoundZ * math.Sqrt(n) / 2))
 	middle := len(slopes) / 2
 	return slopes[middle], slopes[min(len(slopes)-1, middle+off)]
 }
 
-// sided is the normal quantile of the bound of a median by order statistics, which holds at 97.5 %.
-const sided = 1.96
+// medianBoundZ is the normal quantile of the bound of a median by order statistics, which holds at 97.5 %.
+const medianBoundZ = 1.96
 
 const fewestSlopes = 5 // steps
 
@@ -578,7 +578,7 @@ func (p *program) expectedInstances(byRank map[string][]*cell) []bool {
 	}
 	out := make([]bool, len(p.instances))
 	for i := range out {
-		out[i] = float64(runs[i]) >= usually*float64(of[i])
+		out[i] = float64(runs[i]) >= minRunShare*float64(of[i])
 	}
 	return out
 }

@@ -106,7 +106,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 		if err != nil {
 			return nil, err
 		}
-		has := words.In(line)
+		has := words.Find(line)
 		l.Line(line, has.Any(&any))
 	}
 	if t = l.Record(name); t == nil {

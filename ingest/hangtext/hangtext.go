@@ -176,7 +176,7 @@ func (s *Scanner) hasMark(line []byte) bool {
 	if s.any == (ingest.Has{}) {
 		s.any, _ = s.words.Set(marks...)
 	}
-	has := s.words.In(line)
+	has := s.words.Find(line)
 	return has.Any(&s.any)
 }
 

@@ -179,7 +179,7 @@ func (c *converter) waitInSeveral() bool {
 				continue
 			}
 			for e := range d.Exposed.All() {
-				if e.Call < 0 || e.Stage < 0 || !c.matched.found(r, e.Call) {
+				if e.Call < 0 || e.Stage < 0 || !c.matched.isComplete(r, e.Call) {
 					continue
 				}
 				call := &rank.Comm.Calls[e.Call]
@@ -216,7 +216,7 @@ func lastExposing(exposing []exposure) int {
 func (c *converter) tellClocks() {
 	most, residual, told, sent := int64(0), int64(0), 0, 0
 	for _, k := range c.clocks {
-		if k.Compared() {
+		if k.HasReference() {
 			told++
 			most, residual = max(most, k.Offset, -k.Offset), max(residual, k.Residual)
 		}

@@ -164,7 +164,7 @@ func (j *Profiles) identify() {
 		}
 		j.assign(named)
 	case complete(told) && j.join():
-	case !complete(told) && complete(named) && j.oneAfterAnother(named):
+	case !complete(told) && complete(named) && j.isSequence(named):
 		j.note(input.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
 		j.assign(named)
 		if !j.join() {
@@ -228,9 +228,9 @@ func firstOf(texts []string) string {
 	return strings.Join(texts[:min(listedFiles, len(texts))], ", ") + more
 }
 
-// oneAfterAnother reports whether recordings of the same rank were made at different times: a profiler writes
+// isSequence reports whether recordings of the same rank were made at different times: a profiler writes
 // a file for each capture of a worker, and two workers of one name run side by side.
-func (j *Profiles) oneAfterAnother(ids []int) bool {
+func (j *Profiles) isSequence(ids []int) bool {
 	last := make(map[int]int64)
 	order := make([]int, len(j.Ranks))
 	for i := range order {
@@ -292,7 +292,7 @@ func (j *Profiles) renumber() {
 	}
 	var off []int
 	for _, r := range j.Ranks {
-		by := oneOff(reference, r)
+		by := stepOffset(reference, r)
 		if by == 0 {
 			continue
 		}
@@ -304,8 +304,8 @@ func (j *Profiles) renumber() {
 	}
 }
 
-// oneOff returns the number to add to o's steps, 0 where they agree or differ in another way.
-func oneOff(r, o *profile.Rank) int64 {
+// stepOffset returns the number to add to o's steps, 0 where they agree or differ in another way.
+func stepOffset(r, o *profile.Rank) int64 {
 	if len(r.Steps) != len(o.Steps) || len(r.Steps) == 0 {
 		return 0
 	}

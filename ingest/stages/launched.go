@@ -85,7 +85,7 @@ func (t *totaler) rank(r int) {
 		row.Count++
 		row.Communicates++
 		row.Dur += end - start
-		if t.matched.found(r, i) {
+		if t.matched.isComplete(r, i) {
 			row.Joined++
 			row.Wait += end - t.unawaited[r][i]
 		}

@@ -130,8 +130,8 @@ func (m *matching) joinMessages() {
 	}
 }
 
-// found reports whether all members of a collective are known.
-func (m *matching) found(rank, collective int) bool {
+// isComplete reports whether all members of a collective are known.
+func (m *matching) isComplete(rank, collective int) bool {
 	return m.of[rank][collective] >= 0 || len(m.partners[member{Process: int32(rank), Call: int32(collective)}]) > 0
 }
 

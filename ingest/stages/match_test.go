@@ -49,7 +49,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("no set %v in %v", set, m.sets)
 		}
 	}
-	if m.found(1, 3) || m.found(2, 0) {
+	if m.isComplete(1, 3) || m.isComplete(2, 0) {
 		t.Error("two sends and one receive are matched")
 	}
 }

@@ -43,7 +43,7 @@ func (c *converter) settlePeers() {
 	}
 	before, launched := len(c.notes), c.launchCounts()
 	for _, coord := range c.ranks[0].Role {
-		if coord.Axis != trace.DataParallel && coord.Axis != trace.PipelineParallel && c.alikeAlong(coord.Axis, launched) {
+		if coord.Axis != trace.DataParallel && coord.Axis != trace.PipelineParallel && c.isAlikeAlong(coord.Axis, launched) {
 			c.mergeAxis(coord.Axis)
 		}
 	}
@@ -80,9 +80,9 @@ func (c *converter) launchCounts() []map[launchPlace]counted {
 	return out
 }
 
-// alikeAlong reports whether ranks that differ along an axis alone do the same
+// isAlikeAlong reports whether ranks that differ along an axis alone do the same
 // work. O(launches).
-func (c *converter) alikeAlong(axis string, launched []map[launchPlace]counted) bool {
+func (c *converter) isAlikeAlong(axis string, launched []map[launchPlace]counted) bool {
 	sets := c.setsAlong(axis)
 	for _, set := range sets {
 		for _, r := range set[1:] {

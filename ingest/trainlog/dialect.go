@@ -153,7 +153,7 @@ func (d *Dialects) index(name string, also ...Listener) error {
 			x.timeNeeds[i] = x.times[i].at.needs(&d.words)
 		}
 	}
-	d.words.In(nil) // readers side by side share it from here on
+	d.words.Find(nil) // readers side by side share it from here on
 	return nil
 }
 
@@ -237,7 +237,7 @@ func (d *dialect) readsSample() error {
 	if err := one.index(""); err != nil {
 		return err
 	}
-	has := one.words.In([]byte(d.Sample))
+	has := one.words.Find([]byte(d.Sample))
 	if !d.mayMatch(&has) {
 		return input.Bad(input.ErrFormat, "its words (has, any, not) are not those of its sample")
 	}

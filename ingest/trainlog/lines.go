@@ -283,7 +283,7 @@ func (l *lineReader) line(line []byte) error {
 func (l *lineReader) unknownLine(line []byte) error {
 	whole := line
 	line = line[:min(len(line), mostOfLine)]
-	has := l.dialects.words.In(line)
+	has := l.dialects.words.Find(line)
 	for i := range l.b.Also {
 		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.Any(&l.dialects.listened[i]))
 	}

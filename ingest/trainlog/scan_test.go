@@ -86,7 +86,7 @@ func TestScan(t *testing.T) {
 func TestNeeded(t *testing.T) {
 	all, rng := standard(), rand.New(rand.NewPCG(3, 4))
 	needed := func(line string) {
-		has := all.words.In([]byte(line))
+		has := all.words.Find([]byte(line))
 		if _, ok := rankIn([]byte(line)); ok && !has.Any(&all.rank) {
 			t.Errorf("%q: a rank without its letters", line)
 		}

@@ -52,7 +52,7 @@ func run(module fs.FS, each time.Duration, least int, only string, flags []strin
 		out, err := t.run(each, flags)
 		execs, why := verdict(out, err, least)
 		if why == failedText(least) {
-			out, err = t.run(longer*each, flags)
+			out, err = t.run(rerunFactor*each, flags)
 			execs, why = verdict(out, err, least)
 		}
 		fmt.Printf("%-60s %9d executions %s\n", t, execs, why)
@@ -70,8 +70,8 @@ func run(module fs.FS, each time.Duration, least int, only string, flags []strin
 	return nil
 }
 
-// longer is how many times as long a target is run again.
-const longer = 4
+// rerunFactor is how many times as long a target is run again.
+const rerunFactor = 4
 
 // target is a fuzz target.
 type target struct{ folder, name string }

@@ -14,9 +14,9 @@ import (
 // mostPoints is how many calls of a series are drawn, evenly taken.
 const mostPoints = 500
 
-// leastClass returns the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
+// minClass returns the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
 // together. Where there is nothing else, all are.
-func leastClass(r *comm.Result) int {
+func minClass(r *comm.Result) int {
 	small := comm.Class(4 << 10)
 	for i := range r.Speed.Cells {
 		if r.Speed.Cells[i].Class >= small {
@@ -33,7 +33,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 	series := map[string][]plots.Point{}
 	limits := map[comm.Limit]bool{}
 	var names []string
-	least := leastClass(r)
+	least := minClass(r)
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
 		if c.Class < least {

@@ -118,11 +118,11 @@ func (r *Run) Samples() []Sample {
 	}
 	out := []Sample{{RunStatus, []Label{run, {"status", r.Status.String()}}, 1}, {GainRatio, []Label{run}, gain}}
 	for _, s := range r.Stages[:min(len(r.Stages), mostStages)] {
-		out = append(out, Sample{StageSeconds, []Label{run, {"stage", boundLabel(s.Name)}}, float64(s.Exposed) / 1e9})
+		out = append(out, Sample{StageSeconds, []Label{run, {"stage", limitLabel(s.Name)}}, float64(s.Exposed) / 1e9})
 	}
 	for _, c := range r.Coverage[:min(len(r.Coverage), mostStages)] {
 		if !c.Seen && c.Hides > 0 {
-			out = append(out, Sample{UnseenSeconds, []Label{run, {"stage", boundLabel(c.Stage)}}, float64(c.Hides) / 1e9})
+			out = append(out, Sample{UnseenSeconds, []Label{run, {"stage", limitLabel(c.Stage)}}, float64(c.Hides) / 1e9})
 		}
 	}
 	waits := make(map[[2]string]int64)
@@ -134,8 +134,8 @@ func (r *Run) Samples() []Sample {
 		if n == 0 && f.Step > 0 {
 			out = append(out, Sample{StepSeconds, []Label{run}, float64(f.Step) / 1e9})
 		}
-		rank, stage := rankOf(f), boundLabel(f.Stage)
-		out = append(out, Sample{FindingInfo, []Label{run, {"rank", rank}, {"stage", stage}, {"number", strconv.Itoa(n)}, {"host", boundLabel(f.Host)},
+		rank, stage := rankOf(f), limitLabel(f.Stage)
+		out = append(out, Sample{FindingInfo, []Label{run, {"rank", rank}, {"stage", stage}, {"number", strconv.Itoa(n)}, {"host", limitLabel(f.Host)},
 			{"cause", f.Cause.String()}, {"certainty", f.Confidence.String()}}, 1})
 		waits[[2]string{rank, stage}] += f.Explained
 	}
@@ -165,8 +165,8 @@ func Key(run string) string {
 	return "~" + hex.EncodeToString(sum[:8])
 }
 
-// boundLabel returns the value of a label that names something of the input.
-func boundLabel(name string) string {
+// limitLabel returns the value of a label that names something of the input.
+func limitLabel(name string) string {
 	if name == "" {
 		return ""
 	}

@@ -58,7 +58,7 @@ func (e Export) Verdicts(runs []diagnose.RunVerdict) ([]byte, error) {
 		if len(v.Findings) > 0 && v.Findings[0].Flagged() {
 			f := &v.Findings[0]
 			severity = warning
-			labels = append(labels, Label{"sfstat.rank", rankOf(f)}, Label{"sfstat.stage", boundLabel(f.Stage)}, Label{"sfstat.host", boundLabel(f.Host)},
+			labels = append(labels, Label{"sfstat.rank", rankOf(f)}, Label{"sfstat.stage", limitLabel(f.Stage)}, Label{"sfstat.host", limitLabel(f.Host)},
 				Label{"sfstat.cause", f.Cause.String()}, Label{"sfstat.certainty", f.Confidence.String()}, Label{"sfstat.gain_ratio", strconv.FormatFloat(f.RunGain, 'g', 4, 64)})
 		}
 		records = append(records, object{"timeUnixNano": e.now(), "observedTimeUnixNano": e.now(), "severityNumber": severity, "eventName": "sfstat.verdict",

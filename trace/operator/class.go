@@ -80,8 +80,8 @@ func (c Class) Lane() int32 {
 	return 0
 }
 
-// other returns the class at the other end of a transfer, and the direction in which its stage lies.
-func (c Class) other() (Class, int) {
+// opposite returns the class at the other end of a transfer, and the direction in which its stage lies.
+func (c Class) opposite() (Class, int) {
 	switch c {
 	case ForwardSend:
 		return ForwardRecv, 1

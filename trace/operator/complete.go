@@ -37,7 +37,7 @@ func (t *Trace) Complete() *Trace {
 	out.keepRanks(func(i int) bool { return found[dp[i]] >= stages })
 	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n input.Note) bool { return n.Kind == input.NoteUnjoined })
 	out.Notes = append(out.Notes, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf(
-		"replica dp = %s left out: not all of its %d pipeline stages recorded", someOf(lost), stages)})
+		"replica dp = %s left out: not all of its %d pipeline stages recorded", listSome(lost), stages)})
 	if g, err := out.Grid(); err == nil {
 		if w, err := out.Wire(g); err == nil {
 			out.Join(g, w)

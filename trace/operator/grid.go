@@ -125,7 +125,7 @@ func (g *Grid) chooseSteps(t *Trace, programs []program, usual program) error {
 	if len(skipped) > 0 {
 		g.Notes = append(g.Notes, input.Note{Kind: input.NoteStepsSkipped, Text: fmt.Sprintf(
 			"%d of %d steps are left out, they are incomplete or run another program than step %d: %s",
-			len(skipped), len(t.Steps), t.Steps[g.Steps[0]], someOf(skipped))})
+			len(skipped), len(t.Steps), t.Steps[g.Steps[0]], listSome(skipped))})
 	}
 	return nil
 }
@@ -238,8 +238,8 @@ func mostFrequent[T comparable](values []T) (best T) {
 	return best
 }
 
-// someOf lists at most eight of the words.
-func someOf(words []string) string {
+// listSome lists at most eight of the words.
+func listSome(words []string) string {
 	if len(words) > 8 {
 		return strings.Join(words[:8], ", ") + " …"
 	}

@@ -95,7 +95,7 @@ func (m *matcher) serve(k end) error {
 	if missing == 1 && k.class.IsReceive() && len(moved) > 0 {
 		passes = passes[1:]
 	}
-	_, toward := k.class.other()
+	_, toward := k.class.opposite()
 	withPeer := moved[:0]
 	for i, transfer := range moved {
 		m.wiring.Serves[transfer] = passes[i]
@@ -140,7 +140,7 @@ func (m *matcher) globalChunk(pass int32) int32 {
 // pair joins the transfers of one class on one stage with those at the other
 // end.
 func (m *matcher) pair(k end) error {
-	class, toward := k.class.other()
+	class, toward := k.class.opposite()
 	stages := int32(m.g.Stages)
 	far := end{class, (k.stage + int32(toward) + stages) % stages}
 	here, there := m.real[k], m.real[far]

@@ -48,7 +48,7 @@ func (s *search) bestSum(stage int) (best Sum, found bool) {
 	least := 1.0
 	for _, parts := range s.candidates(stage, partGap) {
 		gap, ok := s.gap(stage, parts, partGap)
-		if own := s.ownPart(stage, parts, partGap); ok && own < least {
+		if own := s.unexplainedShare(stage, parts, partGap); ok && own < least {
 			best, found, least = Sum{Stage: stage, Parts: parts, Gap: gap}, true, own
 		}
 	}
@@ -65,7 +65,7 @@ func (s *search) sumOfAll(stage int) (Sum, bool) {
 		return Sum{}, false
 	}
 	gap, ok := s.gap(stage, parts, most)
-	return Sum{Stage: stage, Parts: parts, Gap: gap}, ok && (named || s.ownPart(stage, parts, most) < 1)
+	return Sum{Stage: stage, Parts: parts, Gap: gap}, ok && (named || s.unexplainedShare(stage, parts, most) < 1)
 }
 
 // gap returns the part of a stage that others leave of it; false where that is negative,
@@ -91,9 +91,9 @@ func (s *search) gap(stage int, parts []int, most float64) (share float64, ok bo
 	return max(0, lefts[len(lefts)/2]), float64(misses) <= (1-nearlyAll)*float64(s.rows)
 }
 
-// ownPart returns the part of a stage's variance that others together do not explain; 1 where
+// unexplainedShare returns the part of a stage's variance that others together do not explain; 1 where
 // it does not follow them: as much as they vary, and with little of its own.
-func (s *search) ownPart(stage int, parts []int, most float64) float64 {
+func (s *search) unexplainedShare(stage int, parts []int, most float64) float64 {
 	tol, median := s.tolerance(stage, parts), s.median(stage)
 	var n, varied, mx, my, xx, xy, yy float64
 	for row := range s.rows {

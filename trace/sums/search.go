@@ -212,7 +212,7 @@ func (s *search) agreeingRows(stage int, parts []int) int {
 func (s *search) candidates(stage int, most float64) (out [][]int) {
 	others := slices.DeleteFunc(slices.Clone(s.active), func(o int) bool { return o == stage })
 	if len(others) < mostFreeStages {
-		return s.anyOf(stage, others, most)
+		return s.passingSets(stage, others, most)
 	}
 	for _, parts := range append(neighbours(stage, len(s.stages)), others, s.leaves(stage)) {
 		if tol, misses := s.tolerance(stage, parts), 0; !slices.ContainsFunc(s.spots, func(row int) bool {
@@ -258,8 +258,8 @@ func neighbours(stage, S int) (out [][]int) {
 	return out
 }
 
-// anyOf returns the sets of any of a few stages that pass, none where too many do.
-func (s *search) anyOf(stage int, others []int, most float64) (out [][]int) {
+// passingSets returns the sets of any of a few stages that pass, none where too many do.
+func (s *search) passingSets(stage int, others []int, most float64) (out [][]int) {
 	n := len(others)
 	sums := make([]int64, 1<<n)
 	tol := make([]float64, 1<<n)

@@ -33,7 +33,7 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	for _, l := range r.Late {
 		// Where clocks were moved, those of a whole group may have been moved by what
 		// its late member costs the others.
-		if l.Entered.Clock || len(s.Clocks) > 1 && !s.Agree && l.Saves.Most()*float64(r.Step) < float64(l.Size)/2 {
+		if l.Entered.Clock || len(s.Clocks) > 1 && !s.Agree && l.Saves.Largest()*float64(r.Step) < float64(l.Size)/2 {
 			h.add(min(l.Size, r.Step), l.Ranks...)
 		}
 	}

@@ -32,11 +32,11 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		r.Division, r.Cuts = nil, nil
 		// What ranks of one set wait for in the others is not known, nor what a step saves: at most what the set does.
 		for i := range r.Late {
-			r.Late[i].Saves = claim.Saving{AtMost: r.Late[i].Saves.Most()}
+			r.Late[i].Saves = claim.Saving{AtMost: r.Late[i].Saves.Largest()}
 		}
 		r.Joint = 0
 	}
-	slices.SortStableFunc(r.Late, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	slices.SortStableFunc(r.Late, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Largest(), a.Saves.Largest()) })
 	if len(r.Late) > 0 {
 		r.Doubted = nil
 	}

@@ -106,7 +106,7 @@ func Latecomers(r *comm.Result) (found []claim.Claim) {
 	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
 	for i := range out.Claims {
 		f := &out.Claims[i]
-		if f.Cause != claim.Late || f.Certainty < claim.Supported || f.Saves.Most() < plain {
+		if f.Cause != claim.Late || f.Certainty < claim.Supported || f.Saves.Largest() < plain {
 			continue
 		}
 		for _, rank := range f.Ranks {

@@ -36,7 +36,7 @@ func pairOfMany(late func(k int) (first, second int64)) *comm.Result {
 // that nothing is known of.
 func TestLateOfTwo(t *testing.T) {
 	r := pairOfMany(func(int) (int64, int64) { return 0, 1_000_000 })
-	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 1 || l[0].Saves.Most() < 0.09 || l[0].Saves.Most() > 0.11 {
+	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 1 || l[0].Saves.Largest() < 0.09 || l[0].Saves.Largest() > 0.11 {
 		t.Errorf("always late by a tenth of the time: %+v", l)
 	}
 	r = pairOfMany(func(k int) (int64, int64) {
@@ -141,7 +141,7 @@ func TestUnproven(t *testing.T) {
 // The third rank computes 0.3 ms longer than the others, as all sources of it tell.
 func TestLateRank(t *testing.T) {
 	r := commtest.Analyze(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports))
-	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 2 || l[0].Saves.Most() < 0.3 || l[0].Entered.Delay < 280_000 || l[0].Entered.Delay > 340_000 {
+	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 2 || l[0].Saves.Largest() < 0.3 || l[0].Entered.Delay < 280_000 || l[0].Entered.Delay > 340_000 {
 		t.Errorf("latecomers %+v; want rank 2 by about 0.3 ms", l)
 	}
 	for name, in := range map[string]*comms.Record{"alone": {}, "beside logs": commtest.Job(t, commtest.Logs, nil)} {

@@ -73,7 +73,7 @@ func LayoutTable() (*table.Table, map[[2]string]string) {
 			why[[2]string{key, "GB %"}] = l.bytesReason(&o, size)
 		}
 		t.Add(append(append(table.Texts(l.Name, allOperations), table.WholeCell(all.kernels), table.NoFigure(), gigabytes(all.bytes/observedGB), table.NoFigure()),
-			knownCount(l.Total.Calls), table.NoFigure(), gigabytes(l.Total.GB), table.NoFigure())...)
+			formatCount(l.Total.Calls), table.NoFigure(), gigabytes(l.Total.GB), table.NoFigure())...)
 	}
 	return t, why
 }
@@ -110,8 +110,8 @@ func (l *layout) bytesReason(o *observed, ours float64) string {
 	return fmt.Sprintf("The figure divides rounded bytes, %s ÷ %s; unrounded they give %s %%.", table.Decimals(o.GB, 2), table.Decimals(l.Total.GB, 2), table.Decimals(ours, 2))
 }
 
-// knownCount returns a count, or that there is none.
-func knownCount(n float64) table.Cell {
+// formatCount returns a count, or that there is none.
+func formatCount(n float64) table.Cell {
 	if n < 0 {
 		return table.NoFigure()
 	}

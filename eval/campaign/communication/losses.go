@@ -117,7 +117,7 @@ func LossTable() (*table.Table, map[[2]string]string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		why[[2]string{s.name, "sliding window"}], why[[2]string{s.name, "alignment"}] = slide.why(s.sliding, slidingLimit), aligned.why(s.alignment, s.alignmentLimit())
+		why[[2]string{s.name, "sliding window"}], why[[2]string{s.name, "alignment"}] = slide.explanation(s.sliding, slidingLimit), aligned.explanation(s.alignment, s.alignmentLimit())
 		for k, x := range [...]float64{slide.all, aligned.all} {
 			means[k] += x / float64(len(lossScenarios))
 		}
@@ -138,12 +138,14 @@ func (f *lossF1) span() string {
 	return table.Decimals(f.least, 3) + " to " + table.Decimals(f.most, 3)
 }
 
-// holds reports whether single workloads have a published figure.
-func (f *lossF1) holds(published float64) bool { return f.least <= published && published <= f.most }
+// matchesPublished reports whether single workloads have a published figure.
+func (f *lossF1) matchesPublished(published float64) bool {
+	return f.least <= published && published <= f.most
+}
 
-// why returns a sentence that single workloads have the published figure, or else why not, as far as the text allows.
-func (f *lossF1) why(published float64, limit string) string {
-	if f.holds(published) {
+// explanation returns a sentence that single workloads have the published figure, or else why not, as far as the text allows.
+func (f *lossF1) explanation(published float64, limit string) string {
+	if f.matchesPublished(published) {
 		return fmt.Sprintf("Single workloads have %s here, and the published one lies within.", f.span())
 	}
 	return tables.Unexplained + limit
@@ -181,7 +183,7 @@ func slidingTogether() (out [][2]int, err error) {
 				if err != nil {
 					return nil, err
 				}
-				all = all && of.holds(s.sliding)
+				all = all && of.matchesPublished(s.sliding)
 			}
 			if all {
 				out = append(out, [2]int{n, window})

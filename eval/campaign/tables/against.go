@@ -17,7 +17,7 @@ type Pair struct {
 }
 
 // Differs reports whether the figures differ, by the rules of [Cell.Differs].
-func (p *Pair) Differs() bool { return !sameFigure(p.This, p.Other) }
+func (p *Pair) Differs() bool { return !equalFigures(p.This, p.Other) }
 
 // beyondErrors is the size of a difference, in standard errors, from which on seeds do not explain it: about 1 % of figures that are the same.
 const beyondErrors = 2.6
@@ -29,8 +29,8 @@ func (p *Pair) IsBeyondError() bool {
 	return p.Known && ok && ok2 && math.Abs(a-b) > beyondErrors*p.Error
 }
 
-// Against pairs the figures of tables that two campaigns both have, by name of the table, row and column; published figures are left out.
-func Against(this, other []Artifact, errors, otherErrors []Uncertainty) (out []Pair) {
+// CompareCampaigns pairs the figures of tables that two campaigns both have, by name of the table, row and column; published figures are left out.
+func CompareCampaigns(this, other []Artifact, errors, otherErrors []Uncertainty) (out []Pair) {
 	type key struct{ artifact, row, column string }
 	known := func(list []Uncertainty) map[key]float64 {
 		m := map[key]float64{}

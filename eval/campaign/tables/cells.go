@@ -26,7 +26,7 @@ func (c *Cell) Explained() bool { return c.Reason != "" && !strings.HasPrefix(c.
 // Differs reports whether the figures differ: counts as rates, numbers as
 // numbers, words as words. Where the text says all, every count must be whole;
 // where it gives a range, ours must lie in it.
-func (c *Cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
+func (c *Cell) Differs() bool { return !equalFigures(c.Ours, c.Published) }
 
 // publishedPrefix finds the heads of columns with published figures. What
 // follows is the head of ours, or short for it.
@@ -76,7 +76,7 @@ func (a Artifact) CompareCells(why func(*Cell) string) Artifact {
 	return a
 }
 
-func sameFigure(ours, published string) bool {
+func equalFigures(ours, published string) bool {
 	if ours == published {
 		return true
 	}

@@ -47,7 +47,7 @@ func TestCellsOfATable(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	a := Artifact{Name: "x", Table: own, Cells: cells}
-	if rows := own.Records(); !a.Marked(rows[0], 2) || a.Marked(rows[0], 3) || a.Marked(rows[1], 2) {
+	if rows := own.Records(); !a.IsMarked(rows[0], 2) || a.IsMarked(rows[0], 3) || a.IsMarked(rows[1], 2) {
 		t.Error("the first top-1 alone should be marked")
 	}
 	if d := cells[0].Difference(); d != "+20 points" {
@@ -70,8 +70,8 @@ func TestIndex(t *testing.T) {
 			t.Errorf("%s stands in the page", bad)
 		}
 	}
-	if x.Same() != 1 || len(x.DifferingCells()) != 1 || strings.Count(page.String(), "because") != 1 || !strings.Contains(page.String(), "Figure 3a") {
-		t.Errorf("%d the same, page\n%s", x.Same(), &page)
+	if x.CountEqual() != 1 || len(x.DifferingCells()) != 1 || strings.Count(page.String(), "because") != 1 || !strings.Contains(page.String(), "Figure 3a") {
+		t.Errorf("%d the same, page\n%s", x.CountEqual(), &page)
 	}
 	if err := x.WriteCSV(&rows); err != nil {
 		t.Fatal(err)

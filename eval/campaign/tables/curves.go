@@ -81,7 +81,7 @@ type shareMean struct {
 func (s *Score) curves() []curve {
 	var out []curve
 	for _, g := range s.groupBy(byFamily, byPattern, byRanks, byArrivals, byDelay) {
-		like := g.like()
+		like := g.example()
 		next := curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent, Arrivals: like.hasArrivals()}
 		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
 			out = append(out, next)
@@ -106,25 +106,25 @@ func (c *curve) name() string {
 
 // point returns the detections in runs of one delay.
 func (s *Score) point() curvePoint {
-	p := curvePoint{Delay: s.like().Delay, Runs: len(s.Runs), Share: meanShare(s.Runs)}
+	p := curvePoint{Delay: s.example().Delay, Runs: len(s.Runs), Share: meanShare(s.Runs)}
 	for f := range findingCount {
 		// No more runs find than there are: the only error is of none, which have no rate.
-		of := s.only(func(r *scoredRun) bool { return f > foundCandidate || len(r.Windows) > 0 }) // accounts are of windows
-		p.Rates[f], _ = bootstrap.Binomial(of.count(func(r *scoredRun) bool { return r.had(f) }), len(of.Runs), curveConfidence)
+		of := s.selectRuns(func(r *scoredRun) bool { return f > foundCandidate || len(r.Windows) > 0 }) // accounts are of windows
+		p.Rates[f], _ = bootstrap.Binomial(of.count(func(r *scoredRun) bool { return r.hasFinding(f) }), len(of.Runs), curveConfidence)
 	}
 	return p
 }
 
-// had reports whether a finding was made of the run.
-func (r *scoredRun) had(f finding) bool {
+// hasFinding reports whether a finding was made of the run.
+func (r *scoredRun) hasFinding(f finding) bool {
 	v := &r.Verdict
 	switch f {
 	case foundTop1:
-		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) })
+		return r.holdsInFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) })
 	case foundTop2:
-		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) })
+		return r.holdsInFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) })
 	case foundCandidate:
-		return r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Hit })
+		return r.holdsInFaulty(func(w *scoredWindow) bool { return w.Routing.Hit })
 	case foundStage:
 		return v.StageRight
 	case foundRank:
@@ -151,22 +151,22 @@ func (r *scoredRun) had(f finding) bool {
 	return v.Innocent > 0 || v.Called && (!v.StageRight || v.Answer == rankWrong)
 }
 
-// everyFaulty reports whether something holds in every window with the fault,
+// holdsInFaulty reports whether something holds in every window with the fault,
 // of which there must be one.
-func (r *scoredRun) everyFaulty(holds func(*scoredWindow) bool) bool {
-	k, n := r.alone().tally(true, holds)
+func (r *scoredRun) holdsInFaulty(holds func(*scoredWindow) bool) bool {
+	k, n := r.singleScore().tally(true, holds)
 	return k == n && n > 0
 }
 
-// alone returns the score of this run.
-func (r *scoredRun) alone() *Score { return &Score{Runs: []*scoredRun{r}} }
+// singleScore returns the score of this run.
+func (r *scoredRun) singleScore() *Score { return &Score{Runs: []*scoredRun{r}} }
 
 // meanShare averages the share of the seeded stage, first over the faulty
 // windows of a run, then over runs.
 func meanShare(runs []*scoredRun) shareMean {
 	var of []float64
 	for _, r := range runs {
-		if own := r.alone().mean(func(w *scoredWindow) *float64 { return w.Share }); own.n > 0 {
+		if own := r.singleScore().mean(func(w *scoredWindow) *float64 { return w.Share }); own.n > 0 {
 			of = append(of, own.value())
 		}
 	}
@@ -202,7 +202,7 @@ func (s *Score) detectabilityTable() *table.Table {
 			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
 		}
 	}
-	t.Notes = []string{says("detectability", table.OutOf(astray, runs))}
+	t.Notes = []string{countSentence("detectability", table.OutOf(astray, runs))}
 	return t
 }
 
@@ -226,8 +226,8 @@ func (m shareMean) String() string {
 	return fmt.Sprintf("%s [%s, %s]", twoDecimals(m.Mean), twoDecimals(m.Lower), twoDecimals(m.Upper))
 }
 
-// severalDelays reports whether a curve can be drawn through the runs.
-func (s *Score) severalDelays() bool {
+// hasCurve reports whether a curve can be drawn through the runs.
+func (s *Score) hasCurve() bool {
 	return len(s.groupBy(byFamily, byDelay)) > len(s.groupBy(byFamily))
 }
 
@@ -311,6 +311,6 @@ func (s *Score) thresholdTable() *table.Table {
 		}
 		t.Add(row...)
 	}
-	t.Notes = []string{says("thresholds")}
+	t.Notes = []string{countSentence("thresholds")}
 	return t
 }

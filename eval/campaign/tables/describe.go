@@ -22,20 +22,20 @@ type description struct {
 // describe sums a sample up. It leaves x as it is. O(n log n).
 func describe(x []float64) description {
 	d := description{N: len(x)}
-	d.Mean = orNaN(stats.Mean(x))
-	d.SD = orNaN(stats.StandardDeviationSample(x))
-	d.Min = orNaN(stats.Min(x))
-	d.Median = orNaN(stats.Median(x))
-	d.P95 = orNaN(stats.PercentileNearestRank(x, 95))
-	d.P99 = orNaN(stats.PercentileNearestRank(x, 99))
-	d.Max = orNaN(stats.Max(x))
-	d.IQR = orNaN(stats.InterQuartileRange(x))
-	d.MAD = orNaN(stats.MedianAbsoluteDeviation(x))
+	d.Mean = figureOrNaN(stats.Mean(x))
+	d.SD = figureOrNaN(stats.StandardDeviationSample(x))
+	d.Min = figureOrNaN(stats.Min(x))
+	d.Median = figureOrNaN(stats.Median(x))
+	d.P95 = figureOrNaN(stats.PercentileNearestRank(x, 95))
+	d.P99 = figureOrNaN(stats.PercentileNearestRank(x, 99))
+	d.Max = figureOrNaN(stats.Max(x))
+	d.IQR = figureOrNaN(stats.InterQuartileRange(x))
+	d.MAD = figureOrNaN(stats.MedianAbsoluteDeviation(x))
 	return d
 }
 
-// orNaN returns a figure, or NaN where the sample is too small for it.
-func orNaN(figure float64, err error) float64 {
+// figureOrNaN returns a figure, or NaN where the sample is too small for it.
+func figureOrNaN(figure float64, err error) float64 {
 	if err != nil {
 		return math.NaN()
 	}

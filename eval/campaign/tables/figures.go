@@ -21,7 +21,7 @@ func (e *Evaluation) Figures() ([]Artifact, error) {
 		out = append(out, Artifact{Name: "figure-3a", Figure: part.timesAlone().methodBars(), Inputs: inputs})
 	}
 	for _, g := range e.runsByGroup() {
-		if g.severalDelays() {
+		if g.hasCurve() {
 			out = append(out, g.figures()...)
 		}
 	}

@@ -43,7 +43,7 @@ func gateTable(given gates.Gates) *table.Table {
 			changed = append(changed, row.Gate+" "+now)
 		}
 	}
-	t.Notes = []string{says("gates")}
+	t.Notes = []string{countSentence("gates")}
 	if len(changed) > 0 {
 		t.Notes = append(t.Notes, "These tables were made with others: "+strings.Join(changed, ", ")+".")
 	}

@@ -83,13 +83,13 @@ func (r *row) seeds() string {
 func groupTable(groups []row) *table.Table {
 	ofFaulty := func(head string, f finding) measure {
 		return measure{head, table.Part, func(r *row) table.Cell {
-			part := r.only(func(x *scoredRun) bool { return !x.healthy() })
-			return table.PartCell(part.count(func(x *scoredRun) bool { return x.had(f) }), len(part.Runs))
+			part := r.selectRuns(func(x *scoredRun) bool { return !x.healthy() })
+			return table.PartCell(part.count(func(x *scoredRun) bool { return x.hasFinding(f) }), len(part.Runs))
 		}}
 	}
 	t := tabulate("Groups of the evaluation, and what each shows", []string{"group"}, groups, families, sizes, delays, runs, allWindows, steps,
 		top1, top2, ofFaulty("called", foundBoth), ofFaulty("misrouted", misrouted), healthyShare("healthy windows with a strong label", (*scoredWindow).hasAlarm))
-	t.Notes = []string{says("groups")}
+	t.Notes = []string{countSentence("groups")}
 	return t
 }
 
@@ -102,7 +102,7 @@ func (s *Score) configurationTable() *table.Table {
 	of := func(r *row) publishedGroup { return published().Groups[r.names[0]] }
 	here := func(r *row) bool { return len(r.Runs) > 0 }
 	for _, name := range campaign.PublishedGroups {
-		p, own := published().Groups[name], s.standingFor(name)
+		p, own := published().Groups[name], s.publishedRuns(name)
 		if len(own.Runs) > 0 || p.Elsewhere != "" {
 			rows = append(rows, row{names: []string{name, p.Role}, Score: own})
 		}
@@ -113,8 +113,8 @@ func (s *Score) configurationTable() *table.Table {
 		}
 		return joinNames(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
 	})
-	t := tabulate("Groups of the evaluation", []string{"group", "role"}, rows, ranks, text("seeds", (*row).seeds).where(here), delays.where(here),
-		runs.where(here), allWindows.where(here), steps.where(here),
+	t := tabulate("Groups of the evaluation", []string{"group", "role"}, rows, ranks, text("seeds", (*row).seeds).limitTo(here), delays.limitTo(here),
+		runs.limitTo(here), allWindows.limitTo(here), steps.limitTo(here),
 		text("paper's ranks", func(r *row) string { return of(r).Ranks }), text("paper's seeds", func(r *row) string { return of(r).Seeds }),
 		text("paper's delays_ms", func(r *row) string { return of(r).Delays }))
 	t.Keys = 1
@@ -126,7 +126,7 @@ func (s *Score) configurationTable() *table.Table {
 func (s *Score) caseTable() *table.Table {
 	var rows []row
 	for _, name := range campaign.PublishedCases {
-		if own := s.standingFor(name); len(own.Runs) > 0 {
+		if own := s.publishedRuns(name); len(own.Runs) > 0 {
 			rows = append(rows, row{names: []string{name, published().Cases[name]}, Score: own})
 		}
 	}
@@ -135,14 +135,14 @@ func (s *Score) caseTable() *table.Table {
 		{"callbacks", simulate.StageCallbacks}, {"optimizer", simulate.StageOptimizer}} {
 		columns = append(columns, text(c[0], func(r *row) string { return r.share(c[1]) }))
 	}
-	seeded := func(r *row) bool { return !r.like().healthy() }
+	seeded := func(r *row) bool { return !r.example().healthy() }
 	alarms := runShare("called", func(r *scoredRun) bool {
 		if r.healthy() {
 			return r.Verdict.Kind != "" && (r.Verdict.Confidence == "strong" || r.Verdict.Confidence == "supported")
 		}
 		return r.Verdict.Named
 	})
-	t := tabulate("Field cases: exposed share by stage, the paper's cut, per cent", []string{"case", "signal"}, rows, append(columns, stageRight.where(seeded), rankFound.where(seeded), alarms)...)
+	t := tabulate("Field cases: exposed share by stage, the paper's cut, per cent", []string{"case", "signal"}, rows, append(columns, stageRight.limitTo(seeded), rankFound.limitTo(seeded), alarms)...)
 	t.Keys = 1
 	return addPublished(t, "table-8")
 }
@@ -178,12 +178,12 @@ func (s *Score) labelTable() *table.Table {
 		return table.PartCell(r.tally(false, func(w *scoredWindow) bool { return has(r, w) }))
 	}}
 	of := text("families", func(r *row) string {
-		return joinNames(r.only(func(x *scoredRun) bool {
+		return joinNames(r.selectRuns(func(x *scoredRun) bool {
 			return slices.ContainsFunc(x.Windows, func(w scoredWindow) bool { return has(r, &w) })
 		}).distinct(func(x *scoredRun) string { return x.family() }))
 	})
 	t := tabulate("Labels: windows that carry each, the paper's cut", []string{"label", "strong"}, rows, faultShare("windows with a fault", has), without, of)
-	t.Keys, t.Notes = 1, []string{says("labels", silent)}
+	t.Keys, t.Notes = 1, []string{countSentence("labels", silent)}
 	return t
 }
 
@@ -218,7 +218,7 @@ func (s *Score) healthyTable() *table.Table {
 		healthyShare("automatic: strong label", automatic), bound("automatic: at most", automatic)}
 	verdicts := func(head string, holds func(*verdict) bool) {
 		counted := wholeNumber(head, func(r *row) int { return r.count(func(x *scoredRun) bool { return holds(&x.Verdict) }) })
-		columns = append(columns, counted.where(func(r *row) bool { return r.like().healthy() }))
+		columns = append(columns, counted.limitTo(func(r *row) bool { return r.example().healthy() }))
 	}
 	verdicts("verdicts", func(*verdict) bool { return true })
 	for _, confidence := range []string{"strong", "supported", "ambiguous", "insufficient"} {
@@ -227,9 +227,9 @@ func (s *Score) healthyTable() *table.Table {
 	verdicts("innocent called", func(v *verdict) bool { return v.Innocent > 0 })
 	second := func(head string, of func(*secondStage) *differing) {
 		columns = append(columns, measure{head, table.Part, func(r *row) table.Cell {
-			judged := r.only(func(x *scoredRun) bool { return of(&x.Second).Answer != rankNotJudged })
+			judged := r.selectRuns(func(x *scoredRun) bool { return of(&x.Second).Answer != rankNotJudged })
 			return table.PartCell(judged.count(func(x *scoredRun) bool { return len(of(&x.Second).Ranks) > 0 }), len(judged.Runs))
-		}}.where(func(r *row) bool { return r.like().healthy() }))
+		}}.limitTo(func(r *row) bool { return r.example().healthy() }))
 	}
 	second("K-S", func(s *secondStage) *differing { return &s.KS })
 	second("hybrid", func(s *secondStage) *differing { return &s.Hybrid })
@@ -261,7 +261,7 @@ func (s *Score) completenessTable() *table.Table {
 	alarmed := func(r *scoredRun) bool {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.hasAlarm() })
 	}
-	rows := s.parts(part{"E0", func(r *scoredRun) bool { return r.stands("E0") }}, part{"E1", func(r *scoredRun) bool { return r.stands("E1") }})
+	rows := s.parts(part{"E0", func(r *scoredRun) bool { return r.isPublished("E0") }}, part{"E1", func(r *scoredRun) bool { return r.isPublished("E1") }})
 	return addPublished(tabulate("No fault: is the recording complete, and is anything flagged?", []string{"group"}, rows, runs, allWindows,
 		ofWindows("windows gathered", each(func(w *scoredWindow) bool { return w.telemetry.gathered })),
 		ofWindows("steps of ranks recorded", func(w *scoredWindow) (k, n int) { return w.telemetry.rows, w.telemetry.expected }),
@@ -270,12 +270,12 @@ func (s *Score) completenessTable() *table.Table {
 		measure{"at most", table.Rate, func(r *row) table.Cell { return rateAtMost(r.count(alarmed), len(r.Runs)) }}), "completeness")
 }
 
-// stands reports whether the run is for one of the published groups and cases.
-func (r *scoredRun) stands(published ...string) bool {
+// isPublished reports whether the run is for one of the published groups and cases.
+func (r *scoredRun) isPublished(published ...string) bool {
 	return r.task != nil && slices.Contains(published, r.task.Published)
 }
 
-// standingFor returns the runs that stand for a published group.
-func (s *Score) standingFor(published ...string) *Score {
-	return s.only(func(r *scoredRun) bool { return r.stands(published...) })
+// publishedRuns returns the runs that stand for a published group.
+func (s *Score) publishedRuns(published ...string) *Score {
+	return s.selectRuns(func(r *scoredRun) bool { return r.isPublished(published...) })
 }

@@ -53,8 +53,8 @@ func (x *Index) DifferingCells() []Cell {
 	return slices.DeleteFunc(x.Cells(), func(c Cell) bool { return !c.Differs() })
 }
 
-// Same returns how many figures equal their published twin.
-func (x *Index) Same() int { return len(x.Cells()) - len(x.DifferingCells()) }
+// CountEqual returns how many figures equal their published twin.
+func (x *Index) CountEqual() int { return len(x.Cells()) - len(x.DifferingCells()) }
 
 // Difference returns ours less the published figure: of counts in percentage points.
 func (c Cell) Difference() string {
@@ -71,9 +71,9 @@ func (c Cell) Difference() string {
 	return fmt.Sprintf("%+.2f", a-b)
 }
 
-// Marked reports whether a cell of the table differs from its published twin. The row is as
+// IsMarked reports whether a cell of the table differs from its published twin. The row is as
 // people see it.
-func (a Artifact) Marked(row []string, column int) bool {
+func (a Artifact) IsMarked(row []string, column int) bool {
 	t := a.Table
 	return slices.ContainsFunc(a.Cells, func(c Cell) bool {
 		return c.Row == rowName(t, row) && c.Column == t.Columns[column].Head && c.Differs()

@@ -70,12 +70,12 @@ func orderOf(f fmt.Stringer) float64 {
 	return 0
 }
 
-// like returns one of the runs, which stands for the common settings of all.
-func (s *Score) like() *runCase { return &s.Runs[0].runCase }
+// example returns one of the runs, which stands for the common settings of all.
+func (s *Score) example() *runCase { return &s.Runs[0].runCase }
 
 // value returns the runs' value of a key.
 func (s *Score) value(k key) string {
-	_, value := k.part(s.like())
+	_, value := k.part(s.example())
 	return value
 }
 
@@ -104,14 +104,14 @@ func (s *Score) groupBy(by ...key) []*Score {
 		if r.healthy() {
 			continue
 		}
-		i := slices.IndexFunc(out, func(g *Score) bool { return order(g.like(), &r.runCase) == 0 })
+		i := slices.IndexFunc(out, func(g *Score) bool { return order(g.example(), &r.runCase) == 0 })
 		if i < 0 {
 			i = len(out)
 			out = append(out, &Score{Tau: s.Tau, gates: s.gates})
 		}
 		out[i].Runs = append(out[i].Runs, r)
 	}
-	slices.SortStableFunc(out, func(a, b *Score) int { return order(a.like(), b.like()) })
+	slices.SortStableFunc(out, func(a, b *Score) int { return order(a.example(), b.example()) })
 	return out
 }
 

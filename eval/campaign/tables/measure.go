@@ -38,15 +38,15 @@ type part struct {
 func (s *Score) parts(list ...part) []row {
 	var out []row
 	for _, p := range list {
-		if own := s.only(p.of); len(own.Runs) > 0 {
+		if own := s.selectRuns(p.of); len(own.Runs) > 0 {
 			out = append(out, row{names: []string{p.name}, Score: own})
 		}
 	}
 	return out
 }
 
-// where leaves a dash in rows to which the column does not apply.
-func (m measure) where(applies func(*row) bool) measure {
+// limitTo leaves a dash in rows to which the column does not apply.
+func (m measure) limitTo(applies func(*row) bool) measure {
 	return measure{m.head, m.kind, func(r *row) table.Cell {
 		if !applies(r) {
 			return table.NoFigure()

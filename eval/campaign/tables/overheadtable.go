@@ -63,7 +63,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 		t.Add(append(table.Texts(a.names()...),
 			table.WholeCell(account.Blocks), table.RealCell(account.Estimate.Value), table.TextCell(interval), most,
 			table.RealCell(gate), table.TextCell(account.Standing.String()))...)
-		why[joinNames(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
+		why[joinNames(a.names())] = countSentence("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
 	out := Artifact{Name: "table-7", Table: addPublished(t, "table-7"), Inputs: append(paired, measured...)}
 	return []Artifact{out.CompareCells(func(c *Cell) string { return why[c.Row] })}, nil

@@ -32,14 +32,14 @@ var paperTables = []paperTable{
 	{"scale", "Scale. ", stand("Scale"), (*Score).scaleTable},
 	{"table-8", "Table 8. ", stand(campaign.PublishedCases...), (*Score).caseTable},
 	{"table-16", "Table 16. ", stand(slices.Concat(campaign.PublishedGroups, campaign.PublishedCases)...), (*Score).configurationTable},
-	{"table-4", "Table 4. ", areFor(4, isFaulty), (*Score).methodTable},
-	{"table-5", "Table 5. ", areFor(5, isForward, isAlone), (*Score).forwardTable},
-	{sourceArtifact, "Table 6. ", areFor(6, isAlone), func(*Score) *table.Table { return tableOfSources(nil) }},
-	{"table-9", "Table 9. ", areFor(9, isFaulty), (*Score).spikeTable},
-	{"table-12", "Table 12. ", areFor(12, isAlone), (*Score).labelTable},
-	{"table-13", "Table 13. ", areFor(13, isAlone), func(s *Score) *table.Table { return gateTable(s.gates) }},
-	{"table-14", "Table 14. ", areFor(14, isFaulty), (*Score).routingTable},
-	{"table-15", "Table 15. ", areFor(15, isFaulty, isAlone), (*Score).sweepTable},
+	{"table-4", "Table 4. ", runsForTable(4, isFaulty), (*Score).methodTable},
+	{"table-5", "Table 5. ", runsForTable(5, isForward, isAlone), (*Score).forwardTable},
+	{sourceArtifact, "Table 6. ", runsForTable(6, isAlone), func(*Score) *table.Table { return tableOfSources(nil) }},
+	{"table-9", "Table 9. ", runsForTable(9, isFaulty), (*Score).spikeTable},
+	{"table-12", "Table 12. ", runsForTable(12, isAlone), (*Score).labelTable},
+	{"table-13", "Table 13. ", runsForTable(13, isAlone), func(s *Score) *table.Table { return gateTable(s.gates) }},
+	{"table-14", "Table 14. ", runsForTable(14, isFaulty), (*Score).routingTable},
+	{"table-15", "Table 15. ", runsForTable(15, isFaulty, isAlone), (*Score).sweepTable},
 	{"healthy", "", func(_ *campaign.Task, r *scoredRun) bool {
 		return slices.ContainsFunc(r.tableWindows(), func(w scoredWindow) bool { return !w.Fault })
 	}, (*Score).healthyTable},
@@ -50,8 +50,8 @@ func stand(published ...string) func(*campaign.Task, *scoredRun) bool {
 	return func(t *campaign.Task, _ *scoredRun) bool { return slices.Contains(published, t.Published) }
 }
 
-// areFor returns the runs of groups that a table is about and counts.
-func areFor(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *scoredRun) bool {
+// runsForTable returns the runs of groups that a table is about and counts.
+func runsForTable(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *scoredRun) bool {
 	return func(t *campaign.Task, r *scoredRun) bool {
 		return slices.Contains(t.Tables, number) && !slices.ContainsFunc(counts, func(is func(*scoredRun) bool) bool { return !is(r) })
 	}
@@ -103,7 +103,7 @@ type Evaluation struct {
 // gates, nil: the defaults. An archive that is not the one that its row tells of is an error, and so is a run that is
 // missing.
 func Open(on disk.Disk, dir string, by *gates.Gates) (*Evaluation, error) {
-	holds, err := campaign.Holds(on, dir)
+	holds, err := campaign.HasSpecification(on, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (e *Evaluation) Published() bool {
 func (e *Evaluation) part(keep func(*campaign.Task, *scoredRun) bool) (*Score, []campaign.Provenance) {
 	i := -1
 	var inputs []campaign.Provenance
-	part := e.score.only(func(r *scoredRun) bool {
+	part := e.score.selectRuns(func(r *scoredRun) bool {
 		i++
 		kept := keep(r.task, r)
 		if kept {
@@ -242,10 +242,10 @@ func (e *Evaluation) groupArtifacts() []Artifact {
 			}
 			out = append(out, a)
 		}
-		if g.severalDelays() || e.own && len(g.groupBy(byFamily)) > 0 {
+		if g.hasCurve() || e.own && len(g.groupBy(byFamily)) > 0 {
 			add("detectability", g.detectabilityTable())
 		}
-		if g.severalDelays() {
+		if g.hasCurve() {
 			add("thresholds", g.thresholdTable())
 		}
 		if back := g.recoveries(); len(back) > 0 {

@@ -114,8 +114,8 @@ func addPublishedTo(t *table.Table, artifact string, names []string) *table.Tabl
 	return t
 }
 
-// says returns a sentence with a count.
-func says(name string, counted ...any) string {
+// countSentence returns a sentence with a count.
+func countSentence(name string, counted ...any) string {
 	text := published().Sentences[name]
 	if len(counted) == 0 {
 		return text

@@ -19,7 +19,7 @@ func (s *Score) reason(c *Cell) string {
 	switch c.Artifact {
 	case "table-4", "table-5", "table-15":
 		part := s.countedBy(c.Artifact)
-		if other := part.otherRuns(); other != "" {
+		if other := part.runDifferences(); other != "" {
 			return other
 		}
 		return part.hiddenRankReason(c)
@@ -27,17 +27,17 @@ func (s *Score) reason(c *Cell) string {
 		for _, g := range s.countedBy(c.Artifact).groupBy(caseKeys...) {
 			if strings.HasPrefix(c.Row+", ", joinNames(g.values(caseKeys))+", ") {
 				own, other := g.rivals()
-				return says("case", own, other, twoDecimals(g.mean((*scoredWindow).twoLargest).value()))
+				return countSentence("case", own, other, twoDecimals(g.mean((*scoredWindow).twoLargest).value()))
 			}
 		}
 	case "sharding": // the callbacks of E8
-		own, other := s.standingFor("E8").onlyFamily(simulate.CallbackSync).rivals()
-		return says("sharding", own, other)
+		own, other := s.publishedRuns("E8").runsOfFamily(simulate.CallbackSync).rivals()
+		return countSentence("sharding", own, other)
 	case "scale": // data of 120 ms at 128 ranks
-		part := s.standingFor("Scale").only(func(r *scoredRun) bool { return r.Family == simulate.Data && r.Ranks == 128 && r.Delay == 120 })
+		part := s.publishedRuns("Scale").selectRuns(func(r *scoredRun) bool { return r.Family == simulate.Data && r.Ranks == 128 && r.Delay == 120 })
 		step := part.mean(func(w *scoredWindow) *float64 { return new(w.pace.step.Median / 1e6) })
 		own, _ := part.rivals()
-		return says("scale", step, own, twoDecimals(part.mean((*scoredWindow).twoLargest).value()))
+		return countSentence("scale", step, own, twoDecimals(part.mean((*scoredWindow).twoLargest).value()))
 	}
 	return ""
 }
@@ -45,15 +45,15 @@ func (s *Score) reason(c *Cell) string {
 // countedBy returns the runs that a table of the paper's counts.
 func (s *Score) countedBy(artifact string) *Score {
 	counts := tableNamed(artifact).counts
-	return s.only(func(r *scoredRun) bool { return r.task != nil && counts(r.task, r) }).timesAlone()
+	return s.selectRuns(func(r *scoredRun) bool { return r.task != nil && counts(r.task, r) }).timesAlone()
 }
 
 // hiddenRankRuns are the paper's rows of Tables 4 and 15: of each five seeds.
 const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_host at 8, 32 ranks with 120 ms"
 
-// otherRuns returns how runs differ from the paper's rows of Tables 4, 5 and 15, of which Table 5 counts two families; "" where
+// runDifferences returns how runs differ from the paper's rows of Tables 4, 5 and 15, of which Table 5 counts two families; "" where
 // they do not.
-func (s *Score) otherRuns() string {
+func (s *Score) runDifferences() string {
 	values := func(k key) (out []string) {
 		for _, g := range s.groupBy(k) {
 			out = append(out, g.value(k))
@@ -66,7 +66,7 @@ func (s *Score) otherRuns() string {
 	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
 		return ""
 	}
-	return says("other runs", own, hiddenRankRuns)
+	return countSentence("other runs", own, hiddenRankRuns)
 }
 
 // hiddenRankReason returns the reason for runs that are like the paper's in all that it describes.
@@ -74,7 +74,7 @@ func (s *Score) hiddenRankReason(c *Cell) string {
 	n := slices.Index(methodNames(), c.Row)
 	switch {
 	case c.Artifact == "table-15":
-		return says("two largest", s.span(func(w *scoredWindow) float64 { return twoOf(w.shares) }))
+		return countSentence("two largest", s.span(func(w *scoredWindow) float64 { return twoOf(w.shares) }))
 	case c.Artifact == "table-4" && n > 0:
 		return s.methodReason(c, n)
 	}
@@ -87,12 +87,12 @@ func (s *Score) methodReason(c *Cell, n int) string {
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
 		reached := table.OutOf(s.tally(true, func(w *scoredWindow) bool { return divided(w).two >= s.Tau }))
-		return says("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), twoDecimals(s.Tau), reached)
+		return countSentence("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), twoDecimals(s.Tau), reached)
 	case c.Row == "spread":
-		return says("spread", table.OutOf(s.onlyFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.rankBy(n).Place == 2 })))
+		return countSentence("spread", table.OutOf(s.runsOfFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.rankBy(n).Place == 2 })))
 	case c.Row == "stage_max" && c.Column == "top-1":
-		outside := s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm })
-		return says("stage_max", outside.span(func(w *scoredWindow) float64 { return divided(w).behind }))
+		outside := s.selectRuns(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm })
+		return countSentence("stage_max", outside.span(func(w *scoredWindow) float64 { return divided(w).behind }))
 	}
 	var missed []string // the rows whose stage is no candidate
 	for _, g := range s.groupBy(byFamily) {
@@ -104,14 +104,14 @@ func (s *Score) methodReason(c *Cell, n int) string {
 	case missed == nil:
 		return ""
 	case c.Row == "slowest_rank":
-		return says("slowest_rank", strings.Join(missed, ", "))
+		return countSentence("slowest_rank", strings.Join(missed, ", "))
 	}
-	return says("missed", strings.Join(missed, ", "))
+	return countSentence("missed", strings.Join(missed, ", "))
 }
 
-// onlyFamily returns the runs of a family.
-func (s *Score) onlyFamily(f simulate.Family) *Score {
-	return s.only(func(r *scoredRun) bool { return r.Family == f })
+// runsOfFamily returns the runs of a family.
+func (s *Score) runsOfFamily(f simulate.Family) *Score {
+	return s.selectRuns(func(r *scoredRun) bool { return r.Family == f })
 }
 
 // rivals returns the means, over the windows with a fault, of the seeded share and of the largest of a stage that hides
@@ -167,16 +167,16 @@ func (s *Score) wideSets(sentence string, more ...any) string {
 		}
 		return new(twoOf(w.shares))
 	})
-	of := s.only(func(r *scoredRun) bool {
+	of := s.selectRuns(func(r *scoredRun) bool {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.Fault && wide(&w) })
 	})
 	families := of.distinct(func(r *scoredRun) string { return r.family() })
-	return says(sentence, append([]any{table.OutOf(k, n), joinNames(families), two}, more...)...)
+	return countSentence(sentence, append([]any{table.OutOf(k, n), joinNames(families), two}, more...)...)
 }
 
-// otherFirst explains the groups whose seeded stage is first more or less often
+// explainRanks explains the groups whose seeded stage is first more or less often
 // than the paper's: by its share and the largest of the others.
-func otherFirst(rows []row) []string {
+func explainRanks(rows []row) []string {
 	published := published().Tables["table-14"]
 	var out []string
 	for i := range rows {
@@ -188,7 +188,7 @@ func otherFirst(rows []row) []string {
 		k, n, known := fraction(twin[0])
 		if first, all := r.tally(true, func(w *scoredWindow) bool { return w.Routing.Top(1) }); known && all > 0 && first*n != k*all {
 			own, other := r.rivals()
-			out = append(out, says("other first", joinNames(r.names), table.OutOf(first, all), twin[0], own, other))
+			out = append(out, countSentence("other first", joinNames(r.names), table.OutOf(first, all), twin[0], own, other))
 		}
 	}
 	return out

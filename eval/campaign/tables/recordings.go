@@ -105,7 +105,7 @@ func (e *Evaluation) recordingsOf(run string) ([]recordingPath, error) {
 	if err != nil {
 		return nil, input.At(input.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
 	}
-	own, err := e.ownRecording(run)
+	own, err := e.sfstatRecording(run)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func (e *Evaluation) recordingsOf(run string) ([]recordingPath, error) {
 	return append([]recordingPath{{ownRecorder, own}}, others...), nil
 }
 
-// ownRecording returns sfstat's recording of a run of the campaign: the packets where a real job left some, else the archive;
+// sfstatRecording returns sfstat's recording of a run of the campaign: the packets where a real job left some, else the archive;
 // "" for another run.
-func (e *Evaluation) ownRecording(run string) (string, error) {
+func (e *Evaluation) sfstatRecording(run string) (string, error) {
 	for i := range e.Tasks {
 		if e.Tasks[i].ID != run {
 			continue

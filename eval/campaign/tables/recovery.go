@@ -31,7 +31,7 @@ func (s *Score) recoveries() []recovery {
 		if from, to, ok := r.faultStretch(); ok {
 			first, last := &r.Windows[from-1], &r.Windows[to]
 			out = append(out, recovery{Run: r, Before: first.pace.step.Mean, Under: meanPace(r.Windows[from:to]), After: last.pace.step.Mean,
-				Tolerance: 2 * first.pace.step.SD, RoutedFirst: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }), RoutedSecond: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) }),
+				Tolerance: 2 * first.pace.step.SD, RoutedFirst: r.holdsInFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }), RoutedSecond: r.holdsInFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) }),
 				FirstAlarm: first.Strong || first.Automatic.Strong, LastAlarm: last.Strong || last.Automatic.Strong})
 		}
 	}
@@ -74,7 +74,7 @@ func recoveryTable(of []recovery) *table.Table {
 			table.Texts(yes(r.deviation() <= r.Tolerance), yes(r.RoutedFirst), yes(r.RoutedSecond), yes(r.FirstAlarm || r.LastAlarm)))...)
 	}
 	t.Add(table.Texts("paper", none, none, none, "0.21", "0.998", "8.63", "yes", "no", "yes", none)...)
-	t.Notes = []string{says("recovery", twoDecimals(far/1e6), low)}
+	t.Notes = []string{countSentence("recovery", twoDecimals(far/1e6), low)}
 	return addPublished(t, "recovery")
 }
 

@@ -66,7 +66,7 @@ func (s *Score) methodTable() *table.Table {
 		row[0], row[1] = table.TextCell("verdict, "+arms[i].names[0]+" arrivals"), cells[1]
 		t.Add(append(row, cells[2:]...)...)
 	}
-	t.Notes = append(t.Notes, says("arms"))
+	t.Notes = append(t.Notes, countSentence("arms"))
 	return t
 }
 
@@ -76,7 +76,7 @@ func (s *Score) hasArrivals() bool { return s.count((*scoredRun).hasArrivals) > 
 // timesAlone returns the score of the runs without arrivals, or of all where each has them: stages are routed by their times,
 // which are the same in both.
 func (s *Score) timesAlone() *Score {
-	if out := s.only(func(r *scoredRun) bool { return !r.hasArrivals() }); len(out.Runs) > 0 {
+	if out := s.selectRuns(func(r *scoredRun) bool { return !r.hasArrivals() }); len(out.Runs) > 0 {
 		return out
 	}
 	return s
@@ -99,17 +99,17 @@ func (s *Score) routingTable() *table.Table {
 	}
 	t := tabulate("Routing by "+keyList(by)+": windows with a fault, the paper's cut", heads, rows, append([]measure{windows}, inAll...)...)
 	addPublishedTo(t, "table-14", names)
-	t.Notes = otherFirst(rows)
+	t.Notes = explainRanks(rows)
 	if s.hasArrivals() {
 		extend(t, rows, stageRight, rankFound, rankMissed, called)
-		t.Notes = append(t.Notes, says("arms"))
+		t.Notes = append(t.Notes, countSentence("arms"))
 	}
 	return t
 }
 
 // publishedName names the row of Table 14 that runs stand for: all of them are about constant faults.
 func (r *row) publishedName() string {
-	if r.like().Intermittent {
+	if r.example().Intermittent {
 		return byPattern.String()
 	}
 	return joinNames(r.names)
@@ -137,7 +137,7 @@ var forwardFamilies = [...]struct {
 func (s *Score) forwardTable() *table.Table {
 	var rows []row
 	for _, f := range forwardFamilies {
-		rows = append(rows, row{names: []string{f.family.String(), f.label.String()}, Score: s.onlyFamily(f.family)})
+		rows = append(rows, row{names: []string{f.family.String(), f.label.String()}, Score: s.runsOfFamily(f.family)})
 	}
 	t := tabulate("Forward, device or host: windows with a fault, the paper's cut", []string{"family", "label"}, rows, windows, top1, top2,
 		faultShare("labelled", func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[1]) }))
@@ -158,7 +158,7 @@ func (s *Score) sweepTable() *table.Table {
 func sweep(tau float64) func(*scoredWindow) routing {
 	return func(w *scoredWindow) routing {
 		set := labels.RoutingSet(w.shares, tau)
-		return routing{Place: w.Routing.Place, Hit: anyOf(w.seeded, set), Candidates: len(set)}
+		return routing{Place: w.Routing.Place, Hit: hasAny(w.seeded, set), Candidates: len(set)}
 	}
 }
 
@@ -191,7 +191,9 @@ func (s *Score) spikeTable() *table.Table {
 func (s *Score) scaleTable() *table.Table {
 	heads, rows := s.rowsBy(caseKeys...)
 	return addPublished(tabulate("Routing at 64 and 128 ranks: windows with a fault, the paper's cut", heads, rows, windows,
-		average("delay ÷ step", func(r *row, w *scoredWindow) *float64 { return ratio(float64(r.like().Delay)*1e6, w.pace.step.Median) }), seededShare,
+		average("delay ÷ step", func(r *row, w *scoredWindow) *float64 {
+			return ratio(float64(r.example().Delay)*1e6, w.pace.step.Median)
+		}), seededShare,
 		average("two largest", func(_ *row, w *scoredWindow) *float64 { return w.twoLargest() }), top1, top2), "scale")
 }
 
@@ -211,7 +213,7 @@ func (s *Score) accumulationTable() *table.Table {
 		rows = append(rows, row{names: []string{g.value(byFamily)}, Score: g})
 	}
 	return addPublished(tabulate("Accumulation: windows with a fault, the paper's cut", []string{"family"}, rows,
-		wholeNumber("microsteps", func(r *row) int { return r.like().Accumulation }), windows, top1, top2,
+		wholeNumber("microsteps", func(r *row) int { return r.example().Accumulation }), windows, top1, top2,
 		faultShare("exact", func(_ *row, w *scoredWindow) bool { return w.Telescoping == 0 }), labelShare("device label", forwardFamilies[0].label.String())), "accumulation")
 }
 
@@ -228,7 +230,7 @@ func (s *Score) shardingTable() *table.Table {
 // misses returns the families and sizes with a window whose seeded stage is not first; the control has no seeded stage.
 func (r *row) misses() string {
 	return joinNames(r.distinct(func(x *scoredRun) string {
-		if x.Family == simulate.OptimizerHost || x.had(foundTop1) {
+		if x.Family == simulate.OptimizerHost || x.hasFinding(foundTop1) {
 			return ""
 		}
 		return fmt.Sprintf("%v at %d ranks", x.family(), x.Ranks)

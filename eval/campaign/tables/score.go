@@ -145,8 +145,8 @@ type Score struct {
 	gates gates.Gates // of the scoring
 }
 
-// only returns the score of some of the runs.
-func (s *Score) only(keep func(*scoredRun) bool) *Score {
+// selectRuns returns the score of some of the runs.
+func (s *Score) selectRuns(keep func(*scoredRun) bool) *Score {
 	part := *s
 	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return !keep(r) })
 	return &part

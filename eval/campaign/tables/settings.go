@@ -67,15 +67,15 @@ func settingTable(all []settingScore) *table.Table {
 		for _, g := range s.groupBy(byFamily) {
 			rows = append(rows, row{names: []string{s.name, g.value(byFamily)}, Score: g})
 		}
-		if healthy := s.only(func(r *scoredRun) bool { return r.healthy() }); len(healthy.Runs) > 0 {
+		if healthy := s.selectRuns(func(r *scoredRun) bool { return r.healthy() }); len(healthy.Runs) > 0 {
 			rows = append(rows, row{names: []string{s.name, "healthy"}, Score: healthy})
 		}
 	}
-	faulty := func(r *row) bool { return !r.like().healthy() }
+	faulty := func(r *row) bool { return !r.example().healthy() }
 	found := func(f finding) measure {
-		return runShare(f.String(), func(r *scoredRun) bool { return r.had(f) }).where(faulty)
+		return runShare(f.String(), func(r *scoredRun) bool { return r.hasFinding(f) }).limitTo(faulty)
 	}
-	columns := []measure{runs, windows.where(faulty), top1, top2, hit, size}
+	columns := []measure{runs, windows.limitTo(faulty), top1, top2, hit, size}
 	for _, f := range []finding{foundStage, foundRank, foundBoth, misrouted, foundOutliers, foundBlame, foundKS, foundHybrid} {
 		columns = append(columns, found(f))
 	}

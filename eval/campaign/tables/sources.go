@@ -84,14 +84,14 @@ func tableOfSources(all []*source) *table.Table {
 	}
 	columns := []measure{wholeNumber("runs", func(r *row) int { return len(of[r.names[0]].seen) })}
 	for _, c := range inAll {
-		columns = append(columns, c.where(func(r *row) bool { return len(r.Runs) > 0 }))
+		columns = append(columns, c.limitTo(func(r *row) bool { return len(r.Runs) > 0 }))
 	}
 	t := tabulate("Sources compared on the same runs", []string{"source"}, rows, append(columns,
-		measure{"routing agrees", table.Part, func(r *row) table.Cell { return table.PartCell(of[r.names[0]].agrees()) }}.where(other),
+		measure{"routing agrees", table.Part, func(r *row) table.Cell { return table.PartCell(of[r.names[0]].agrees()) }}.limitTo(other),
 		words("artifact", func(s *source) string { return storage(describe(s.bytes).Median) }),
 		words("× sfstat", (*source).times),
-		words("largest share difference", func(s *source) string { return table.Decimals(s.worst().Difference, 4) }).where(other),
-		words("in stage", func(s *source) string { return s.worst().Stage }).where(other),
+		words("largest share difference", func(s *source) string { return table.Decimals(s.worst().Difference, 4) }).limitTo(other),
+		words("in stage", func(s *source) string { return s.worst().Stage }).limitTo(other),
 		words("no-fault overhead", func(s *source) string { return s.costs.overhead() }),
 		words("post-processing", func(s *source) string {
 			if s == all[0] {
@@ -100,17 +100,17 @@ func tableOfSources(all []*source) *table.Table {
 			return s.costs.seconds()
 		}))...)
 	if len(all) == 0 {
-		t.Notes = []string{says("no sources")}
+		t.Notes = []string{countSentence("no sources")}
 		return addPublished(t, sourceArtifact)
 	}
-	t.Notes = []string{says("sources")}
-	if own := all[0]; len(own.onlyFamily(simulate.ForwardHost).Runs) > 0 && len(own.onlyFamily(simulate.ForwardDevice).Runs) == 0 {
-		t.Notes = append(t.Notes, says("third family"))
+	t.Notes = []string{countSentence("sources")}
+	if own := all[0]; len(own.runsOfFamily(simulate.ForwardHost).Runs) > 0 && len(own.runsOfFamily(simulate.ForwardDevice).Runs) == 0 {
+		t.Notes = append(t.Notes, countSentence("third family"))
 	}
-	t.Notes = append(t.Notes, says("sizes of sources", all[0].sizes()))
+	t.Notes = append(t.Notes, countSentence("sizes of sources", all[0].sizes()))
 	for _, tool := range []string{"pytorch", "hta", "nsight"} {
 		if of[tool] == nil {
-			t.Notes = append(t.Notes, says("without "+tool))
+			t.Notes = append(t.Notes, countSentence("without "+tool))
 		}
 	}
 	return addPublished(t, sourceArtifact)
@@ -131,10 +131,10 @@ func sourceReason(all []*source, g *gates.Gates) func(*Cell) string {
 		case "largest share difference":
 			tie := g.OrDefault().TieTolerance
 			if ours, err := strconv.ParseFloat(c.Ours, 64); err == nil && ours < tie {
-				return says("tie", twoDecimals(tie))
+				return countSentence("tie", twoDecimals(tie))
 			}
 		}
-		return says("artifacts", all[0].sizes())
+		return countSentence("artifacts", all[0].sizes())
 	}
 }
 

@@ -169,7 +169,7 @@ func TestDifferences(t *testing.T) {
 		{runCase: runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(1, 0.5, 0.4)}},
 	}}
 	_, rows := s.rowsBy(caseKeys...)
-	if got := otherFirst(rows); len(got) != 1 || got[0] != "callback_sync, 8, 120: first in 1/1 here and in 0/3 in the paper. Here the seeded share is 0.50 on average, the largest other 0.40." {
+	if got := explainRanks(rows); len(got) != 1 || got[0] != "callback_sync, 8, 120: first in 1/1 here and in 0/3 in the paper. Here the seeded share is 0.50 on average, the largest other 0.40." {
 		t.Errorf("%q", got)
 	}
 	if got := s.widerSets(); got != "Candidate sets of more than two stages: 1/2, of data. There the two largest shares together are 0.77 on average, short of τ = 0.80." {

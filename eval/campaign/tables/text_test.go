@@ -128,7 +128,7 @@ func TestAgainst(t *testing.T) {
 	errs := []Uncertainty{{Artifact: "table-4", Row: "frontier", Column: "top-1", Error: 0.03}, {Artifact: "table-4", Row: "spread", Column: "top-1", Error: 0.08}}
 	their := []Uncertainty{{Artifact: "table-4", Row: "frontier", Column: "top-1", Error: 0.04}, {Artifact: "table-4", Row: "spread", Column: "top-1", Error: 0.06}}
 	var got []string
-	pairs := Against([]Artifact{twoRows()}, []Artifact{other}, errs, their)
+	pairs := CompareCampaigns([]Artifact{twoRows()}, []Artifact{other}, errs, their)
 	for _, p := range pairs {
 		switch {
 		case p.IsBeyondError():

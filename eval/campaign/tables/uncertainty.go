@@ -54,7 +54,7 @@ func (s *Score) seedUncertainty(name string, of func(*Score) *table.Table) (out 
 	}
 	without := make([]map[[2]string]string, len(seeds))
 	for i, seed := range seeds {
-		without[i] = figuresOf(of(s.only(func(r *scoredRun) bool { return r.Seed != seed })))
+		without[i] = figuresOf(of(s.selectRuns(func(r *scoredRun) bool { return r.Seed != seed })))
 	}
 	all := of(s)
 	heads := all.Heads()

@@ -91,10 +91,10 @@ func scorePaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = routing{Place: place(w.seeded, labels.Rank(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
+	w.Routing = routing{Place: place(w.seeded, labels.Rank(w.shares)), Hit: hasAny(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
 		var d division
-		m := routing{Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
+		m := routing{Hit: hasAny(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
 		if o.Scores != nil {
 			m.Place = place(w.seeded, o.Ranking)
 			d = divide(o.Scores, w.seeded)
@@ -157,7 +157,7 @@ func place(seeded []bool, ranking []int) int {
 	return 1 + slices.IndexFunc(ranking, func(s int) bool { return seeded[s] })
 }
 
-func anyOf(seeded []bool, stages []int) bool { return place(seeded, stages) > 0 }
+func hasAny(seeded []bool, stages []int) bool { return place(seeded, stages) > 0 }
 
 func larger(a, b *float64) *float64 {
 	if a == nil || b != nil && *b > *a {

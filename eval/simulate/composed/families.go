@@ -34,14 +34,14 @@ var faulty = []struct {
 	make func(rng *rand.Rand) *Job
 	twin bool
 }{
-	{"two_const", func(g *rand.Rand) *Job { return one(g, 2, always) }, true},
-	{"two_alternate", func(g *rand.Rand) *Job { return one(g, 2, everyOther) }, false},
-	{"two_random_half", func(g *rand.Rand) *Job { return one(g, 2, randomHalf) }, false},
-	{"three_const", func(g *rand.Rand) *Job { return one(g, 3, always) }, true},
-	{"three_everyother", func(g *rand.Rand) *Job { return one(g, 3, everyOther) }, false},
+	{"two_const", func(g *rand.Rand) *Job { return drawOneLate(g, 2, always) }, true},
+	{"two_alternate", func(g *rand.Rand) *Job { return drawOneLate(g, 2, everyOther) }, false},
+	{"two_random_half", func(g *rand.Rand) *Job { return drawOneLate(g, 2, randomHalf) }, false},
+	{"three_const", func(g *rand.Rand) *Job { return drawOneLate(g, 3, always) }, true},
+	{"three_everyother", func(g *rand.Rand) *Job { return drawOneLate(g, 3, everyOther) }, false},
 	{"unclosed", func(g *rand.Rand) *Job { return unclosedJob(g, true) }, true},
 	{"unclosed_nowall", func(g *rand.Rand) *Job { return unclosedJob(g, false) }, true},
-	{"equal_all_but_one", mostSlow, false},
+	{"equal_all_but_one", drawMostSlow, false},
 	{"quantised_1ms", func(g *rand.Rand) *Job { return quantisedJob(g, ms) }, true},
 	{"quantised_10ms", func(g *rand.Rand) *Job { return quantisedJob(g, 10*ms) }, true},
 	{"killed", killedJob, true},
@@ -56,7 +56,7 @@ var faulty = []struct {
 	{"sampled", sampledSteps, true},
 	{"dropped_one_rank", droppedOfOneRank, true},
 	{"asynchronous", asynchronous, true},
-	{"hidden_backward", hiddenInBackward, false},
+	{"hidden_backward", drawHiddenInBackward, false},
 	{"three_points", threePoints, true},
 }
 
@@ -85,14 +85,14 @@ var families = func() (out []kind) {
 		}
 	}
 	for _, f := range quiet {
-		out = append(out, kind{name: f.name + healthySuffix, make: func(g *rand.Rand) *Job { return healthyJob(g, anySize(g), f.noise) }})
+		out = append(out, kind{name: f.name + healthySuffix, make: func(g *rand.Rand) *Job { return healthyJob(g, drawSize(g), f.noise) }})
 	}
 	return append(out, kind{name: "few_steps" + healthySuffix, make: func(g *rand.Rand) *Job {
 		return healthyJob(g, size{pick(g, 2, 4, 8, 16), 6 + g.IntN(11)}, usualNoise(g))
 	}})
 }()
 
-func anySize(g *rand.Rand) size { return size{pick(g, 2, 4, 8, 8, 16), pick(g, 60, 100, 200)} }
+func drawSize(g *rand.Rand) size { return size{pick(g, 2, 4, 8, 8, 16), pick(g, 60, 100, 200)} }
 
 // drawJob draws a job of so many ranks.
 func drawJob(g *rand.Rand, ranks ...int) *Job {
@@ -159,8 +159,8 @@ func visible(g *rand.Rand) int { return pick(g, data, forward, optim) }
 // uniform draws a number from low to high.
 func uniform(g *rand.Rand, low, high float64) float64 { return low + (high-low)*g.Float64() }
 
-// one draws a job with a rank that is late by 20 to 60 % of a step, on average over all steps.
-func one(g *rand.Rand, ranks int, when strikes) *Job {
+// drawOneLate draws a job with a rank that is late by 20 to 60 % of a step, on average over all steps.
+func drawOneLate(g *rand.Rand, ranks int, when strikes) *Job {
 	j := drawJob(g, ranks)
 	return j.late(g, g.IntN(ranks), visible(g), uniform(g, 0.2, 0.6)*j.step()/when.part, when)
 }
@@ -178,8 +178,8 @@ func unclosedJob(g *rand.Rand, walled bool) *Job {
 	return j.late(g, g.IntN(j.Ranks), outside, uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// mostSlow draws a job with more than half of the ranks that take as much longer.
-func mostSlow(g *rand.Rand) *Job {
+// drawMostSlow draws a job with more than half of the ranks that take as much longer.
+func drawMostSlow(g *rand.Rand) *Job {
 	j := drawJob(g, 3, 4, 4, 6, 8)
 	n := j.Ranks - 1
 	if j.Ranks > 4 && g.IntN(2) == 0 {
@@ -191,7 +191,7 @@ func mostSlow(g *rand.Rand) *Job {
 
 // quantisedJob draws a job whose recorder rounds.
 func quantisedJob(g *rand.Rand, clock int64) *Job {
-	j := healthyJob(g, anySize(g), usualNoise(g))
+	j := healthyJob(g, drawSize(g), usualNoise(g))
 	j.clock, j.walled = clock, g.IntN(3) > 0
 	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
@@ -337,8 +337,8 @@ func asynchronous(g *rand.Rand) *Job {
 	return j.late(g, g.IntN(j.Ranks), visible(g), uniform(g, 0.2, 0.6)*j.step(), always)
 }
 
-// hiddenInBackward draws a job with a rank that is late where all wait for one another.
-func hiddenInBackward(g *rand.Rand) *Job {
+// drawHiddenInBackward draws a job with a rank that is late where all wait for one another.
+func drawHiddenInBackward(g *rand.Rand) *Job {
 	j := drawJob(g, 2, 4, 8, 16)
 	return j.late(g, g.IntN(j.Ranks), backward, uniform(g, 0.15, 0.5)*j.step(), always)
 }

@@ -53,11 +53,11 @@ func healthyJob(rng *rand.Rand, s size, n noise) *Job {
 	for k := range base {
 		base[k] *= scale
 	}
-	return drawn(rng, s, n, base, usualTransfer*scale)
+	return drawWork(rng, s, n, base, usualTransfer*scale)
 }
 
-// drawn draws the work of a job whose segments take so long, and the transfers of its meeting.
-func drawn(rng *rand.Rand, s size, n noise, base [segments]float64, transfer float64) *Job {
+// drawWork draws the work of a job whose segments take so long, and the transfers of its meeting.
+func drawWork(rng *rand.Rand, s size, n noise, base [segments]float64, transfer float64) *Job {
 	j := &Job{Ranks: s.ranks, Steps: s.steps, perHost: 4, at: segments, walled: true}
 	draws := newDraws(rng, n, s.ranks, j.perHost)
 	step := total(base)

@@ -104,11 +104,11 @@ func Make(s Spec) (*operator.Trace, Truth, error) {
 		g.run()
 		g.record(t)
 		if !g.next() {
-			return nil, Truth{}, g.tooLong()
+			return nil, Truth{}, g.overflowError()
 		}
 	}
 	if t.Arrange(nil) != nil {
-		return nil, Truth{}, g.tooLong()
+		return nil, Truth{}, g.overflowError()
 	}
 	return t, g.spec.truth(g.program), nil
 }
@@ -129,8 +129,8 @@ func (g *generator) empty() *operator.Trace {
 	return t
 }
 
-// tooLong returns the only fault that a trace of valid draws can have.
-func (g *generator) tooLong() error {
+// overflowError returns the only fault that a trace of valid draws can have.
+func (g *generator) overflowError() error {
 	return input.Bad(input.ErrOverflow, "the trace lasts too long for %d workers by step %d: make operators or delays shorter, or take fewer steps",
 		len(g.begin), g.spec.Steps.index(g.step))
 }

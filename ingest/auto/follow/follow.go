@@ -32,15 +32,15 @@ type File struct {
 	held auto.Held
 }
 
-// same reports whether a file is what it was before.
-func (f *File) same(before *File) bool {
+// isUnchanged reports whether a file is what it was before.
+func (f *File) isUnchanged(before *File) bool {
 	return f.Path == before.Path && f.info.Size() == before.info.Size() && f.info.ModTime().Equal(before.info.ModTime()) &&
 		disk.ChangeTime(f.info).Equal(disk.ChangeTime(before.info)) && os.SameFile(f.info, before.info)
 }
 
 // longer reports whether a file may be what it was before with something appended.
 func (f *File) longer(before *File) bool {
-	return f.same(before) || f.Path == before.Path && f.info.Size() > before.info.Size() && os.SameFile(f.info, before.info)
+	return f.isUnchanged(before) || f.Path == before.Path && f.info.Size() > before.info.Size() && os.SameFile(f.info, before.info)
 }
 
 // Unit is files that are read together.
@@ -63,14 +63,14 @@ func (u *Unit) Paths() []string {
 	return append(out, u.Beside...)
 }
 
-// Same reports whether nothing of a unit has changed since before. What was appended to
+// IsUnchanged reports whether nothing of a unit has changed since before. What was appended to
 // readings beside it changes nothing: those of a job that has ended go on.
-func (u *Unit) Same(before *Unit) bool {
-	return u.Label == before.Label && slices.Equal(u.Beside, before.Beside) && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.same(&b) })
+func (u *Unit) IsUnchanged(before *Unit) bool {
+	return u.Label == before.Label && slices.Equal(u.Beside, before.Beside) && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.isUnchanged(&b) })
 }
 
-// Grown reports whether a unit is what it was before, with packets appended.
-func (u *Unit) Grown(before *Unit) bool {
+// HasGrown reports whether a unit is what it was before, with packets appended.
+func (u *Unit) HasGrown(before *Unit) bool {
 	return u.plain && before.plain && u.Label == before.Label && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.longer(&b) })
 }
 
@@ -174,11 +174,11 @@ func (s *Files) Look() []*Unit {
 // look sees what a file holds, unless it is the same as it was.
 func (s *Files) look(path string, info fs.FileInfo) (f File, same bool) {
 	f = File{Path: path, info: info}
-	if before, known := s.known[path]; known && f.same(&before) && !before.held.Unread {
+	if before, known := s.known[path]; known && f.isUnchanged(&before) && !before.held.Unread {
 		f.held = before.held
 		return f, true
 	}
-	f.held = auto.Holds(s.on, path, ingest.Limits{})
+	f.held = auto.Peek(s.on, path, ingest.Limits{})
 	return f, false
 }
 

@@ -135,8 +135,8 @@ func TestChanges(t *testing.T) {
 			before := files.Look()[0]
 			c.change(t, filepath.Join(dir, "a.jsonl"))
 			now := files.Look()[0]
-			if now.Same(before) != c.same || now.Grown(before) != c.grown {
-				t.Errorf("same %t, grown %t; want %t, %t", now.Same(before), now.Grown(before), c.same, c.grown)
+			if now.IsUnchanged(before) != c.same || now.HasGrown(before) != c.grown {
+				t.Errorf("same %t, grown %t; want %t, %t", now.IsUnchanged(before), now.HasGrown(before), c.same, c.grown)
 			}
 		})
 	}
@@ -170,11 +170,11 @@ func TestReadings(t *testing.T) {
 	before := files.Look()[0]
 	write(t, filepath.Join(dir, "gpu.csv"), gpus)
 	with := files.Look()[0]
-	if with.Same(before) {
+	if with.IsUnchanged(before) {
 		t.Error("a unit is the same with readings beside it")
 	}
 	appendTo(t, filepath.Join(dir, "gpu.csv"), "2026/01/01 00:00:00.000, 0, 1410 MHz\n")
-	if now := files.Look()[0]; !now.Same(with) {
+	if now := files.Look()[0]; !now.IsUnchanged(with) {
 		t.Error("a unit is another since the readings beside it grew")
 	}
 }

@@ -161,7 +161,7 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 		if now, err := s.bytesBefore(s.from); err != nil || !os.SameFile(info, f.info) || !bytes.Equal(now, t.at[f.Path].before) {
 			return nil, files, ErrRewritten
 		}
-		if s.to, err = wholeLines(file, s.from, info.Size()); err != nil {
+		if s.to, err = lastLineEnd(file, s.from, info.Size()); err != nil {
 			return nil, files, err
 		}
 		files[len(files)-1] = s
@@ -175,8 +175,8 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 // block is how much of a file is read at a time from its end.
 const block = 256 << 10
 
-// wholeLines returns where the last whole line of a part of a file ends.
-func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
+// lastLineEnd returns where the last whole line of a part of a file ends.
+func lastLineEnd(f io.ReaderAt, from, to int64) (int64, error) {
 	buffer := make([]byte, min(block, to-from))
 	for to > from {
 		part := buffer[:min(int64(len(buffer)), to-from)]
@@ -218,7 +218,7 @@ func (t *Tail) advance(files []section, open map[window]int) error {
 func (f section) openWindowsStart(open map[window]int) (int64, error) {
 	at := f.to
 	for at > f.from && len(open) > 0 {
-		begin, err := wholeLines(f.File, f.from, at-1) // of the last line
+		begin, err := lastLineEnd(f.File, f.from, at-1) // of the last line
 		if err != nil {
 			return at, err
 		}

@@ -204,7 +204,7 @@ func (f *Flag) value(text string) (any, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%s is %q, expected %s", addDashes(f.Name), text, kind.expects)
 	}
-	if f.Within != "" && !f.holds(v) {
+	if f.Within != "" && !f.inRange(v) {
 		shown := fmt.Sprint(v)
 		if f.Is == "share" {
 			shown = strconv.Quote(text)
@@ -214,8 +214,8 @@ func (f *Flag) value(text string) (any, error) {
 	return v, nil
 }
 
-// holds reports whether a value lies in the interval of its flag.
-func (f *Flag) holds(v any) bool {
+// inRange reports whether a value lies in the interval of its flag.
+func (f *Flag) inRange(v any) bool {
 	var x float64
 	switch v := v.(type) {
 	case int64:

@@ -57,7 +57,7 @@ func (a *App) Parse(words []string) (Request, error) {
 		return req, nil
 	case alone && (req.Help || req.Version):
 		return req, nil
-	case alone && slices.ContainsFunc(w.flags, a.ownFlag):
+	case alone && slices.ContainsFunc(w.flags, a.isProgramFlag):
 	case c == a.program:
 		if err := a.refuseUnowned(w.flags); err != nil || alone { // its value would be taken for the command
 			return req, err
@@ -162,8 +162,8 @@ func (a *App) flagIn(word string) (t typed) {
 	return t
 }
 
-// ownFlag reports whether a flag is the program's alone.
-func (a *App) ownFlag(t typed) bool {
+// isProgramFlag reports whether a flag is the program's alone.
+func (a *App) isProgramFlag(t typed) bool {
 	return a.program.Flag(t.name) != nil && len(a.owners(t.name)) == 0
 }
 

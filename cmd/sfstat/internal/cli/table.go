@@ -129,8 +129,8 @@ func (a *App) expand(flags []*Flag) (out []*Flag, err error) {
 	return out, nil
 }
 
-// Does sets the action of a command; of "", that of the program without a command.
-func (a *App) Does(name string, run func(*Context) error) {
+// SetAction sets the action of a command; of "", that of the program without a command.
+func (a *App) SetAction(name string, run func(*Context) error) {
 	if name == "" {
 		a.program.Run = run
 		return

@@ -55,7 +55,7 @@ var changes = []change{
 	{"merged", "all files of a folder in one", same, (*subject).mergeFolders},
 	{"gzip", "all files compressed by gzip", same, packedAs(".gz")},
 	{"zstd", "all files compressed by zstd", same, packedAs(".zst")},
-	{"clock shifted", "the clock of the named rank, or of the first, 3 s ahead", nearly, (*subject).shiftClock},
+	{"clock shifted", "the clock of the named rank's host, or of the first's, 3 s ahead", nearly, (*subject).shiftClock},
 	{"zero stage", "a stage of zeros added", nearly, editChange(editing{edit: addStage})},
 	{"sum stage", "a stage added that is the sum of the others", nearly, editChange(editing{edit: addStage, sums: true})},
 	{"1 µs", "times rounded to 1 µs", nearly, editChange(editing{edit: round, ns: microsecond})},
@@ -263,16 +263,24 @@ func (s *subject) compress(ext string) (*variant, error) {
 	return out, nil
 }
 
-// shiftClock sets the clock of the named rank, or of the first, ahead in all files that have one.
+// shiftClock sets the clock of the named rank, or of the first, ahead in all files that have one, and with it those of all ranks on its host,
+// which have one clock.
 func (s *subject) shiftClock() (*variant, error) {
 	rank := s.base.culprit()
-	if ranks := s.base.ranks(); rank < 0 && len(ranks) > 0 {
+	ranks := s.base.ranks()
+	if rank < 0 && len(ranks) > 0 {
 		rank = ranks[0]
 	}
-	e, out := &editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart}, &variant{}
-	timed := 0
+	shifted := []int{rank}
+	if host := s.base.hosts[rank]; host != "" {
+		shifted = slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return s.base.hosts[r] != host })
+		if len(shifted) == len(ranks) {
+			return nil, notApplicable("all ranks are on one host, which has one clock")
+		}
+	}
+	out, timed := &variant{}, 0
 	for _, f := range s.files {
-		files, err := f.edit(e)
+		files, err := s.shiftFile(f, shifted)
 		switch {
 		case errors.Is(err, errNoClock):
 			files = []*file{f}
@@ -287,6 +295,27 @@ func (s *subject) shiftClock() (*variant, error) {
 		return nil, errNoClock
 	}
 	return out, nil
+}
+
+// shiftFile sets the clocks of ranks of one host ahead in a file: one after the other, but in a file of the host once.
+func (s *subject) shiftFile(f *file, ranks []int) (files []*file, err error) {
+	if f.form.hosts != nil && f.recordedRanks() == nil {
+		ranks = ranks[:1]
+	}
+	files = []*file{f}
+	for _, rank := range ranks {
+		e := &editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart}
+		var next []*file
+		for _, one := range files {
+			edited, err := one.edit(e)
+			if err != nil {
+				return nil, err
+			}
+			next = append(next, edited...)
+		}
+		files = next
+	}
+	return files, nil
 }
 
 // suspectRank returns the rank that the verdict names first.

@@ -94,6 +94,12 @@ func sorted(windows []*trace.Window) []*trace.Window {
 // one is closed before all of its ranks have come.
 func TestAnyOrder(t *testing.T) {
 	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 6, Steps: 7, Stages: 3})
+	backwards := linesOf(windows, 7)
+	slices.Reverse(backwards)
+	got, err := ingesttest.ReadAll(open(files(backwards, func(line) string { return "all" }), Options{Hold: 1 << 20}))
+	if diff := gocmp.Diff(windows, got); diff != "" || err != nil {
+		t.Errorf("backwards: %v, windows differ (-want +got):\n%s", err, diff)
+	}
 	for name, file := range map[string]func(l line) string{
 		"one file":      func(line) string { return "all" },
 		"file per rank": func(l line) string { return fmt.Sprint("rank", l.rank) },

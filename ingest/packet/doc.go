@@ -31,7 +31,7 @@
 //     and has a later window there; or it has delivered [Patience] later ones.
 //     A rank that went silent holds windows back until [Silence] later windows
 //     are as full as the one that waits. Up to Options.Hold it holds them back
-//     until its streams end.
+//     until its streams end, and a window waits for those of lower numbers.
 //  4. A rank that never reported holds windows back until all streams end, or
 //     until half of ingest.Limits.Pending is used by what waits. A stream that
 //     is ordered by rank may use all of it; past that the input is refused.

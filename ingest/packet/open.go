@@ -252,6 +252,12 @@ func (m *member) silent(w *window) bool {
 	return later >= Silence
 }
 
+// isNext reports whether w has the number behind that of the last window that was closed, or is the first of its life.
+func (n *run) isNext(w *window) bool {
+	last := len(n.closed) - 1
+	return w.index == 0 || last >= 0 && n.closed[last].life == w.life && w.index <= n.closed[last].index+1
+}
+
 // remember notes that w was closed.
 func (n *run) remember(w *window) {
 	c := closedWindow{w.place, w.first, w.end, w.ranks, w.world, w.parts[0].Pos}

@@ -320,6 +320,7 @@ var ruleTests = map[string]func(t *testing.T){
 		sees := arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Stage: "backward", Repeats: true, Limit: 5e6}}, Transfers: []arrivals.Transfer{{Stage: "backward", Time: 2e6}}}
 		missing, slow := sees, sees
 		missing.Missing, slow.Transfers = []int{7}, []arrivals.Transfer{{Stage: "backward", Time: 20e6}}
+		missing.Transfers = []arrivals.Transfer{{Stage: "backward", Time: 1e6, Wait: 2e6}}
 		for name, c := range map[string]struct {
 			r     arrivals.Result
 			open  answer.Question
@@ -331,7 +332,7 @@ var ruleTests = map[string]func(t *testing.T){
 			}
 			want := int64(0)
 			if c.open == answer.RanksNotRecorded {
-				want = 2e6 // the others' transfer, in which they may wait
+				want = 2e6 // what the others may wait for it
 			}
 			if hides := v.Limits[0].MayHide; hides != want {
 				t.Errorf("%s: backward hides %d", name, hides)

@@ -228,8 +228,38 @@ func (m *Matching) Unrecorded() (missing []int) {
 			}
 		}
 	}
+	missing = append(missing, m.missingOfMesh()...)
 	slices.Sort(missing)
 	return slices.Compact(missing)
+}
+
+// missingOfMesh returns the ranks without a record by groups whose members nobody lists: those of one description in which every rank is once,
+// as in a dimension of a mesh, are of one size, and together hold all ranks.
+func (m *Matching) missingOfMesh() (missing []int) {
+	groups := map[string][]int{}
+	for g := range m.Groups {
+		if of := &m.Groups[g]; of.Members == nil && of.Desc != "" && of.Desc != defaultGroup && len(m.Members[g]) > 0 {
+			groups[of.Desc] = append(groups[of.Desc], g)
+		}
+	}
+	for _, of := range groups {
+		size, memberships, members := 0, 0, map[int]bool{}
+		for _, g := range of {
+			size, memberships = max(size, len(m.Members[g])), memberships+len(m.Members[g])
+			for _, r := range m.Members[g] {
+				members[r] = true
+			}
+		}
+		if memberships != len(members) || memberships != len(m.Ranks) || size < 2 || size*len(of) > mostHoles {
+			continue
+		}
+		for id := range size * len(of) {
+			if _, ok := m.ByRank[id]; !ok {
+				missing = append(missing, id)
+			}
+		}
+	}
+	return missing
 }
 
 // ends returns sender and receiver of a message, as indices of ranks.

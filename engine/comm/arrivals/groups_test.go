@@ -89,3 +89,40 @@ func TestOverlappingGroups(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingOfMesh: where groups list no members, those of one description in which every rank is once are of one size, so that a rank is
+// missing from the smaller one; not where the description is of a part of the ranks, or all groups are as large.
+func TestMissingOfMesh(t *testing.T) {
+	for name, c := range map[string]struct {
+		group map[int]string // of each recorded rank
+		want  []int
+	}{
+		"one of four":     {map[int]string{0: "a", 1: "a", 2: "b"}, []int{3}},
+		"two of six":      {map[int]string{0: "a", 1: "a", 2: "a", 3: "b"}, []int{4, 5}},
+		"none":            {map[int]string{0: "a", 1: "a", 2: "b", 3: "b"}, nil},
+		"alone in groups": {map[int]string{0: "a", 1: "b"}, nil},
+		"part of them":    {map[int]string{0: "a", 1: "a", 2: "b", 3: ""}, nil},
+	} {
+		r := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
+		for p := range len(c.group) {
+			desc := "mesh_dp"
+			if c.group[p] == "" {
+				desc = "other"
+			}
+			r.Processes = append(r.Processes, comms.Process{Rank: p, Host: "n0"})
+			r.Groups = append(r.Groups, comms.Group{Process: p, Name: "g" + c.group[p], Desc: desc, Rank: -1, Enqueued: -1, Completed: -1})
+			for seq := range int64(30) {
+				x := comms.UnknownCall(p)
+				x.Group, x.Name, x.Op, x.Seq, x.Enter, x.HasEnter = p, "gloo:all_reduce", nccl.AllReduce, seq+1, (seq*100+int64(p))*ms, true
+				r.Calls = append(r.Calls, x)
+			}
+		}
+		j := &Job{}
+		if err := j.Add(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := j.Analyze(Options{}).Missing; !slices.Equal(got, c.want) {
+			t.Errorf("%s: missing %v, want %v", name, got, c.want)
+		}
+	}
+}

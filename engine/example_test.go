@@ -88,7 +88,7 @@ func Example() {
 	}
 
 	// Who is late, how sure that is, and what fixing it saves.
-	late := must(delay.Analyze(&delay.Run{Steps: points.FromWindow(w)}, delay.Options{}))
+	late := must(delay.Analyze(&delay.Run{Steps: points.WindowSteps(w)}, delay.Options{}))
 	f := late.Claims[0]
 	fmt.Printf("%v %d is %v in %s, %v: fixing it saves %.0f %%\n", f.Kind, f.Ranks[0], f.Cause, late.Stages[f.Parts[0].Stage].Name, f.Certainty, 100*f.Saves.Alone)
 

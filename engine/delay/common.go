@@ -92,7 +92,7 @@ func (s *series) trend() *trend {
 	if s.Missing != nil { // who was not recorded may be waited for there
 		all = &places{}
 		for i, n := range heads.at {
-			if s.Whole(int(n)) {
+			if s.IsComplete(int(n)) {
 				all.at, all.step = append(all.at, n), append(all.step, heads.step[i])
 			}
 		}

@@ -150,7 +150,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: claim.Constant, chance: chance{p: 1, block: 1}}
 		times, seen := 0, 0
 		for n, x := range e {
-			if !s.Recorded(n, c.piece, c.rank) {
+			if !s.HasPiece(n, c.piece, c.rank) {
 				continue
 			}
 			seen++
@@ -420,7 +420,7 @@ func (s *series) steps(struck []bool, main *term) claim.Struck {
 	apart := max(1, main.block)
 	last, lastSeen := -1, -1
 	for n, hit := range struck {
-		if !s.Recorded(n, main.piece, main.rank) {
+		if !s.HasPiece(n, main.piece, main.rank) {
 			continue
 		}
 		t := s.Step(n, main.piece)

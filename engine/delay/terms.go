@@ -152,7 +152,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 		var sizes, usual []float64
 		seen := 0
 		for n, v := range v {
-			if !s.Recorded(n, c.piece, c.rank) {
+			if !s.HasPiece(n, c.piece, c.rank) {
 				continue
 			}
 			seen++
@@ -172,7 +172,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	strikes(own, max(upperTenth(own)/2, least))
 	recorded, at := make([]float64, 0, len(e)), make([]int, 0, len(e))
 	for n, v := range e {
-		if s.Recorded(n, c.piece, c.rank) {
+		if s.HasPiece(n, c.piece, c.rank) {
 			recorded, at = append(recorded, v), append(at, n)
 		}
 	}
@@ -182,7 +182,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	if m := trimmed(recorded); m > 0 {
 		d := make([]float64, len(e))
 		for n := range d {
-			if s.Recorded(n, c.piece, c.rank) {
+			if s.HasPiece(n, c.piece, c.rank) {
 				d[n] = m
 			}
 		}

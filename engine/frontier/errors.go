@@ -18,7 +18,7 @@ func setAside(w *trace.Window) *trace.Window {
 		return w
 	}
 	charged, _ := chargeDataWait(w)
-	steps := points.FromWindow(charged)
+	steps := points.WindowSteps(charged)
 	found := points.Divide(&steps, points.Gates{}).Errors
 	if len(found) == 0 {
 		return w

@@ -169,7 +169,7 @@ func (p *plan) syncWithinPeers(groups []roleGroup) bool {
 		if len(g.columns) < 2 {
 			return false
 		}
-		steps := points.FromWindow(p.w.Select(g.columns))
+		steps := points.WindowSteps(p.w.Select(g.columns))
 		return slices.ContainsFunc(points.Find(&steps, pointGates(p.scaled)).Slopes, func(s points.Point) bool { return s.Evidence == points.Shown })
 	})
 }

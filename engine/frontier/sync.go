@@ -34,7 +34,7 @@ func (h *history) matches(w *trace.Window) bool {
 // find looks at the steps of one window more, which begins a new history where it is not like those before.
 func (h *history) find(w *trace.Window, g points.Gates) {
 	if !h.matches(w) {
-		*h = history{schema: w.Schema, ranks: w.Ranks, steps: points.FromWindow(w), at: -1}
+		*h = history{schema: w.Schema, ranks: w.Ranks, steps: points.WindowSteps(w), at: -1}
 		h.steps.Durations, h.steps.Wall = nil, nil
 	}
 	before := h.steps.Len()

@@ -51,8 +51,8 @@ func (c *columns) row(t, stage, ranks int) []int64 {
 	return c.stages[stage][(t+1)*ranks : (t+2)*ranks]
 }
 
-// shifted returns a stage, [interval][rank], where the intervals begin in its steps, or, tail, end.
-func (c *columns) shifted(stage int, tail bool, intervals, ranks int) []int64 {
+// intervalStage returns a stage, [interval][rank], where the intervals begin in its steps, or, tail, end.
+func (c *columns) intervalStage(stage int, tail bool, intervals, ranks int) []int64 {
 	from := ranks
 	if tail {
 		from = 0

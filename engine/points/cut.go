@@ -23,7 +23,7 @@ func CutStages(s *Steps, cuts []Cut) *Steps {
 	add := func(stage Stage, column []int64) {
 		out.Stages, columns = append(out.Stages, stage), append(columns, column)
 	}
-	if s.walled() {
+	if s.hasWall() {
 		out.Wall = make([]int64, T*R)
 	}
 	row := make([]int64, R)
@@ -50,19 +50,19 @@ func CutStages(s *Steps, cuts []Cut) *Steps {
 			c, stage := &cuts[at], s.Stages[k]
 			wait := Stage{Name: stage.Name, Role: Wait}
 			if c.Own == nil {
-				add(stage, less(column, c.Wait))
+				add(stage, subtract(column, c.Wait))
 				add(wait, c.Wait)
 				continue
 			}
 			add(stage, c.Own)
 			out.Known = append(out.Known, Point{Stage: len(out.Stages), Evidence: Shown, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()})
-			after := less(column, c.Own)
+			after := subtract(column, c.Own)
 			if c.Wait == nil {
 				add(stage, after)
 				continue
 			}
 			add(wait, c.Wait)
-			add(stage, less(after, c.Wait))
+			add(stage, subtract(after, c.Wait))
 		}
 	}
 	out.Durations = make([]int64, 0, T*len(columns)*R)
@@ -74,8 +74,8 @@ func CutStages(s *Steps, cuts []Cut) *Steps {
 	return out
 }
 
-// less returns what is left of times.
-func less(x, by []int64) []int64 {
+// subtract returns what is left of times.
+func subtract(x, by []int64) []int64 {
 	out := make([]int64, len(x))
 	for i := range x {
 		out[i] = x[i] - by[i]

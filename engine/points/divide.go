@@ -55,13 +55,13 @@ type Division struct {
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
 
-	replaced []replaced
+	replaced []replacement
 	exits    []*exits // [point]; nil: not computed
 	steps    int      // that were divided; 0: those with heads
 }
 
-// replaced is a value of a piece that was set aside.
-type replaced struct {
+// replacement is a value of a piece that was set aside.
+type replacement struct {
 	piece, at int
 	recorded  int64
 }
@@ -103,8 +103,8 @@ func (d *Division) Step(interval, piece int) int {
 	return d.Head[interval]
 }
 
-// Recorded reports whether a rank recorded a piece in an interval.
-func (d *Division) Recorded(interval, piece, rank int) bool {
+// HasPiece reports whether a rank recorded a piece in an interval.
+func (d *Division) HasPiece(interval, piece, rank int) bool {
 	t := d.Step(interval, piece)
 	return t >= 0 && (d.Missing == nil || !d.Missing[t*d.Ranks+rank])
 }
@@ -115,8 +115,8 @@ func (d *Division) Lacks(interval, rank int) bool {
 	return t >= 0 && d.Missing != nil && d.Missing[t*d.Ranks+rank]
 }
 
-// Whole reports whether all ranks recorded the step of an interval's head.
-func (d *Division) Whole(interval int) bool {
+// IsComplete reports whether all ranks recorded the step of an interval's head.
+func (d *Division) IsComplete(interval int) bool {
 	for r := range d.Ranks {
 		if d.Lacks(interval, r) {
 			return false
@@ -135,7 +135,7 @@ func (d *Division) Steps() int {
 // them than one in a hundred is none. Steps made by [NewSteps] become the division's: they are
 // not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
-	found := find(s, g.orDefault())
+	found := find(s, g.fillDefaults())
 	if found.Meetings.Every > 0 {
 		if d := divideMeetings(s, found.Meetings); d.Intervals > 0 {
 			return d
@@ -156,7 +156,7 @@ func Divide(s *Steps, g Gates) *Division {
 		}
 		if ok {
 			if peers == nil {
-				d.addUnclosed(s.walled(), s.Known != nil)
+				d.addUnclosed(s.hasWall(), s.Known != nil)
 			}
 			d.settle()
 			d.Perhaps, d.Within, d.Peers = found.Perhaps, found.Within, peers
@@ -174,7 +174,7 @@ func Divide(s *Steps, g Gates) *Division {
 // divide lays out the pieces.
 func divide(c *Steps, points []Point, outside Outside) *Division {
 	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, Outside: outside}
-	before := outside == Before && c.walled()
+	before := outside == Before && c.hasWall()
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -202,7 +202,7 @@ func divide(c *Steps, points []Point, outside Outside) *Division {
 		}
 	}
 	tails := slices.ContainsFunc(d.Pieces, func(p Piece) bool { return p.Tail })
-	for _, at := range c.chained() {
+	for _, at := range c.chains() {
 		for t := at[0]; t < at[1]; t++ {
 			d.Head = append(d.Head, t)
 			if t == at[0] || !tails {
@@ -216,12 +216,12 @@ func divide(c *Steps, points []Point, outside Outside) *Division {
 		}
 	}
 	d.Intervals = len(d.Head)
-	whole := len(c.chained()) == 1
+	whole := len(c.chains()) == 1
 	take := func(stage int, steps []int, tail bool) []int64 {
 		if c.columns != nil && whole {
-			return c.columns.shifted(stage, tail, d.Intervals, d.Ranks)
+			return c.columns.intervalStage(stage, tail, d.Intervals, d.Ranks)
 		}
-		return c.taken(stage, steps)
+		return c.stageRows(stage, steps)
 	}
 	for _, p := range d.Pieces {
 		steps := d.Head
@@ -237,8 +237,8 @@ func divide(c *Steps, points []Point, outside Outside) *Division {
 	return d
 }
 
-// taken returns a stage of some steps, [step][rank]; zeros of step −1.
-func (s *Steps) taken(stage int, steps []int) []int64 {
+// stageRows returns a stage of some steps, [step][rank]; zeros of step −1.
+func (s *Steps) stageRows(stage int, steps []int) []int64 {
 	R := s.Ranks
 	out := s.Memory.Take(len(steps) * R)
 	for n, t := range steps {
@@ -431,16 +431,16 @@ func (d *Division) impossible(p int) (out [][2]int) {
 			continue
 		}
 		latest := e.first[n] + slack
-		if e.last[n] > latest && e.second[n] <= latest && !d.madeUp(d.Arrivals[p], p, n, int(e.who[n])) {
+		if e.last[n] > latest && e.second[n] <= latest && !d.isMadeUpFor(d.Arrivals[p], p, n, int(e.who[n])) {
 			out = append(out, [2]int{n, int(e.who[n])})
 		}
 	}
 	return out
 }
 
-// madeUp reports whether the others waited after all, in the intervals around: a device
+// isMadeUpFor reports whether the others waited after all, in the intervals around: a device
 // that runs behind its host makes the host wait later.
-func (d *Division) madeUp(arrive []int64, p, n, r int) bool {
+func (d *Division) isMadeUpFor(arrive []int64, p, n, r int) bool {
 	const around = 2
 	R := d.Ranks
 	row := make([]int64, R)
@@ -482,7 +482,7 @@ func (d *Division) replace(p, n, r int) Error {
 			worst, size, usual = i, x, m
 		}
 	}
-	d.replaced = append(d.replaced, replaced{worst, n*R + r, d.Work[worst][n*R+r]})
+	d.replaced = append(d.replaced, replacement{worst, n*R + r, d.Work[worst][n*R+r]})
 	d.Arrivals[p][n*R+r] -= d.Work[worst][n*R+r] - usual
 	d.Work[worst][n*R+r] = usual
 	d.exit(d.exitsOf(p), p, n, make([]int64, 2*R))

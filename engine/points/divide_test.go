@@ -166,10 +166,10 @@ func TestTakeWaits(t *testing.T) {
 
 // TestInside: values less the mean of the rank's set.
 func TestInside(t *testing.T) {
-	if got := inside([]float64{1, 3, 10, 20, 5, 5, 0, 4}, 4, [][]int{{0, 1}, {2, 3}}); !allNear(got, []float64{-1, 1, -5, 5, 0, 0, -2, 2}) {
+	if got := centerBySet([]float64{1, 3, 10, 20, 5, 5, 0, 4}, 4, [][]int{{0, 1}, {2, 3}}); !allNear(got, []float64{-1, 1, -5, 5, 0, 0, -2, 2}) {
 		t.Errorf("%v", got)
 	}
-	if got := inside([]float64{1, 3, 10, 20}, 4, [][]int{{0, 2}, {1, 3}}); !allNear(got, []float64{-4.5, -8.5, 4.5, 8.5}) {
+	if got := centerBySet([]float64{1, 3, 10, 20}, 4, [][]int{{0, 2}, {1, 3}}); !allNear(got, []float64{-4.5, -8.5, 4.5, 8.5}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -66,7 +66,7 @@ func exitOf(c *Steps, k int, ranks []int) exitMoves {
 // lastAndExit returns when the last of some ranks arrives at a stage and when the median one leaves it, each counted from the rank's own
 // exit in the step before. since and ends are overwritten, with a value of each rank and of each of some.
 func (s *Steps) lastAndExit(t, k int, ranks []int, since, ends []int64) (last, exit float64) {
-	s.since(t, k, since)
+	s.exitToArrival(t, k, since)
 	spent, most := s.At(t, k), int64(math.MinInt64)
 	for i, r := range ranks {
 		most, ends[i] = max(most, since[r]), since[r]+spent[r]
@@ -74,11 +74,11 @@ func (s *Steps) lastAndExit(t, k int, ranks []int, since, ends []int64) (last, e
 	return float64(most), float64(robust.MedianTime(ends))
 }
 
-// since writes how long after its exit from a stage in the step before each rank arrives at it.
-func (s *Steps) since(t, k int, out []int64) { s.sinceLeft(t, k, k, out) }
+// exitToArrival writes how long after its exit from a stage in the step before each rank arrives at it.
+func (s *Steps) exitToArrival(t, k int, out []int64) { s.exitToStage(t, k, k, out) }
 
-// sinceLeft writes how long after its last exit from one stage each rank arrives at another.
-func (s *Steps) sinceLeft(t, from, k int, out []int64) {
+// exitToStage writes how long after its last exit from one stage each rank arrives at another.
+func (s *Steps) exitToStage(t, from, k int, out []int64) {
 	clear(out)
 	if from >= k {
 		for j := from + 1; j < len(s.Stages); j++ {

@@ -90,14 +90,14 @@ func Match(processes iter.Seq[[]Call], o MatchOptions) (sets []Set, byOrder []bo
 		m.byOrder = m.disagree(processes)
 	}
 	if slices.Contains(o.Lost, true) {
-		m.each(processes, func(process int32, calls []Call, at []position) {
+		m.forProcesses(processes, func(process int32, calls []Call, at []position) {
 			for i := range calls {
 				t := &m.streams[at[i].stream]
-				t.lost = t.lost || t.counted && is(o.Lost, process)
+				t.lost = t.lost || t.counted && isSet(o.Lost, process)
 			}
 		})
 	}
-	m.each(processes, m.add)
+	m.forProcesses(processes, m.add)
 	for i := range m.sets {
 		switch s := &m.sets[i]; {
 		case len(s.Entries) == 1:
@@ -109,7 +109,7 @@ func Match(processes iter.Seq[[]Call], o MatchOptions) (sets []Set, byOrder []bo
 	return m.sets, m.byOrder
 }
 
-func is(list []bool, i int32) bool { return int(i) < len(list) && list[i] }
+func isSet(list []bool, i int32) bool { return int(i) < len(list) && list[i] }
 
 // stream is calls that are numbered together: those of a group by their numbers, or what is
 // counted.
@@ -151,8 +151,8 @@ type matcher struct {
 	counters []*counter
 }
 
-// each hands out the calls of each process with their positions.
-func (m *matcher) each(processes iter.Seq[[]Call], f func(process int32, calls []Call, at []position)) {
+// forProcesses hands out the calls of each process with their positions.
+func (m *matcher) forProcesses(processes iter.Seq[[]Call], f func(process int32, calls []Call, at []position)) {
 	process := int32(0)
 	for calls := range processes {
 		f(process, calls, m.positions(calls))
@@ -165,7 +165,7 @@ func (m *matcher) streamFor(c *Call) stream {
 	switch {
 	case c.Message:
 		return stream{group: c.Group, from: c.From, to: c.To, step: c.Step, counted: true, message: true}
-	case is(m.byOrder, c.Group):
+	case isSet(m.byOrder, c.Group):
 		return stream{group: c.Group, counted: true}
 	case c.Number < 0:
 		return stream{group: c.Group, step: c.Step, kind: c.Kind, counted: true}
@@ -228,9 +228,9 @@ func (m *matcher) disagree(processes iter.Seq[[]Call]) []bool {
 		all, shared, alike int   // numbers of the others
 	}
 	groups, kinds := make([]agreement, len(m.o.Unsure)), make(map[position]int64)
-	m.each(processes, func(process int32, calls []Call, at []position) {
+	m.forProcesses(processes, func(process int32, calls []Call, at []position) {
 		for i, c := range calls {
-			if c.Message || c.Number < 0 || !is(m.o.Unsure, c.Group) {
+			if c.Message || c.Number < 0 || !isSet(m.o.Unsure, c.Group) {
 				continue
 			}
 			g := &groups[c.Group]

@@ -209,7 +209,7 @@ func TestMatchByOrder(t *testing.T) {
 				n++
 			}
 		}
-		if n != c.matched || is(byOrder, 0) != (c.unsure != nil) {
+		if n != c.matched || isSet(byOrder, 0) != (c.unsure != nil) {
 			t.Errorf("unsure %v: %d sets, want %d; by order: %v", c.unsure, n, c.matched, byOrder)
 		}
 	}

@@ -241,9 +241,9 @@ func (l *exitTimes) phaseOf(every int) (phase int) {
 	return phase
 }
 
-// missingBetween returns which ranks did not record half of the steps of an interval or more, marked at its last step, [step · ranks + rank]; nil
+// missingInIntervals returns which ranks did not record half of the steps of an interval or more, marked at its last step, [step · ranks + rank]; nil
 // where all recorded all steps.
-func missingBetween(s *Steps, heads []int, every int) []bool {
+func missingInIntervals(s *Steps, heads []int, every int) []bool {
 	if s.Missing == nil {
 		return nil
 	}
@@ -290,7 +290,7 @@ func divideMeetings(s *Steps, m Meetings) *Division {
 			d.Head, d.Tail = append(d.Head, t), append(d.Tail, t-m.Every)
 		}
 	}
-	d.Intervals, d.Missing = len(d.Head), missingBetween(s, d.Head, m.Every)
+	d.Intervals, d.Missing = len(d.Head), missingInIntervals(s, d.Head, m.Every)
 	mean := func(sum []int64) {
 		for i := range sum {
 			sum[i] /= int64(m.Every)
@@ -316,7 +316,7 @@ func divideMeetings(s *Steps, m Meetings) *Division {
 		mean(work)
 		d.Work = append(d.Work, work)
 	}
-	spent := s.taken(K, d.Head)
+	spent := s.stageRows(K, d.Head)
 	mean(spent)
 	d.Spent = [][]int64{spent}
 	d.Arrive()

@@ -108,8 +108,8 @@ func (s *Steps) At(t, stage int) []int64 {
 	return s.Durations[from : from+s.Ranks]
 }
 
-// walled reports whether it was recorded how long the steps took.
-func (s *Steps) walled() bool {
+// hasWall reports whether it was recorded how long the steps took.
+func (s *Steps) hasWall() bool {
 	if s.columns != nil {
 		return s.columns.walled
 	}
@@ -131,14 +131,14 @@ func (s *Steps) stretches() (out [][2]int) {
 	return out
 }
 
-// sampled reports whether most steps were recorded without those beside them, as by a recorder that looks at every tenth.
-func (s *Steps) sampled() bool { return 2*len(s.stretches()) > s.Len()+1 }
+// isSampled reports whether most steps were recorded without those beside them, as by a recorder that looks at every tenth.
+func (s *Steps) isSampled() bool { return 2*len(s.stretches()) > s.Len()+1 }
 
-// chained returns the stretches in which what a step leaves to be done and what the next one recorded begins with are one
+// chains returns the stretches in which what a step leaves to be done and what the next one recorded begins with are one
 // interval: steps that follow one another; of steps that are recorded alone all of them, each of which stands for others
 // like it.
-func (s *Steps) chained() [][2]int {
-	if s.sampled() {
+func (s *Steps) chains() [][2]int {
+	if s.isSampled() {
 		return [][2]int{{0, s.Len()}}
 	}
 	return s.stretches()
@@ -146,7 +146,7 @@ func (s *Steps) chained() [][2]int {
 
 // closedStages returns the stages with what none of them covers as the last, where wall time was recorded.
 func (s *Steps) closedStages() []Stage {
-	if !s.walled() {
+	if !s.hasWall() {
 		return s.Stages
 	}
 	return append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest})
@@ -185,7 +185,7 @@ func (s *Steps) head() (head, all *Steps) {
 	if s.Missing == nil || len(steps) < fewestComplete {
 		return all, all
 	}
-	return s.picked(steps), all
+	return s.selectSteps(steps), all
 }
 
 // first returns the first steps, with what no stage covers as their last stage.
@@ -194,11 +194,11 @@ func (s *Steps) first() *Steps {
 	for t := range steps {
 		steps[t] = t
 	}
-	return s.picked(steps)
+	return s.selectSteps(steps)
 }
 
-// picked returns some steps, ascending, with what no stage covers as their last stage.
-func (s *Steps) picked(steps []int) *Steps {
+// selectSteps returns some steps, ascending, with what no stage covers as their last stage.
+func (s *Steps) selectSteps(steps []int) *Steps {
 	R := s.Ranks
 	out := &Steps{Stages: s.closedStages(), Ranks: R, Named: s.Named, Splits: s.Splits}
 	out.Durations = make([]int64, len(steps)*len(out.Stages)*R)
@@ -265,8 +265,8 @@ type Gates struct {
 	Confidence float64
 }
 
-// orDefault returns the gates, and in place of zeros the gates of engine/gates.
-func (g Gates) orDefault() Gates {
+// fillDefaults returns the gates, and in place of zeros the gates of engine/gates.
+func (g Gates) fillDefaults() Gates {
 	d := gates.Default().SyncPoint
 	return Gates{Slope: cmp.Or(g.Slope, d.Slope), Confidence: cmp.Or(g.Confidence, d.Confidence)}
 }
@@ -290,7 +290,7 @@ type Found struct {
 }
 
 // Find returns where the ranks synchronise.
-func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
+func Find(s *Steps, g Gates) Found { return find(s, g.fillDefaults()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
@@ -301,14 +301,14 @@ func find(s *Steps, g Gates) Found {
 	}
 	c, all := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
-	c = settled(c)
-	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
+	c = removeJumps(c)
+	open := !s.hasWall() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	found := findIn(c, open, named, g)
-	if s.walled() && named < 0 {
+	if s.hasWall() && named < 0 {
 		found = placeRest(c, found, g)
 	}
 	if slices.ContainsFunc(found.Points, func(p Point) bool { return p.Evidence == Shown && c.coarse(p.Stage) }) {
-		found.Points = c.byRole(found.Slopes, func(Point) bool { return true })
+		found.Points = c.rolePoint(found.Slopes, func(Point) bool { return true })
 	}
 	if named < 0 && len(found.Within) == 0 {
 		// Between meetings a rank may get ahead of the others for some steps, and meetings need steps that follow one another.
@@ -321,8 +321,8 @@ func find(s *Steps, g Gates) Found {
 	return found
 }
 
-// byRole returns the last stage in which gradients are reduced and that may be a point; none where there is no such.
-func (s *Steps) byRole(slopes []Point, may func(Point) bool) []Point {
+// rolePoint returns the last stage in which gradients are reduced and that may be a point; none where there is no such.
+func (s *Steps) rolePoint(slopes []Point, may func(Point) bool) []Point {
 	for _, p := range slices.Backward(slopes) {
 		if role := s.Stages[p.Stage].Role; (role == Backward || role == Collective) && may(p) {
 			p.Evidence = Likely
@@ -340,19 +340,19 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		return found
 	}
 	found.refute(c, g)
-	found.Within = findWithin(c, open, shown(found.Slopes), g)
+	found.Within = findWithin(c, open, filterShown(found.Slopes), g)
 	isWithin := func(p Point) bool {
 		return slices.ContainsFunc(found.Within, func(w Within) bool { return w.Stage == p.Stage })
 	}
-	found.Points = slices.DeleteFunc(shown(found.Slopes), isWithin)
+	found.Points = slices.DeleteFunc(filterShown(found.Slopes), isWithin)
 	if len(found.Points) == 0 && !open {
 		// Wall time need not hold what passes between steps.
 		apart := Found{Slopes: slopePoints(c, true, g)}
 		apart.refute(c, g)
-		if found.Points = slices.DeleteFunc(shown(apart.Slopes), isWithin); len(found.Points) > 0 {
+		if found.Points = slices.DeleteFunc(filterShown(apart.Slopes), isWithin); len(found.Points) > 0 {
 			found.Slopes, found.paced = apart.Slopes, apart.paced
 		} else if len(found.Within) == 0 {
-			found.Within = findWithin(c, true, shown(apart.Slopes), g)
+			found.Within = findWithin(c, true, filterShown(apart.Slopes), g)
 		}
 	}
 	for _, p := range found.Slopes {
@@ -364,7 +364,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		return found
 	}
 	// Whoever sets the pace of a stage may be a rank that is late inside, or in no stage.
-	found.Points = c.byRole(found.Slopes, func(p Point) bool { return !p.excluded(g) || c.coarse(p.Stage) })
+	found.Points = c.rolePoint(found.Slopes, func(p Point) bool { return !p.isExcluded(g) || c.coarse(p.Stage) })
 	for _, p := range found.Points {
 		found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
 	}
@@ -375,7 +375,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 // in a stage for longer, and longer where it did not.
 func (f *Found) complement(c *Steps, stage int) bool { return f.noRest && c.Stages[stage].Role == Rest }
 
-func shown(points []Point) (out []Point) {
+func filterShown(points []Point) (out []Point) {
 	for _, p := range points {
 		if p.Evidence == Shown {
 			out = append(out, p)
@@ -384,18 +384,18 @@ func shown(points []Point) (out []Point) {
 	return out
 }
 
-// excluded reports whether the interval lies beyond what a synchronisation point's may
+// isExcluded reports whether the interval lies beyond what a synchronisation point's may
 // be, on either side.
-func (p *Point) excluded(g Gates) bool { return p.Low > g.Slope || p.High < 1/g.Slope }
+func (p *Point) isExcluded(g Gates) bool { return p.Low > g.Slope || p.High < 1/g.Slope }
 
 // jump is by what part of the middle step a rank's step must exceed that of its peers to
 // be taken out, where nothing makes up for it afterwards.
 const jump = 0.5
 
-// settled returns a copy in which no rank jumps ahead for good. One value that is an hour too large (a clock was set) would
+// removeJumps returns a copy in which no rank jumps ahead for good. One value that is an hour too large (a clock was set) would
 // otherwise be a difference in arrival in all steps after it, beside which no other can be seen. Where ranks synchronise nobody
 // can get ahead, and where they do not no slope is at stake.
-func settled(c *Steps) *Steps {
+func removeJumps(c *Steps) *Steps {
 	R, T := c.Ranks, c.Len()
 	took := make([]int64, T*R)
 	for t := range T {
@@ -420,7 +420,7 @@ func settled(c *Steps) *Steps {
 	out := c
 	for t := range T {
 		for r := range R {
-			if a := ahead[t*R+r]; a <= least || caughtUp(ahead, t, r, R, a) || c.waitedFor(t, r, a/2) {
+			if a := ahead[t*R+r]; a <= least || isCaughtUp(ahead, t, r, R, a) || c.waitedFor(t, r, a/2) {
 				continue
 			}
 			if out == c {
@@ -442,9 +442,9 @@ func settled(c *Steps) *Steps {
 // after.
 const aroundJump = 3
 
-// caughtUp reports whether the others have made up for at least half of what a rank got
+// isCaughtUp reports whether the others have made up for at least half of what a rank got
 // ahead in a step, in that step and the few around it.
-func caughtUp(ahead []int64, t, r, ranks int, by int64) bool {
+func isCaughtUp(ahead []int64, t, r, ranks int, by int64) bool {
 	for u := max(0, t-aroundJump); u < min(len(ahead)/ranks, t+aroundJump+1); u++ {
 		if u != t {
 			by += min(0, ahead[u*ranks+r])

@@ -133,7 +133,7 @@ func placeRest(c *Steps, last Found, g Gates) Found {
 	if len(last.Points) > 0 && last.Points[len(last.Points)-1].Stage == rest || len(last.Within) > 0 && len(last.Points) == 0 {
 		return last
 	}
-	own, freedom := varied(c, func(t int, out []int64) { copy(out, c.At(t, rest)) })
+	own, freedom := residualSquares(c, func(t int, out []int64) { copy(out, c.At(t, rest)) })
 	if own == 0 {
 		return last
 	}
@@ -201,15 +201,15 @@ func (f Found) restLast(rest int) Found {
 
 // loose returns by how much ranks differ from one exit of a stage to the next, Σ over steps and ranks, and in how many degrees of freedom.
 func (s *Steps) loose(k int) (spread, freedom float64) {
-	return varied(s, func(t int, out []int64) {
-		s.since(t, k, out)
+	return residualSquares(s, func(t int, out []int64) {
+		s.exitToArrival(t, k, out)
 		add(out, s.At(t, k))
 	})
 }
 
-// varied returns Σ of the squares of what ranks take in the steps after the first, less the step's mean and each rank's line, with its degrees of
+// residualSquares returns Σ of the squares of what ranks take in the steps after the first, less the step's mean and each rank's line, with its degrees of
 // freedom.
-func varied(c *Steps, take func(t int, out []int64)) (squares, freedom float64) {
+func residualSquares(c *Steps, take func(t int, out []int64)) (squares, freedom float64) {
 	R := c.Ranks
 	for _, at := range c.stretches() {
 		T := at[1] - at[0] - 1

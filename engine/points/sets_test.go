@@ -193,7 +193,7 @@ func TestChanging(t *testing.T) {
 		for i := range x {
 			x[i], y[i] = draw.NormFloat64(), draw.NormFloat64()
 		}
-		c := newChanging(ranks, steps)
+		c := newPairChanges(ranks, steps)
 		for first := 0; first < steps; {
 			n := min(1+draw.IntN(20), steps-first)
 			c.add(first, x[first*ranks:(first+n)*ranks], y[first*ranks:(first+n)*ranks])
@@ -210,8 +210,8 @@ func TestChanging(t *testing.T) {
 		arrive, leave := func(i int) float64 { return x[i] }, func(i int) float64 { return x[i] + y[i] }
 		for r := range ranks {
 			for q := range ranks {
-				if want := of(leave, r, q) / of(arrive, r, q); r != q && c.left(r, q) != want {
-					t.Fatalf("%d steps, ranks %d and %d: %v of how they arrive is left, want %v", steps, r, q, c.left(r, q), want)
+				if want := of(leave, r, q) / of(arrive, r, q); r != q && c.exitShare(r, q) != want {
+					t.Fatalf("%d steps, ranks %d and %d: %v of how they arrive is left, want %v", steps, r, q, c.exitShare(r, q), want)
 				}
 			}
 		}

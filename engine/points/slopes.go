@@ -27,7 +27,7 @@ func slopePoints(c *Steps, open bool, g Gates) []Point {
 			continue
 		}
 		steps += n
-		eachStage(c, at, open, func(k int, x, y []float64) {
+		visitStages(c, at, open, func(k int, x, y []float64) {
 			v, s := blockSlopes(x, y, R, R-1)
 			values[k] = append(values[k], v...)
 			wide[k] = append(wide[k], s...)
@@ -93,9 +93,9 @@ func (p *Point) judge(slopes []float64, g Gates) {
 	}
 }
 
-// eachStage visits the stages of a stretch with what is left of arrivals and durations
+// visitStages visits the stages of a stretch with what is left of arrivals and durations
 // beyond the step's mean and the rank's line over the steps, [step][rank].
-func eachStage(c *Steps, at [2]int, open bool, visit func(k int, x, y []float64)) {
+func visitStages(c *Steps, at [2]int, open bool, visit func(k int, x, y []float64)) {
 	S, R, T := len(c.Stages), c.Ranks, at[1]-at[0]
 	if open {
 		T--
@@ -108,7 +108,7 @@ func eachStage(c *Steps, at [2]int, open bool, visit func(k int, x, y []float64)
 	}
 	for k := range S {
 		if open {
-			sinceEnd(c, first, k, x)
+			endToArrival(c, first, k, x)
 			detrend(x, R)
 		}
 		for t := range T {
@@ -140,12 +140,12 @@ func arrivals(c *Steps, at [2]int, x []float64) {
 	}
 }
 
-// sinceEnd fills in how long after its end of stage k in the step before each rank begins it, as deviations from the mean.
-func sinceEnd(c *Steps, first, k int, x []float64) {
+// endToArrival fills in how long after its end of stage k in the step before each rank begins it, as deviations from the mean.
+func endToArrival(c *Steps, first, k int, x []float64) {
 	R := c.Ranks
 	since := make([]int64, R)
 	for t := 0; t*R < len(x); t++ {
-		c.since(first+t, k, since)
+		c.exitToArrival(first+t, k, since)
 		center(x[t*R:(t+1)*R], since)
 	}
 }

@@ -58,7 +58,7 @@ func TestArrivals(t *testing.T) {
 		t.Errorf("%v, want %v", x, want)
 	}
 	x = make([]float64, 4)
-	sinceEnd(c, 1, 1, x)
+	endToArrival(c, 1, 1, x)
 	// From the end of b: 100 + 5 and 400 + 1; 7 + 2 and 9 + 2.
 	if want := []float64{-148, 148, -1, 1}; !allNear(x, want) {
 		t.Errorf("since b %v, want %v", x, want)
@@ -97,7 +97,7 @@ func TestWidest(t *testing.T) {
 // TestJudge: the whole interval must lie at the gate or below, the median above its inverse; two orders of 16 slopes are beyond an interval
 // of 99 %: P(Bin(16, ½) ≤ 2) = 0.0021 is less than 0.005, and of three with 0.0106 it is not.
 func TestJudge(t *testing.T) {
-	g := Gates{}.orDefault()
+	g := Gates{}.fillDefaults()
 	slopes := func(most int, x, other float64) []float64 {
 		return append(slices.Repeat([]float64{x}, 16-most), slices.Repeat([]float64{other}, most)...)
 	}
@@ -123,7 +123,7 @@ func TestJudge(t *testing.T) {
 		low, high float64
 		want      bool
 	}{{-0.49, 0, true}, {-0.51, 0, false}, {-9, -2.01, true}, {-9, -1.99, false}} {
-		if p := (Point{Low: c.low, High: c.high}); p.excluded(g) != c.want {
+		if p := (Point{Low: c.low, High: c.high}); p.isExcluded(g) != c.want {
 			t.Errorf("from %v to %v: excluded %v, want %v", c.low, c.high, !c.want, c.want)
 		}
 	}
@@ -177,12 +177,12 @@ func TestSettled(t *testing.T) {
 			s[5][0][0], s[5][0][2] = 0, 0
 		}), 150},
 	} {
-		if got := settled(c.s).At(4, 0)[1]; got != c.want {
+		if got := removeJumps(c.s).At(4, 0)[1]; got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 	s := job(51, nil)
-	if settled(s); s.At(4, 0)[1] != 101 {
+	if removeJumps(s); s.At(4, 0)[1] != 101 {
 		t.Error("the steps that were given have changed")
 	}
 }

@@ -38,7 +38,7 @@ func (s *Steps) coarse(stage int) bool {
 	since, before := make([]int64, s.Ranks), make([]float64, s.Ranks)
 	for _, at := range s.stretches() {
 		for t := at[0] + 1; t < at[1]; t++ {
-			s.since(t, stage, since)
+			s.exitToArrival(t, stage, since)
 			mean := 0.0
 			for _, x := range since {
 				mean += float64(x) / float64(s.Ranks)

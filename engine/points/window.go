@@ -31,9 +31,9 @@ func RoleOf(stage string) Role {
 	return Undeclared
 }
 
-// FromWindow returns the steps of a window, whose durations and wall times it shares: stages have the roles that their names
+// WindowSteps returns the steps of a window, whose durations and wall times it shares: stages have the roles that their names
 // declare, and ranks may synchronise in the sets that their roles make.
-func FromWindow(w *trace.Window) Steps {
+func WindowSteps(w *trace.Window) Steps {
 	out := Steps{Ranks: len(w.Ranks), Durations: w.Durations, Wall: w.Wall}
 	for _, name := range w.Schema.Stages {
 		out.Stages = append(out.Stages, StageOf(name))

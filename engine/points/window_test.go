@@ -16,7 +16,7 @@ func TestFromWindow(t *testing.T) {
 	for r := range 4 {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Role: trace.Role{{Axis: "dp", Index: r / 2}, {Axis: "tp", Index: r % 2}}})
 	}
-	s := points.FromWindow(w)
+	s := points.WindowSteps(w)
 	if s.Validate() != nil || s.Len() != 2 || s.Ranks != 4 || len(s.Wall) != 8 {
 		t.Errorf("%d steps of %d ranks, %v", s.Len(), s.Ranks, s.Validate())
 	}
@@ -26,7 +26,7 @@ func TestFromWindow(t *testing.T) {
 	if len(s.Splits) != 2 || !slices.EqualFunc(s.Splits[0], [][]int{{0, 2}, {1, 3}}, slices.Equal) || !slices.EqualFunc(s.Splits[1], [][]int{{0, 1}, {2, 3}}, slices.Equal) {
 		t.Errorf("sets %v", s.Splits)
 	}
-	if s := points.FromWindow(&trace.Window{}); s.Validate() == nil {
+	if s := points.WindowSteps(&trace.Window{}); s.Validate() == nil {
 		t.Error("a window of nothing has valid steps")
 	}
 }

@@ -44,7 +44,7 @@ func findWithin(c *Steps, open bool, all []Point, g Gates) (out []Within) {
 		if sets == nil || best[k].Sets != nil {
 			continue
 		}
-		if ratio := ratiosWithin(c, open, sets, g)[k]; ratio > 0 && (apartFrom(c, open, k, sets, g) || leaveApart(c, k, sets, all)) &&
+		if ratio := ratiosWithin(c, open, sets, g)[k]; ratio > 0 && (isUnsynchronised(c, open, k, sets, g) || leaveApart(c, k, sets, all)) &&
 			!slices.ContainsFunc(sets, func(set []int) bool { return exitOf(c, k, set) == paced }) {
 			best[k] = Within{Stage: k, Split: -1, Sets: sets, ratio: ratio}
 		}
@@ -66,8 +66,8 @@ func ratiosWithin(c *Steps, open bool, sets [][]int, g Gates) []float64 {
 		if n := at[1] - at[0]; n < 2 || open && n < 3 {
 			continue
 		}
-		eachStage(c, at, open, func(k int, x, y []float64) {
-			inX, inY := inside(x, R, sets), inside(y, R, sets)
+		visitStages(c, at, open, func(k int, x, y []float64) {
+			inX, inY := centerBySet(x, R, sets), centerBySet(y, R, sets)
 			v, _ := blockSlopes(inX, inY, R, R-len(sets))
 			slopes[k] = append(slopes[k], v...)
 			for t := 0; t < len(x); t += R {
@@ -129,9 +129,9 @@ func leaving(c *Steps, open bool) [][][]int {
 	if steps <= fewestChanges {
 		return out
 	}
-	of := make([]changing, len(c.Stages))
+	of := make([]pairChanges, len(c.Stages))
 	for k := range of {
-		of[k] = newChanging(R, steps)
+		of[k] = newPairChanges(R, steps)
 	}
 	done := 0
 	for _, at := range c.stretches() {
@@ -139,7 +139,7 @@ func leaving(c *Steps, open bool) [][][]int {
 			continue
 		}
 		visited := 0
-		eachStage(c, at, open, func(k int, x, y []float64) {
+		visitStages(c, at, open, func(k int, x, y []float64) {
 			of[k].add(done, x, y)
 			visited = len(x) / R
 		})
@@ -152,7 +152,7 @@ func leaving(c *Steps, open bool) [][][]int {
 				left[r] = make([]float64, R)
 			}
 			if left[r][q] == 0 {
-				left[r][q] = of[k].left(r, q)
+				left[r][q] = of[k].exitShare(r, q)
 			}
 			return left[r][q]
 		}
@@ -163,22 +163,22 @@ func leaving(c *Steps, open bool) [][][]int {
 	return out
 }
 
-// changing is how ranks arrive at a stage and leave it in some steps and in those before them, at equal distances where
+// pairChanges is how ranks arrive at a stage and leave it in some steps and in those before them, at equal distances where
 // there are many.
-type changing struct {
+type pairChanges struct {
 	ranks, by, changes int
 	arrive, leave      []float64 // [step, of those that are looked at][rank]
 	scratch            []float64
 }
 
-func newChanging(ranks, steps int) changing {
+func newPairChanges(ranks, steps int) pairChanges {
 	by := 1 + steps/mostChanges
 	n := (steps - 2 + by) / by
-	return changing{ranks: ranks, by: by, changes: n, arrive: make([]float64, 0, 2*n*ranks), leave: make([]float64, 0, 2*n*ranks), scratch: make([]float64, n)}
+	return pairChanges{ranks: ranks, by: by, changes: n, arrive: make([]float64, 0, 2*n*ranks), leave: make([]float64, 0, 2*n*ranks), scratch: make([]float64, n)}
 }
 
 // add takes steps that follow the first so many: when ranks arrive, and how long they stay, [step][rank].
-func (c *changing) add(first int, x, y []float64) {
+func (c *pairChanges) add(first int, x, y []float64) {
 	for t := 0; t < len(x); t += c.ranks {
 		if step := first + t/c.ranks; step%c.by > 1 { // neither after a change nor before one
 			continue
@@ -190,11 +190,13 @@ func (c *changing) add(first int, x, y []float64) {
 	}
 }
 
-// left returns how much two ranks' exits differ more or less from step to step, as a part of what their arrivals do.
-func (c *changing) left(r, q int) float64 { return c.differ(c.leave, r, q) / c.differ(c.arrive, r, q) }
+// exitShare returns how much two ranks' exits differ more or less from step to step, as a part of what their arrivals do.
+func (c *pairChanges) exitShare(r, q int) float64 {
+	return c.differ(c.leave, r, q) / c.differ(c.arrive, r, q)
+}
 
 // differ returns the median change from step to step of how much two ranks differ.
-func (c *changing) differ(v []float64, r, q int) float64 {
+func (c *pairChanges) differ(v []float64, r, q int) float64 {
 	next := 2 * c.ranks
 	if c.by == 1 {
 		next = c.ranks
@@ -237,18 +239,18 @@ func setsOf(R int, near func(r, q int) bool) (sets [][]int) {
 	return sets
 }
 
-// apartFrom reports whether sets that leave a stage together do not wait for one another there: a set that arrives later does not stay
+// isUnsynchronised reports whether sets that leave a stage together do not wait for one another there: a set that arrives later does not stay
 // for less.
-func apartFrom(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
+func isUnsynchronised(c *Steps, open bool, k int, sets [][]int, g Gates) bool {
 	R, S := c.Ranks, len(sets)
 	var slopes []float64
 	for _, at := range c.stretches() {
 		if at[1]-at[0] < 3 {
 			continue
 		}
-		eachStage(c, at, open, func(stage int, x, y []float64) {
+		visitStages(c, at, open, func(stage int, x, y []float64) {
 			if stage == k {
-				v, _ := blockSlopes(means(x, R, sets), means(y, R, sets), S, S-1)
+				v, _ := blockSlopes(setMeans(x, R, sets), setMeans(y, R, sets), S, S-1)
 				slopes = append(slopes, v...)
 			}
 		})
@@ -269,7 +271,7 @@ func leaveApart(c *Steps, k int, sets [][]int, all []Point) bool {
 	since := make([]int64, c.Ranks)
 	for _, at := range c.stretches() {
 		for t := at[0] + 1; t < at[1]; t++ {
-			c.sinceLeft(t, from, k, since)
+			c.exitToStage(t, from, k, since)
 			arrive = append(arrive, spreadOf(since, sets))
 			add(since, c.At(t, k))
 			leave = append(leave, spreadOf(since, sets))
@@ -299,8 +301,8 @@ func spreadOf(v []int64, sets [][]int) float64 {
 	return most - least
 }
 
-// means returns those of sets, [step][set], of values, [step][rank].
-func means(v []float64, R int, sets [][]int) (out []float64) {
+// setMeans returns those of sets, [step][set], of values, [step][rank].
+func setMeans(v []float64, R int, sets [][]int) (out []float64) {
 	for t := 0; t < len(v); t += R {
 		for _, set := range sets {
 			sum := 0.0
@@ -313,8 +315,8 @@ func means(v []float64, R int, sets [][]int) (out []float64) {
 	return out
 }
 
-// inside returns values, [step][rank], less the mean of the rank's set.
-func inside(v []float64, R int, sets [][]int) []float64 {
+// centerBySet returns values, [step][rank], less the mean of the rank's set.
+func centerBySet(v []float64, R int, sets [][]int) []float64 {
 	out := make([]float64, len(v))
 	for t := 0; t < len(v); t += R {
 		for _, set := range sets {

@@ -25,39 +25,39 @@ func (t *Waits) learn() {
 	}
 	at := t.placesOf(all)
 	for i := range t.Places {
-		t.Places[i].Lag = t.awaited(&t.Places[i], at)
+		t.Places[i].Lag = t.waitLag(&t.Places[i], at)
 	}
 }
 
-// awaited returns how many calls before those of a place the one is that its ranks wait for; 0: none. The entries
+// waitLag returns how many calls before those of a place the one is that its ranks wait for; 0: none. The entries
 // tell one call from another by the scatter that it leaves. Where none leaves less, as where a rank is late by the same
 // in every step, it is the last call that no rank precedes, if something shows that it holds them: that hosts wait for
 // calls of the group, that ranks stay together, or that waits for it explain how the work varies. Ranks that come
 // together have waited for something else. at has the place of each point.
-func (t *Waits) awaited(p *Place, at []int32) int8 {
+func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
 	gathers := t.gathers(sample)
-	if lag := t.leastScatter(sample, gathers); lag > 0 || gathers {
+	if lag := t.minScatterLag(sample, gathers); lag > 0 || gathers {
 		return lag
 	}
 	lag := t.lastUnpreceded(sample)
 	switch {
 	case lag == 0:
-	case t.sameBefore(sample, lag): // what a rank spends since then is its own: no other group can have held it up
-		if t.onHost(sample) || t.together(p.Cohorts) && t.asEven(sample, lag) || t.explains(sample, lag) {
+	case t.isSameCall(sample, lag): // what a rank spends since then is its own: no other group can have held it up
+		if t.isHostWait(sample) || t.isSynchronised(p.Cohorts) && t.isAsEven(sample, lag) || t.explains(sample, lag) {
 			return lag
 		}
-	case t.Blocks == nil && t.holdsAcross(sample, lag, at):
+	case t.Blocks == nil && t.bindsGroups(sample, lag, at):
 		return lag
 	}
 	return 0
 }
 
-// leastScatter returns how many calls before the cohorts the one is that leaves the least scatter within the ranks: of
+// minScatterLag returns how many calls before the cohorts the one is that leaves the least scatter within the ranks: of
 // those that no rank precedes, the last that leaves about as little as any, if it leaves less than no wait does; else
 // 0. What ranks always differ by does not tell one call from another, since a rank that is late before each of them is
 // so by different amounts; it counts against no wait where ranks come together.
-func (t *Waits) leastScatter(sample []Cohort, gathers bool) int8 {
+func (t *Waits) minScatterLag(sample []Cohort, gathers bool) int8 {
 	const none = math.MaxInt64
 	var all, within [maxLag + 1]int64
 	best := int64(none)
@@ -115,11 +115,11 @@ func (t *Waits) variation(sample []Cohort, lag int8) int64 {
 	return within + t.common(sample, lag)
 }
 
-// holdsAcross reports whether a call holds members that come to the cohorts from different groups. Their work is the
+// bindsGroups reports whether a call holds members that come to the cohorts from different groups. Their work is the
 // same whether they waited or not; but where the ranks of that call stay together something holds them, and waits for
 // it leave the work of the members as even as it is. at has the place of each point; where members come from several, the
 // one that most come from counts: before the first step there are others.
-func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
+func (t *Waits) bindsGroups(sample []Cohort, lag int8, at []int32) bool {
 	votes, of := make([]int, len(t.Places)), -1
 	for _, c := range sample {
 		for _, e := range c {
@@ -130,7 +130,7 @@ func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
 			}
 		}
 	}
-	if of < 0 || !t.together(t.Places[of].Cohorts) {
+	if of < 0 || !t.isSynchronised(t.Places[of].Cohorts) {
 		return false
 	}
 	before, _ := t.scatter(sample, 0)
@@ -142,7 +142,7 @@ func (t *Waits) holdsAcross(sample []Cohort, lag int8, at []int32) bool {
 func (t *Waits) dropLoose() {
 	for i := range t.Places {
 		p := &t.Places[i]
-		if sample := t.Sample(p.Cohorts); p.Lag > 1 && !t.onHost(sample) && !t.binds(sample, p.Lag) {
+		if sample := t.Sample(p.Cohorts); p.Lag > 1 && !t.isHostWait(sample) && !t.binds(sample, p.Lag) {
 			p.Lag = 0
 		}
 	}
@@ -155,7 +155,7 @@ func (t *Waits) binds(sample []Cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
 			n++
-			if t.ReleaseFor(Back(e, int32(lag))) > t.At(Back(e, 1)) {
+			if t.ReleaseFor(Previous(e, int32(lag))) > t.Time(Previous(e, 1)) {
 				bound++
 			}
 		}
@@ -163,9 +163,9 @@ func (t *Waits) binds(sample []Cohort, lag int8) bool {
 	return bound*100 > n
 }
 
-// asEven reports whether work varies about as little with waits for a call as without. Where ranks did not wait, what
+// isAsEven reports whether work varies about as little with waits for a call as without. Where ranks did not wait, what
 // they were early by before the call would be taken off their work after it, by another amount in each cohort.
-func (t *Waits) asEven(sample []Cohort, lag int8) bool {
+func (t *Waits) isAsEven(sample []Cohort, lag int8) bool {
 	without := t.variation(sample, 0)
 	return t.variation(sample, lag) <= without+without/10
 }
@@ -181,8 +181,8 @@ func (t *Waits) placesOf(places []int) []int32 {
 	return at
 }
 
-// onHost reports whether members wait on their hosts for all calls of the groups of some cohorts.
-func (t *Waits) onHost(sample []Cohort) bool {
+// isHostWait reports whether members wait on their hosts for all calls of the groups of some cohorts.
+func (t *Waits) isHostWait(sample []Cohort) bool {
 	return !slices.ContainsFunc(sample, func(c Cohort) bool { return !t.Groups[t.Call(c[0]).Group].OnHost })
 }
 
@@ -193,16 +193,16 @@ const leastTogether = 20
 // their median distance than they move from one cohort to the next, in 98 of 100 random walks.
 const drift = 0.18
 
-// together reports whether something synchronises the ranks from one cohort of a place to the next: how far they are
+// isSynchronised reports whether something synchronises the ranks from one cohort of a place to the next: how far they are
 // apart then varies about a level, by less than it changes from cohort to cohort. Ranks that wait for nobody drift
 // apart, as random walks do.
-func (t *Waits) together(cohorts []Cohort) bool {
+func (t *Waits) isSynchronised(cohorts []Cohort) bool {
 	return len(cohorts) >= leastTogether && t.StayClose(cohorts)
 }
 
 // StayClose reports the same of any number of cohorts; of few, ranks that wait for nobody may look so.
 func (t *Waits) StayClose(cohorts []Cohort) bool {
-	ranks, _ := t.Apart(cohorts, t.At)
+	ranks, _ := t.Deviations(cohorts, t.Time)
 	about, change := int64(0), int64(0)
 	for _, x := range ranks {
 		for k := 1; k < len(x); k++ {
@@ -216,8 +216,8 @@ func (t *Waits) StayClose(cohorts []Cohort) bool {
 	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
 }
 
-// sameBefore reports whether the call so many back is the same for all members of each cohort.
-func (t *Waits) sameBefore(sample []Cohort, lag int8) bool {
+// isSameCall reports whether the call so many back is the same for all members of each cohort.
+func (t *Waits) isSameCall(sample []Cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
 			if t.Of[e.Process][e.Call-int32(lag)] != t.Of[c[0].Process][c[0].Call-int32(lag)] {
@@ -238,7 +238,7 @@ func (t *Waits) early(sample []Cohort, lag int8) bool {
 				return true
 			}
 			n++
-			if t.At(e) < t.ReleaseFor(Back(e, int32(lag))) {
+			if t.Time(e) < t.ReleaseFor(Previous(e, int32(lag))) {
 				before++
 			}
 		}
@@ -282,6 +282,6 @@ func (t *Waits) Carries(p *Place) bool {
 		return false
 	}
 	sample := t.Sample(p.Cohorts)
-	work := t.distances(sample, func(e Entry) int64 { return t.At(e) - t.At(Back(e, 1)) })
-	return work.within < t.distances(sample, t.At).within
+	work := t.distances(sample, func(e Entry) int64 { return t.Time(e) - t.Time(Previous(e, 1)) })
+	return work.within < t.distances(sample, t.Time).within
 }

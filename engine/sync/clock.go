@@ -23,7 +23,7 @@ const rounds = 5
 
 // Align aligns the clocks and finds which calls ranks wait for.
 func (m *Matching) Align() *Waits {
-	t := m.aligned()
+	t := m.alignClocks()
 	t.dropLoose()
 	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
 		t.waits = t.lags()
@@ -31,7 +31,7 @@ func (m *Matching) Align() *Waits {
 	return t
 }
 
-func (m *Matching) aligned() *Waits {
+func (m *Matching) alignClocks() *Waits {
 	t := &Waits{Matching: m, Offset: make([]int64, len(m.Ranks)), times: make([][]int64, len(m.Ranks)), Domain: make([]int, len(m.Ranks))}
 	for r := range m.Ranks {
 		t.times[r] = make([]int64, len(m.Ranks[r].Calls))
@@ -42,7 +42,7 @@ func (m *Matching) aligned() *Waits {
 		t.most = max(t.most, len(t.Places[i].Cohorts))
 	}
 	t.shareClocks(m.HostOf)
-	if t.apartWithinHosts() {
+	if t.hasSeveralClocks() {
 		t.shareClocks(t.machineOf)
 		if t.begin(); t.Agree {
 			t.shareClocks(m.HostOf)
@@ -76,7 +76,7 @@ func (m *Matching) machineOf(r int) string {
 		return ""
 	}
 	if m.machines == nil {
-		m.machines = m.numbered()
+		m.machines = m.numberedHosts()
 	}
 	if !m.machines[host] {
 		return ""
@@ -84,8 +84,8 @@ func (m *Matching) machineOf(r int) string {
 	return host
 }
 
-// numbered returns the hosts on which every rank has a number of its own.
-func (j *Program) numbered() map[string]bool {
+// numberedHosts returns the hosts on which every rank has a number of its own.
+func (j *Program) numberedHosts() map[string]bool {
 	type place struct {
 		host  string
 		local int
@@ -125,11 +125,11 @@ func (t *Waits) shareClocks(domain func(r int) string) {
 // further apart than those of one clock are by a delay that matters.
 const leastApart = 20
 
-// apartWithinHosts reports whether a rank is that far before or behind the others of
+// hasSeveralClocks reports whether a rank is that far before or behind the others of
 // its host wherever they go: what clocks do that are not one, as of containers that
 // have their name from one image, and what a late rank does where nothing shows that
 // the others wait for it.
-func (t *Waits) apartWithinHosts() bool {
+func (t *Waits) hasSeveralClocks() bool {
 	if len(t.Clocks) == len(t.Ranks) {
 		return false
 	}
@@ -142,22 +142,22 @@ func (t *Waits) apartWithinHosts() bool {
 		var ends []int64
 		of := make([][]int64, len(t.Ranks))
 		for k := 0; k < len(all); k += max(1, len(all)/learned) {
-			ends = append(ends, t.At(all[k][0]))
-			t.apartOnHost(all[k], of)
+			ends = append(ends, t.Time(all[k][0]))
+			t.appendHostOffsets(all[k], of)
 		}
 		every = max(every, Period(ends)/int64(max(1, len(all)/learned)))
 		for r, x := range of {
 			if len(x) > 0 {
-				least[r] = towardsZero(least[r], median(x))
+				least[r] = minmod(least[r], median(x))
 			}
 		}
 	}
 	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > LeastDelay })
 }
 
-// towardsZero returns the one of two differences that is nearer to 0, and 0 where their signs differ; [math.MaxInt64]
+// minmod returns the one of two differences that is nearer to 0, and 0 where their signs differ; [math.MaxInt64]
 // stands for none.
-func towardsZero(x, y int64) int64 {
+func minmod(x, y int64) int64 {
 	switch {
 	case x == math.MaxInt64:
 		return y
@@ -169,18 +169,18 @@ func towardsZero(x, y int64) int64 {
 	return 0
 }
 
-// apartOnHost appends how far the members of a cohort are from the median of those of
+// appendHostOffsets appends how far the members of a cohort are from the median of those of
 // their host, where there are several.
-func (t *Waits) apartOnHost(c Cohort, of [][]int64) {
+func (t *Waits) appendHostOffsets(c Cohort, of [][]int64) {
 	on := make([][]int64, len(t.Clocks))
 	for _, e := range c {
 		d := t.Domain[e.Process]
-		on[d] = append(on[d], t.At(e))
+		on[d] = append(on[d], t.Time(e))
 	}
 	mid := medians(on)
 	for _, e := range c {
 		if d := t.Domain[e.Process]; len(on[d]) > 1 && t.machineOf(int(e.Process)) == "" {
-			of[e.Process] = append(of[e.Process], t.At(e)-mid[d])
+			of[e.Process] = append(of[e.Process], t.Time(e)-mid[d])
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (t *Waits) roughly() {
 	}
 	for i := range t.Places {
 		all := t.Places[i].Cohorts
-		for _, c := range every(all, max(leastSample, len(all)*mostRough/cohorts)) {
+		for _, c := range sampleCohorts(all, max(leastSample, len(all)*mostRough/cohorts)) {
 			entered := make([]clock.Reading, len(c))
 			for i, one := range c {
 				entered[i] = clock.Reading{Clock: t.Domain[one.Process], At: t.Enter(one)}
@@ -277,7 +277,7 @@ func (t *Waits) refine() {
 	by := make([][]int64, len(t.Clocks))
 	for i := range t.Places {
 		if p := &t.Places[i]; p.Lag > 0 && !p.Carried {
-			t.EachWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
+			t.VisitWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
 		}
 	}
 	rooms := clock.Rooms(len(by), t.syncs())
@@ -337,7 +337,7 @@ func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 	left := func(e Entry) int64 {
 		for lag, after := range lags[e.Process][e.Call+1 : min(int(e.Call)+1+maxLag, len(lags[e.Process]))] {
 			if int(after) == lag+1 {
-				return t.At(Entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
+				return t.Time(Entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
 			}
 		}
 		return clock.Unknown
@@ -350,7 +350,7 @@ func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 			}
 			sync = sync[:0]
 			for _, e := range t.Points[i].Entries {
-				sync = append(sync, clock.Entry{Clock: t.Domain[e.Process], Enter: t.At(e), Left: left(e)})
+				sync = append(sync, clock.Entry{Clock: t.Domain[e.Process], Enter: t.Time(e), Left: left(e)})
 			}
 			if !yield(sync) {
 				return

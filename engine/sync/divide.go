@@ -48,7 +48,7 @@ func (t *Waits) Division(recorded int64) *Division {
 	places = slices.DeleteFunc(places, func(i int) bool {
 		in := make(map[int]bool) // the steps in which its calls are entered
 		for _, c := range t.Places[i].Cohorts {
-			in[d.Cut.Step(c[0], t.At(c[0]))] = true
+			in[d.Cut.Step(c[0], t.Time(c[0]))] = true
 		}
 		return len(in) < fewest
 	})
@@ -189,7 +189,7 @@ func (c *StepCut) Step(e Entry, at int64) int {
 }
 
 // Middle returns when half of the members had entered.
-func (t *Waits) Middle(c Cohort) int64 { return middleOf(c, t.At) }
+func (t *Waits) Middle(c Cohort) int64 { return middleOf(c, t.Time) }
 
 // middleOf returns the median of what f says of entries.
 func middleOf(c Cohort, f func(Entry) int64) int64 {
@@ -307,8 +307,8 @@ func (d *Division) fill(s *Waits) {
 			later = 1
 		}
 		work, seen := make([]int64, d.Intervals*R), make([]bool, d.Intervals*R)
-		s.EachWork(&s.Places[piece.Stage], func(e Entry, w, _ int64) {
-			if t := d.Cut.Step(e, s.At(e)); t >= 0 {
+		s.VisitWork(&s.Places[piece.Stage], func(e Entry, w, _ int64) {
+			if t := d.Cut.Step(e, s.Time(e)); t >= 0 {
 				i := (t+later)*R + int(e.Process)
 				work[i] += w
 				seen[i] = true
@@ -320,13 +320,13 @@ func (d *Division) fill(s *Waits) {
 	for p, place := range d.At {
 		spent := make([]int64, d.Intervals*R)
 		for _, e := range slices.Concat(s.Places[place].Cohorts...) {
-			t := d.Cut.Step(e, s.At(e))
+			t := d.Cut.Step(e, s.Time(e))
 			if t < 0 {
 				continue
 			}
-			spent[t*R+int(e.Process)] += max(0, s.ReleaseFor(e)-s.At(e))
+			spent[t*R+int(e.Process)] += max(0, s.ReleaseFor(e)-s.Time(e))
 			if p == len(d.At)-1 {
-				released[t] = max(released[t], s.At(e))
+				released[t] = max(released[t], s.Time(e))
 			}
 		}
 		d.Spent, d.After = append(d.Spent, spent), append(d.After, make([]int64, d.Intervals))

@@ -22,8 +22,8 @@ type Entry = points.Entry
 // Nth returns a call of a rank, from 0.
 func Nth(rank, call int) Entry { return Entry{Process: int32(rank), Call: int32(call)} }
 
-// Back returns the call so many calls before an entry, of the same rank.
-func Back(e Entry, calls int32) Entry { return Entry{Process: e.Process, Call: e.Call - calls} }
+// Previous returns the call so many calls before an entry, of the same rank.
+func Previous(e Entry, calls int32) Entry { return Entry{Process: e.Process, Call: e.Call - calls} }
 
 // Matching is a job whose calls are matched across ranks.
 type Matching struct {
@@ -50,7 +50,7 @@ func (j *Program) Match() *Matching {
 	}
 	m := &Matching{Program: j, Of: make([][]int32, len(j.Ranks)), Silent: make([]bool, len(j.Groups))}
 	m.join()
-	m.uncounted()
+	m.findSilent()
 	o.Unsure = m.Silent
 	m.site, m.Varies = m.sites()
 	m.Points, m.ByOrder = points.Match(m.callsOf(), o)
@@ -106,8 +106,8 @@ func (m *Matching) callsOf() iter.Seq[[]points.Call] {
 	}
 }
 
-// Whole reports whether all members of a point are known and have entered it.
-func (m *Matching) Whole(p *Point) bool {
+// IsComplete reports whether all members of a point are known and have entered it.
+func (m *Matching) IsComplete(p *Point) bool {
 	want := len(m.Members[p.Group])
 	if p.Message {
 		want = 2
@@ -115,9 +115,9 @@ func (m *Matching) Whole(p *Point) bool {
 	return len(p.Entries) == want && len(m.Absent[p.Group]) == 0
 }
 
-// uncounted finds groups of which processes count more calls than they recorded: their
+// findSilent finds groups of which processes count more calls than they recorded: their
 // numbers have gaps, or end before what they count.
-func (m *Matching) uncounted() {
+func (m *Matching) findSilent() {
 	latest := map[int32]int64{} // call of any rank
 	for g := range m.Groups {
 		m.Silent[g] = m.Groups[g].Silent
@@ -173,7 +173,7 @@ func (m *Matching) join() {
 	for g := range m.Groups {
 		slices.Sort(m.Members[g])
 		if of := &m.Groups[g]; of.Members == nil && of.Desc == defaultGroup {
-			for id := range m.gathered(int32(g)) {
+			for id := range m.gatherSize(int32(g)) {
 				of.Members = append(of.Members, id)
 			}
 		}
@@ -190,9 +190,9 @@ func (m *Matching) join() {
 // defaultGroup is how PyTorch describes the group of all ranks of a job.
 const defaultGroup = "default_pg"
 
-// gathered returns the size of a group whose members nobody lists, by its all-gathers and reduce-scatters; 0 where
+// gatherSize returns the size of a group whose members nobody lists, by its all-gathers and reduce-scatters; 0 where
 // they do not show more members than have a record.
-func (m *Matching) gathered(g int32) int {
+func (m *Matching) gatherSize(g int32) int {
 	size, seen := int64(math.MaxInt64), map[int32]bool{}
 	for _, r := range m.Members[g] {
 		for _, c := range m.Ranks[r].Calls {
@@ -214,9 +214,9 @@ func (m *Matching) gathered(g int32) int {
 // without a record.
 const mostHoles = 1 << 16
 
-// Unrecorded returns the ranks without a record, ascending: members of groups, and those whose numbers lie between
+// MissingRanks returns the ranks without a record, ascending: members of groups, and those whose numbers lie between
 // recorded ones, as Gloo tells the members of one group only.
-func (m *Matching) Unrecorded() (missing []int) {
+func (m *Matching) MissingRanks() (missing []int) {
 	for g := range m.Groups {
 		missing = append(missing, m.Absent[g]...)
 	}

@@ -23,21 +23,21 @@ func (t *Waits) learnKinds() {
 	for r := range t.Ranks {
 		for i := 1; i < len(t.Ranks[r].Calls); i++ {
 			before := Nth(r, i-1)
-			at, p := t.At(Nth(r, i)), t.Of[r][i-1]
+			at, p := t.Time(Nth(r, i)), t.Of[r][i-1]
 			k := t.Call(before).Kind
 			messages = messages || t.IsMessage(t.Call(before))
 			if len(t.Points[p].Entries) < 2 {
 				continue
 			}
 			if t.Points[p].Message && t.isSend(before) {
-				if wait := t.Release[p] - t.At(before); wait > 0 {
+				if wait := t.Release[p] - t.Time(before); wait > 0 {
 					w := t.wayOf(before)
 					if sends[w] == nil {
 						sends[w] = new(held)
 					}
 					sends[w].count++
 					sends[w].wait += wait
-					sends[w].early += max(0, t.Release[p]-max(t.free(r, i), t.At(before)))
+					sends[w].early += max(0, t.Release[p]-max(t.free(r, i), t.Time(before)))
 				}
 				continue
 			}
@@ -63,7 +63,7 @@ func (t *Waits) learnKinds() {
 func (t *Waits) free(r, i int) int64 {
 	for ; i+1 < len(t.Ranks[r].Calls) && t.IsReceive(Nth(r, i)); i++ {
 	}
-	return t.At(Nth(r, i))
+	return t.Time(Nth(r, i))
 }
 
 // IsReceive reports whether an entry is that of a receive.

@@ -44,12 +44,12 @@ func (t *Waits) neighbours(places []int) *Division {
 		}
 		for i, w := range own(r) {
 			e := Nth(r, i)
-			step := d.Cut.Step(e, t.At(e))
+			step := d.Cut.Step(e, t.Time(e))
 			if i == 0 || step < 0 {
 				continue
 			}
 			work[step*R+r] += w
-			spent[step*R+r] += t.At(e) - t.At(Back(e, 1)) - w
+			spent[step*R+r] += t.Time(e) - t.Time(Previous(e, 1)) - w
 			seen[step*R+r] = true
 		}
 	}
@@ -75,9 +75,9 @@ func (t *Waits) batchWork(rank int) []int64 {
 	out, done := make([]int64, len(t.Ranks[rank].Calls)), int64(math.MinInt64)
 	for i := 1; i < len(out); i++ {
 		e := Nth(rank, i)
-		before := t.At(Back(e, 1))
-		done = max(done, before+t.Call(Back(e, 1)).Held)
-		out[i] = min(t.Work(e, t.LagOf(e, 0)), max(0, t.At(e)-max(before, done)))
+		before := t.Time(Previous(e, 1))
+		done = max(done, before+t.Call(Previous(e, 1)).Held)
+		out[i] = min(t.Work(e, t.LagOf(e, 0)), max(0, t.Time(e)-max(before, done)))
 	}
 	return out
 }
@@ -145,7 +145,7 @@ func (t *Waits) recordedSteps(place int) *StepCut {
 	for step := range fewest {
 		at = at[:0]
 		for r := range c.of {
-			at = append(at, t.At(Entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+step].call}))
+			at = append(at, t.Time(Entry{Process: int32(r), Call: c.of[r][len(c.of[r])-fewest+step].call}))
 		}
 		c.Ends = append(c.Ends, median(at))
 	}

@@ -6,11 +6,11 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// EachWork calls f with the work of every entry of a place, ns, and what of it is its own delay: what it exceeds the
+// VisitWork calls f with the work of every entry of a place, ns, and what of it is its own delay: what it exceeds the
 // lower median of the others in its cohort by. Members that come from calls of different groups have worked for
 // different times since then; their own is late since the last call of all of them too, and their work is the middle
 // and that.
-func (t *Waits) EachWork(p *Place, f func(e Entry, work, own int64)) {
+func (t *Waits) VisitWork(p *Place, f func(e Entry, work, own int64)) {
 	var b works
 	for _, c := range p.Cohorts {
 		b.take(t, p, c)
@@ -26,15 +26,15 @@ type works struct{ work, own, all, sorted []int64 }
 func (b *works) take(t *Waits, p *Place, c Cohort) {
 	b.work, b.own = b.work[:0], b.own[:0]
 	for _, e := range c {
-		b.work = append(b.work, t.Since(e, p.Lag))
+		b.work = append(b.work, t.WorkSince(e, p.Lag))
 	}
 	b.own = append(b.own, b.work...)
-	overOthers(b.own, &b.sorted)
+	subtractOthers(b.own, &b.sorted)
 	if !p.Mixed || t.waits == nil {
 		return
 	}
-	b.all = t.sinceAll(c, p.Lag, b.all[:0])
-	overOthers(b.all, &b.sorted)
+	b.all = t.appendWorkSinceAll(c, p.Lag, b.all[:0])
+	subtractOthers(b.all, &b.sorted)
 	b.sorted = append(b.sorted[:0], b.work...)
 	middle := median(b.sorted)
 	for j, x := range b.all {
@@ -43,8 +43,8 @@ func (b *works) take(t *Waits, p *Place, c Cohort) {
 	}
 }
 
-// overOthers makes of values how far each is above the lower median of the others.
-func overOthers(w []int64, scratch *[]int64) {
+// subtractOthers makes of values how far each is above the lower median of the others.
+func subtractOthers(w []int64, scratch *[]int64) {
 	*scratch = append((*scratch)[:0], w...)
 	slices.Sort(*scratch)
 	for j, x := range w {
@@ -56,9 +56,9 @@ func overOthers(w []int64, scratch *[]int64) {
 // mostBack is how many calls back the last call of all members is looked for.
 const mostBack = 16
 
-// sinceAll appends the work of the members of a cohort since the last point that all of
+// appendWorkSinceAll appends the work of the members of a cohort since the last point that all of
 // them entered; nothing where there is none.
-func (t *Waits) sinceAll(c Cohort, lag int8, dst []int64) []int64 {
+func (t *Waits) appendWorkSinceAll(c Cohort, lag int8, dst []int64) []int64 {
 	for back := int32(1); back <= min(mostBack, c[0].Call); back++ {
 		p := t.Of[c[0].Process][c[0].Call-back]
 		for _, e := range c {

@@ -13,7 +13,7 @@ func TestOverOthers(t *testing.T) {
 		{[]int64{5, 5, 5, 9}, []int64{0, 0, 0, 4}},
 	} {
 		got := slices.Clone(c.work)
-		if overOthers(got, new([]int64)); !slices.Equal(got, c.want) {
+		if subtractOthers(got, new([]int64)); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.work, got, c.want)
 		}
 	}

@@ -84,23 +84,23 @@ func (m *Matching) places() []Place {
 }
 
 // siteBefore returns the site of the call before an entry.
-func (m *Matching) siteBefore(e Entry) int32 { return m.SiteOf(Back(e, 1)) }
+func (m *Matching) siteBefore(e Entry) int32 { return m.SiteOf(Previous(e, 1)) }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
 // alone do not show, the points within the recorded step, or within the period. Groups that make calls of one kind, as
 // the replicas of a mesh do, are numbered by steps together: their calls are of one place.
 func (m *Matching) phases() []int32 {
 	out := make([]int32, len(m.Points))
-	by, periods, asks := m.wholePoints(), make([]int, len(m.Groups)), make([]bool, len(m.Groups)) // asks is of the first of each set
+	by, periods, asks := m.completePoints(), make([]int, len(m.Groups)), make([]bool, len(m.Groups)) // asks is of the first of each set
 	for g, points := range by {
 		periods[g] = m.period(points)
 	}
-	alike := m.alikeGroups(by)
+	alike := m.groupSets(by)
 	for g := range by {
 		asks[alike.First(g)] = asks[alike.First(g)] || periods[g] > 1 || m.Groups[g].OnHost
 	}
 	for g, points := range by {
-		byStep := asks[alike.First(g)] && m.inSteps(points)
+		byStep := asks[alike.First(g)] && m.isStepwise(points)
 		for i, p := range points {
 			switch {
 			case byStep:
@@ -113,8 +113,8 @@ func (m *Matching) phases() []int32 {
 	return out
 }
 
-// alikeGroups returns the sets of groups that make calls of one kind, of points by group.
-func (m *Matching) alikeGroups(by [][]int32) Sets {
+// groupSets returns the sets of groups that make calls of one kind, of points by group.
+func (m *Matching) groupSets(by [][]int32) Sets {
 	alike, first := NewSets(len(by)), map[int32]int{}
 	for g, points := range by {
 		for _, p := range points {
@@ -128,9 +128,9 @@ func (m *Matching) alikeGroups(by [][]int32) Sets {
 	return alike
 }
 
-// wholePoints returns, for each group, the points of collectives that all its members entered, in their order, without
+// completePoints returns, for each group, the points of collectives that all its members entered, in their order, without
 // those before the first recorded step and behind the last.
-func (m *Matching) wholePoints() [][]int32 {
+func (m *Matching) completePoints() [][]int32 {
 	by := make([][]int32, len(m.Groups))
 	for i := range m.Points {
 		if p := &m.Points[i]; !p.Message && len(p.Entries) == len(m.Members[p.Group]) && p.Age == 0 && m.isAmongSteps(p.Entries[0]) {
@@ -157,9 +157,9 @@ func (m *Matching) isAmongSteps(e Entry) bool {
 	return in == [2]int32{} || e.Call >= in[0] && e.Call < in[1]
 }
 
-// inSteps reports whether nearly all of the points are known to be the same call of a recorded step on all members, and
+// isStepwise reports whether nearly all of the points are known to be the same call of a recorded step on all members, and
 // steps have as many of them, and few.
-func (m *Matching) inSteps(points []int32) bool {
+func (m *Matching) isStepwise(points []int32) bool {
 	count := make([]int, maxPeriod+1) // of calls by their number in a step; 0: in none
 	for _, p := range points {
 		entries := m.Points[p].Entries
@@ -223,7 +223,7 @@ func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 		times = times[:0]
 		for _, e := range m.Points[p].Entries {
 			if e.Call > 0 {
-				times = append(times, m.Enter(e)-m.Enter(Back(e, 1)))
+				times = append(times, m.Enter(e)-m.Enter(Previous(e, 1)))
 			}
 		}
 		e, before := m.Points[p].Entries[0], int32(-1)

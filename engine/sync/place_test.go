@@ -26,7 +26,7 @@ func TestStepsNumber(t *testing.T) {
 			points = append(points, int32(i))
 			m.Points = append(m.Points, Point{Entries: []Entry{Nth(0, i), Nth(1, i)}})
 		}
-		if got := m.inSteps(points); got != c.want {
+		if got := m.isStepwise(points); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -60,8 +60,8 @@ type Call struct {
 	First bool // of its rank in a recorded step
 }
 
-// Done reports whether the call is recorded as completed.
-func (c *Call) Done() bool { return c.State == comms.Completed }
+// IsDone reports whether the call is recorded as completed.
+func (c *Call) IsDone() bool { return c.State == comms.Completed }
 
 // Kind is what calls of one line of code have alike.
 type Kind struct {
@@ -134,7 +134,7 @@ func (a *source) process(p int) Rank {
 			r.Progress[int(groups[i])] = Progress{g.Enqueued, g.Completed, g.TimedOut}
 		}
 	}
-	nth, step, calls := map[inStep]int32{}, int64(-1), 0
+	nth, step, calls := map[groupStep]int32{}, int64(-1), 0
 	for i := range a.c.Calls {
 		if a.c.Calls[i].Process == p {
 			calls++
@@ -154,7 +154,7 @@ func (a *source) process(p int) Rank {
 			made.Held = c.Exit - c.Enter
 		}
 		if c.Step >= 0 {
-			at := inStep{made.Group, c.Step}
+			at := groupStep{made.Group, c.Step}
 			nth[at]++
 			made.Nth = nth[at]
 		}
@@ -166,8 +166,8 @@ func (a *source) process(p int) Rank {
 	return r
 }
 
-// inStep is a step of a group.
-type inStep struct {
+// groupStep is a step of a group.
+type groupStep struct {
 	group int32
 	step  int64
 }
@@ -341,17 +341,17 @@ func ShapeOf(k *Kind) string {
 
 // Ratio returns into how many parts an all-gather or a reduce-scatter divides the whole; 0 where that is not known.
 func (k *Kind) Ratio() int64 {
-	whole, part, ok := k.WholeAndPart()
+	whole, part, ok := k.Sizes()
 	if n := comms.Elements(part); ok && n > 0 && comms.Elements(whole)%n == 0 {
 		return comms.Elements(whole) / n
 	}
 	return 0
 }
 
-// WholeAndPart returns the sizes that a call has whole and in part: an all-gather gives so many times as much as it
+// Sizes returns the sizes that a call has whole and in part: an all-gather gives so many times as much as it
 // takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not
 // known.
-func (k *Kind) WholeAndPart() (whole, part [][]int64, ok bool) {
+func (k *Kind) Sizes() (whole, part [][]int64, ok bool) {
 	if k.Tensors == nil || len(k.Tensors.InSizes) == 0 || len(k.Tensors.OutSizes) == 0 || k.Uneven() {
 		return nil, nil, false
 	}

@@ -17,9 +17,9 @@ func (t *Waits) OwnWork(rank int) []int64 {
 	for i := range out {
 		e := Nth(rank, i)
 		if i > 0 {
-			from := t.At(Back(e, 1))
-			t.takeDone(open, t.At(e), func(m Entry) { from = max(from, t.completion(m, t.At)) })
-			out[i] = t.At(e) - from
+			from := t.Time(Previous(e, 1))
+			t.takeDone(open, t.Time(e), func(m Entry) { from = max(from, t.completion(m, t.Time)) })
+			out[i] = t.Time(e) - from
 		}
 		t.addMessage(open, e)
 	}
@@ -39,7 +39,7 @@ func (t *Waits) addMessage(open pending, e Entry) {
 func (t *Waits) takeDone(open pending, by int64, f func(m Entry)) {
 	for w, list := range open {
 		n := 0
-		for ; n < len(list) && t.completion(list[n], t.At) <= by; n++ {
+		for ; n < len(list) && t.completion(list[n], t.Time) <= by; n++ {
 			f(list[n])
 		}
 		open[w] = list[n:]
@@ -57,18 +57,18 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 			order = append(order, Nth(r, i))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b Entry) int { return cmp.Compare(t.At(a), t.At(b)) })
+	slices.SortStableFunc(order, func(a, b Entry) int { return cmp.Compare(t.Time(a), t.Time(b)) })
 	at := func(e Entry) int64 { return now[e.Process][e.Call] }
 	recorded, replayed = math.MinInt64, math.MinInt64
 	for _, e := range order {
 		r := e.Process
 		if e.Call > 0 {
-			from := at(Back(e, 1))
-			t.takeDone(open[r], t.At(e), func(m Entry) { from = max(from, t.completion(m, at)) })
+			from := at(Previous(e, 1))
+			t.takeDone(open[r], t.Time(e), func(m Entry) { from = max(from, t.completion(m, at)) })
 			now[r][e.Call] = from + max(0, own[r][e.Call]-shorter(e))
 		}
 		t.addMessage(open[r], e)
-		recorded, replayed = max(recorded, t.At(e)), max(replayed, at(e))
+		recorded, replayed = max(recorded, t.Time(e)), max(replayed, at(e))
 	}
 	return recorded, replayed
 }
@@ -91,11 +91,11 @@ func (t *Waits) transferTime(m Entry) int64 {
 	if t.Call(m).Held == 0 {
 		return 0
 	}
-	last := t.At(m)
+	last := t.Time(m)
 	for _, e := range t.Points[t.Of[m.Process][m.Call]].Entries {
-		last = max(last, t.At(e))
+		last = max(last, t.Time(e))
 	}
-	return max(0, t.At(m)+t.Call(m).Held-last)
+	return max(0, t.Time(m)+t.Call(m).Held-last)
 }
 
 // learnTransfers finds how long the messages of each way take at most: a quarter of them are asked for no later than

@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// rooted is the broadcasts, gathers or reduces of one kind in a group, of all micro-batches alike.
-type rooted struct{ kind, group int32 }
+// rootedKind is the broadcasts, gathers or reduces of one kind in a group, of all micro-batches alike.
+type rootedKind struct{ kind, group int32 }
 
 // shape is how the members of a rooted operation wait for one another.
 type shape uint8
@@ -55,21 +55,21 @@ const (
 // included: a rank that is late in every step holds, in every step, those that hand to it and nobody else. What it is late by
 // again before the next micro-batch looks like that too; its call in the last one tells.
 func (t *Waits) findRoots() {
-	t.roots, t.ofAny = map[rooted]rootWait{}, t.ofAnyMicrobatch()
-	of := map[rooted][]Cohort{}
+	t.roots, t.ofAny = map[rootedKind]rootWait{}, t.mergeMicrobatches()
+	of := map[rootedKind][]Cohort{}
 	for i := range t.Places {
 		p := &t.Places[i]
 		if shapesOf(t.Kinds[p.Before].Op) == nil {
 			continue
 		}
 		for _, c := range t.Sample(p.Cohorts) {
-			r := rooted{t.ofAny[p.Before], t.Call(Back(c[0], 1)).Group}
+			r := rootedKind{t.ofAny[p.Before], t.Call(Previous(c[0], 1)).Group}
 			of[r] = append(of[r], c)
 		}
 	}
-	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rooted) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
+	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rootedKind) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
 		members := len(t.Members[r.group])
-		sample := every(of[r], max(leastSample, rootEntries/members))
+		sample := sampleCohorts(of[r], max(leastSample, rootEntries/members))
 		least := t.leaves(sample)
 		if least -= least / 20; len(sample) < Enough {
 			least /= 4
@@ -90,8 +90,8 @@ func (t *Waits) findRoots() {
 	}
 }
 
-// ofAnyMicrobatch returns, for each kind, the first that is like it but for the micro-batch.
-func (t *Waits) ofAnyMicrobatch() []int32 {
+// mergeMicrobatches returns, for each kind, the first that is like it but for the micro-batch.
+func (t *Waits) mergeMicrobatches() []int32 {
 	out, first := make([]int32, len(t.Kinds)), map[string]int32{}
 	for i := range t.Kinds {
 		k := &t.Kinds[i]
@@ -108,8 +108,8 @@ func (t *Waits) ofAnyMicrobatch() []int32 {
 // leastSample is how many cohorts are looked at however large they are.
 const leastSample = 8
 
-// every returns so many cohorts, of all of them at equal distances; all where they are no more.
-func every(all []Cohort, most int) (out []Cohort) {
+// sampleCohorts returns so many cohorts, of all of them at equal distances; all where they are no more.
+func sampleCohorts(all []Cohort, most int) (out []Cohort) {
 	if len(all) <= most {
 		return all
 	}
@@ -122,7 +122,7 @@ func every(all []Cohort, most int) (out []Cohort) {
 // leaves returns how much the work right after a call differs between the members of cohorts: constant differences of
 // clocks too, where these suit the waits as they are.
 func (t *Waits) leaves(sample []Cohort) int64 {
-	d := t.distances(sample, func(e Entry) int64 { return t.Since(e, 1) })
+	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, 1) })
 	if t.Agree {
 		return d.asRead
 	}
@@ -135,7 +135,7 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.Members[of.Group]) {
 		return rootWait{}, false
 	}
-	w, ok := t.roots[rooted{t.ofAny[t.SiteOf(of.Entries[0])], of.Group}]
+	w, ok := t.roots[rootedKind{t.ofAny[t.SiteOf(of.Entries[0])], of.Group}]
 	return w, ok
 }
 
@@ -143,14 +143,14 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 // a rooted operation hands data on, its root is held until each of the others has entered.
 func (t *Waits) MayHold(e Entry) bool {
 	p := &t.Points[t.Of[e.Process][e.Call]]
-	return !p.Message && !t.Whole(p) && shapesOf(t.KindOf(e).Op) != nil
+	return !p.Message && !t.IsComplete(p) && shapesOf(t.KindOf(e).Op) != nil
 }
 
 // releaseOf returns when the member of a rank may go on: when those that it waits for have entered, itself among them.
 func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
 	of := t.Points[p].Entries
 	at, _ := slices.BinarySearchFunc(of, rank, func(e Entry, r int32) int { return int(e.Process - r) })
-	own, root := t.At(of[at]), max(t.At(of[at]), t.At(of[w.root]))
+	own, root := t.Time(of[at]), max(t.Time(of[at]), t.Time(of[w.root]))
 	isRoot := int32(at) == w.root
 	switch {
 	case w.shape == tree:
@@ -166,7 +166,7 @@ func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
 // treeRelease returns when the member at an index has data from its way to the root, and has handed it on.
 func (t *Waits) treeRelease(of []Entry, at, root int) int64 {
 	n := len(of)
-	member := func(v int) int64 { return t.At(of[(v+root)%n]) }
+	member := func(v int) int64 { return t.Time(of[(v+root)%n]) }
 	in := (at - root + n) % n
 	last := member(0)
 	for v := in; v > 0; v &^= 1 << (bits.Len(uint(v)) - 1) { // the way to the root: without the highest bit

@@ -16,7 +16,7 @@ func (t *Waits) Sample(all []Cohort) []Cohort {
 	}
 	spread := make([]int64, len(all))
 	for i, c := range all {
-		spread[i] = Span(c, func(e Entry) int64 { return t.At(Back(e, 1)) })
+		spread[i] = Span(c, func(e Entry) int64 { return t.Time(Previous(e, 1)) })
 	}
 	limit := slices.Clone(spread)
 	wide := quantile(limit, len(all)-learned/2, len(all))
@@ -41,8 +41,8 @@ func Span(c Cohort, f func(Entry) int64) int64 {
 
 // gathers reports whether ranks that are always late at the call before are no longer late here.
 func (t *Waits) gathers(sample []Cohort) bool {
-	before := t.distances(sample, func(e Entry) int64 { return t.At(Back(e, 1)) })
-	return t.distances(sample, t.At).constant*2 < before.constant
+	before := t.distances(sample, func(e Entry) int64 { return t.Time(Previous(e, 1)) })
+	return t.distances(sample, t.Time).constant*2 < before.constant
 }
 
 // medians returns those of sets, which it reorders.
@@ -54,9 +54,9 @@ func medians(of [][]int64) []int64 {
 	return out
 }
 
-// Apart returns how far what f says of entries is from the median of their cohorts, by rank and, where there are
+// Deviations returns how far what f says of entries is from the median of their cohorts, by rank and, where there are
 // several, by clock.
-func (t *Waits) Apart(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]int64) {
+func (t *Waits) Deviations(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]int64) {
 	ranks, clocks = make([][]int64, len(t.Ranks)), make([][]int64, len(t.Clocks))
 	var x, sorted []int64
 	for _, c := range sample {
@@ -84,7 +84,7 @@ func (t *Waits) Apart(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]
 func (t *Waits) common(sample []Cohort, lag int8) (sum int64) {
 	var mids []int64
 	for _, c := range sample {
-		mids = append(mids, middleOf(c, func(e Entry) int64 { return t.Since(e, lag) }))
+		mids = append(mids, middleOf(c, func(e Entry) int64 { return t.WorkSince(e, lag) }))
 	}
 	level := median(slices.Clone(mids))
 	for i, mid := range mids {
@@ -95,7 +95,7 @@ func (t *Waits) common(sample []Cohort, lag int8) (sum int64) {
 
 // scatter returns how much work differs between the members of cohorts, and how much of that is within the ranks.
 func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
-	d := t.distances(sample, func(e Entry) int64 { return t.Since(e, lag) })
+	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
 	return d.all, d.within
 }
 
@@ -107,7 +107,7 @@ type distances struct{ all, within, constant, asRead int64 }
 
 // distances returns those of what is said of the entries of cohorts.
 func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
-	ranks, clocks := t.Apart(sample, of)
+	ranks, clocks := t.Deviations(sample, of)
 	level := medians(clocks)
 	for r, x := range ranks {
 		own, clock := int64(0), int64(0)

@@ -45,7 +45,7 @@ func (t *Waits) Visits(places []int) Visits {
 		for _, c := range t.Places[i].Cohorts {
 			now := t.lastOf(c)
 			for _, e := range c {
-				v.Begin = min(v.Begin, t.At(Back(e, 1)))
+				v.Begin = min(v.Begin, t.Time(Previous(e, 1)))
 			}
 			v.End = max(v.End, now)
 			by[t.Call(c[0]).Group] = append(by[t.Call(c[0]).Group], now)

@@ -18,8 +18,8 @@ type Waits struct {
 	held   map[way]bool // whose senders wait for the receiver
 	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
 	transfers map[way]int64
-	roots     map[rooted]rootWait // how members of rooted operations wait that do not wait for all
-	ofAny     []int32             // [kind] the first kind that is like it in another micro-batch
+	roots     map[rootedKind]rootWait // how members of rooted operations wait that do not wait for all
+	ofAny     []int32                 // [kind] the first kind that is like it in another micro-batch
 	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
 	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
 	Busy  func(rank int, from, to int64) int64
@@ -33,8 +33,8 @@ const Enough = 3
 // LeastDelay is the own delay, ns, that no clock resolves.
 const LeastDelay = 1000
 
-// At returns when an entry was made, on the common clock.
-func (t *Waits) At(e Entry) int64 { return t.times[e.Process][e.Call] }
+// Time returns when an entry was made, on the common clock.
+func (t *Waits) Time(e Entry) int64 { return t.times[e.Process][e.Call] }
 
 // shift sets the offset of a rank.
 func (t *Waits) shift(rank int, offset int64) {
@@ -46,10 +46,10 @@ func (t *Waits) shift(rank int, offset int64) {
 
 // Work returns the time of a rank since its previous call, ns, without its wait for the call lag back.
 func (t *Waits) Work(e Entry, lag int8) int64 {
-	from := t.At(Back(e, 1))
-	end := t.At(e)
+	from := t.Time(Previous(e, 1))
+	end := t.Time(e)
 	if lag > 0 && int(lag) <= int(e.Call) {
-		if l := min(t.ReleaseFor(Back(e, int32(lag))), end); l > from {
+		if l := min(t.ReleaseFor(Previous(e, int32(lag))), end); l > from {
 			worked := int64(0)
 			if t.Busy != nil {
 				worked = t.Busy(int(e.Process), from, l)
@@ -61,7 +61,7 @@ func (t *Waits) Work(e Entry, lag int8) int64 {
 		return end - from
 	}
 	// A batch of sends and receives is waited for as a whole.
-	before := Back(e, 1)
+	before := Previous(e, 1)
 	for before.Call > 0 && t.IsReceive(before) {
 		before.Call--
 	}
@@ -71,9 +71,9 @@ func (t *Waits) Work(e Entry, lag int8) int64 {
 	return end - from
 }
 
-// Since returns the work of a rank since the collective before an entry, ns. Messages in between divide it differently
+// WorkSince returns the work of a rank since the collective before an entry, ns. Messages in between divide it differently
 // on every rank of a chain.
-func (t *Waits) Since(e Entry, lag int8) int64 {
+func (t *Waits) WorkSince(e Entry, lag int8) int64 {
 	sum := t.Work(e, t.LagOf(e, lag))
 	if t.Blocks == nil || t.IsMessage(t.Call(e)) {
 		return sum
@@ -90,9 +90,9 @@ func (t *Waits) LagOf(e Entry, lag int8) int8 {
 	if t.Blocks == nil || e.Call == 0 {
 		return lag
 	}
-	before := t.Call(Back(e, 1))
+	before := t.Call(Previous(e, 1))
 	switch {
-	case t.Blocks[before.Kind], t.isSend(Back(e, 1)) && t.held[t.wayOf(Back(e, 1))]:
+	case t.Blocks[before.Kind], t.isSend(Previous(e, 1)) && t.held[t.wayOf(Previous(e, 1))]:
 		return 1
 	case t.IsMessage(before):
 		return 0
@@ -105,7 +105,7 @@ func (t *Waits) LagOf(e Entry, lag int8) int8 {
 func (t *Waits) ReleaseFor(e Entry) int64 {
 	p := t.Of[e.Process][e.Call]
 	if t.Points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
-		return t.At(e)
+		return t.Time(e)
 	}
 	if w, ok := t.rootWaitAt(p); ok {
 		return t.releaseOf(w, p, e.Process)
@@ -125,7 +125,7 @@ func (t *Waits) releases() {
 func (t *Waits) lastOf(entries []Entry) int64 {
 	last := int64(math.MinInt64)
 	for _, e := range entries {
-		last = max(last, t.At(e))
+		last = max(last, t.Time(e))
 	}
 	return last
 }

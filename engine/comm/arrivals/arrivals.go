@@ -174,7 +174,7 @@ func (j *Job) Analyze(o Options) *Result {
 		r.Calls += len(j.Ranks[i].Calls)
 		r.Lost += max(0, j.Ranks[i].Lost)
 	}
-	r.Missing = m.Unrecorded()
+	r.Missing = m.MissingRanks()
 	for g := range m.Groups {
 		if m.ByOrder[g] {
 			r.ByOrder = append(r.ByOrder, m.Groups[g].Name)
@@ -223,15 +223,15 @@ func (j *Job) Analyze(o Options) *Result {
 func (s *strikes) each(f func(Call), lines []fitted, steps []int64) {
 	own := map[sync.Entry]int64{}
 	for i := range s.Places {
-		s.EachWork(&s.Places[i], func(e sync.Entry, _, x int64) { own[e] = x })
+		s.VisitWork(&s.Places[i], func(e sync.Entry, _, x int64) { own[e] = x })
 	}
 	for r := range s.Ranks {
 		for i := range s.Ranks[r].Calls {
 			e := sync.Nth(r, i)
 			c, k, p := s.Call(e), s.KindOf(e), s.Matching.Of[r][i]
-			step, stage := whereAt(lines, steps, s.Ranks[r].ID, s.At(e))
-			f(Call{Rank: s.Ranks[r].ID, Op: k.Name, Group: s.Groups[c.Group].Name, Seq: c.Seq, Line: s.lineAt(k), Enter: s.At(e),
-				Release: max(s.At(e), s.ReleaseFor(e)), Whole: s.Whole(&s.Points[p]), Delay: own[e],
+			step, stage := whereAt(lines, steps, s.Ranks[r].ID, s.Time(e))
+			f(Call{Rank: s.Ranks[r].ID, Op: k.Name, Group: s.Groups[c.Group].Name, Seq: c.Seq, Line: s.lineAt(k), Enter: s.Time(e),
+				Release: max(s.Time(e), s.ReleaseFor(e)), Whole: s.IsComplete(&s.Points[p]), Delay: own[e],
 				Step: step, Stage: stage})
 		}
 	}
@@ -250,10 +250,10 @@ func (s *strikes) table(r *Result, stages []string) {
 		if k.Tensors != nil && !s.Varies[p.Kind] {
 			out.Bytes = comms.Elements(k.Tensors.InSizes)
 		}
-		arrivals, _ := s.Apart(p.Cohorts, s.At)
+		arrivals, _ := s.Deviations(p.Cohorts, s.Time)
 		var skews []int64
 		for _, c := range p.Cohorts {
-			skews = append(skews, sync.Span(c, s.At))
+			skews = append(skews, sync.Span(c, s.Time))
 			out.Members = max(out.Members, len(c))
 		}
 		out.Skew = robust.Lower(skews)
@@ -283,7 +283,7 @@ func (s *strikes) latest(places []Place) Latest {
 		for _, c := range s.Places[i].Cohorts {
 			at = at[:0]
 			for _, e := range c {
-				at = append(at, s.At(e))
+				at = append(at, s.Time(e))
 			}
 			last.Add(at, func(k int) int { return int(c[k].Process) })
 		}

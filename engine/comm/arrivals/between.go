@@ -27,8 +27,8 @@ func (s *strikes) delayBetweenSteps(lines []fitted) (out Between) {
 	}
 	sums := make([]int64, len(s.Ranks))
 	for i := range s.Places {
-		s.EachWork(&s.Places[i], func(e sync.Entry, _, own int64) {
-			if l := of[int(e.Process)]; l != nil && own > 0 && l.pausesAt(s.At(e)) {
+		s.VisitWork(&s.Places[i], func(e sync.Entry, _, own int64) {
+			if l := of[int(e.Process)]; l != nil && own > 0 && l.pausesAt(s.Time(e)) {
 				sums[e.Process] += own
 			}
 		})

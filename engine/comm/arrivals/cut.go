@@ -143,8 +143,8 @@ func (s *strikes) blocksOf(d *sync.Division) [][]block {
 				if lag <= 0 || int32(lag) > e.Call {
 					continue
 				}
-				from := s.At(sync.Back(e, 1))
-				out[e.Process] = append(out[e.Process], block{from, s.At(e) - from - s.Work(e, lag), held(sync.Back(e, int32(lag)))})
+				from := s.Time(sync.Previous(e, 1))
+				out[e.Process] = append(out[e.Process], block{from, s.Time(e) - from - s.Work(e, lag), held(sync.Previous(e, int32(lag)))})
 			}
 		}
 	}

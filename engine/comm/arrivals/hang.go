@@ -197,7 +197,7 @@ func (s *strikes) hang(r *Result, lines []fitted) {
 	r.Untold = s.incompleteRanks()
 	for i := range s.Ranks {
 		for k := range s.Ranks[i].Calls {
-			h.Dumped = max(h.Dumped, s.At(sync.Nth(i, k)))
+			h.Dumped = max(h.Dumped, s.Time(sync.Nth(i, k)))
 		}
 	}
 	for g := range s.Groups {
@@ -372,10 +372,10 @@ func (t *strikes) wait(b *Blocked, waiting []tailEnd) {
 		if k := t.KindOf(x); b.Op == "" {
 			b.Op, b.Line = k.Name, t.lineAt(k)
 		}
-		if at := t.At(x); b.Since == 0 || at < b.Since {
+		if at := t.Time(x); b.Since == 0 || at < b.Since {
 			b.Since = at
 		}
-		b.Last = max(b.Last, t.At(x))
+		b.Last = max(b.Last, t.Time(x))
 	}
 	b.waited = -1
 	for _, e := range waiting {
@@ -396,7 +396,7 @@ func (t *strikes) absentRank(b *Blocked, e tailEnd) Absent {
 	}
 	if e.call >= 0 {
 		x := sync.Nth(e.rank, e.call)
-		a.Op, a.Line, a.Enter = t.KindOf(x).Name, t.lineAt(t.KindOf(x)), t.At(x)
+		a.Op, a.Line, a.Enter = t.KindOf(x).Name, t.lineAt(t.KindOf(x)), t.Time(x)
 	}
 	return a
 }
@@ -429,9 +429,9 @@ func (t *strikes) end(r int, g int32) tailEnd {
 			continue
 		}
 		if e.call < 0 {
-			e.call, e.seq, e.done = i, c.Seq, c.Done()
+			e.call, e.seq, e.done = i, c.Seq, c.IsDone()
 		}
-		if c.Done() {
+		if c.IsDone() {
 			e.completed = c.Seq
 		}
 	}

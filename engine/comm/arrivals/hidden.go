@@ -98,7 +98,7 @@ func (s *strikes) even(rank int, delay int64) bool {
 		var work []int64
 		for _, c := range s.Sample(p.Cohorts) {
 			for _, e := range c {
-				work = append(work, s.Since(e, p.Lag))
+				work = append(work, s.WorkSince(e, p.Lag))
 			}
 		}
 		for k, x := range [2]int64{robust.Lower(slices.Clone(t.own)), robust.Lower(work)} {

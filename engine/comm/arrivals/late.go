@@ -128,12 +128,12 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			case s.meeting != nil: // its entries at one place are those of some steps
 			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
 				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e sync.Entry) int {
-					i, _ := slices.BinarySearch(steps, s.At(e)-l.Size/2)
+					i, _ := slices.BinarySearch(steps, s.Time(e)-l.Size/2)
 					return i
 				})
 			case f.Steps.Of < len(d.Cut.Ends):
 				// A call that a step may lack: equal distances mean nothing.
-				l.Steps = stepsStruck(struck, rank, len(d.Cut.Ends), func(e sync.Entry) int { return d.Cut.Step(e, s.At(e)) })
+				l.Steps = stepsStruck(struck, rank, len(d.Cut.Ends), func(e sync.Entry) int { return d.Cut.Step(e, s.Time(e)) })
 				if l.Steps.Pattern == claim.Periodic {
 					l.Steps.Pattern, l.Steps.Period = claim.Irregular, 0
 				}
@@ -173,7 +173,7 @@ func (s *strikes) replay(d *sync.Division, f *claim.Claim) {
 	r, steps := f.Ranks[0], map[int][]int32{}
 	own, shorter := s.OwnWork(r), map[sync.Entry]int64{}
 	for i := range own {
-		if step := d.Cut.Step(sync.Nth(r, i), s.At(sync.Nth(r, i))); step >= 0 && f.Steps.Has(step) {
+		if step := d.Cut.Step(sync.Nth(r, i), s.Time(sync.Nth(r, i))); step >= 0 && f.Steps.Has(step) {
 			steps[step] = append(steps[step], int32(i))
 		}
 	}
@@ -217,7 +217,7 @@ func (s *strikes) struck(d *sync.Division, f *claim.Claim) map[sync.Entry]bool {
 	out := map[sync.Entry]bool{}
 	for _, p := range f.Parts {
 		for _, e := range slices.Concat(s.Places[p.Stage].Cohorts...) {
-			if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.Cut.Step(e, s.At(e))) {
+			if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.Cut.Step(e, s.Time(e))) {
 				out[e] = true
 			}
 		}
@@ -262,7 +262,7 @@ func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck ma
 		g := s.Groups[s.Call(e).Group]
 		if out.Group, l.Desc = g.Name, g.Desc; struck[e] {
 			hits++
-			if s.MayHold(sync.Back(e, 1)) {
+			if s.MayHold(sync.Previous(e, 1)) {
 				held++
 			}
 		}

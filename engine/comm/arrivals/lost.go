@@ -81,22 +81,22 @@ func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, call
 func (s *strikes) workBefore(e sync.Entry, lag int8) (spans [][2]int64) {
 	if s.meeting != nil {
 		calls := int32(len(s.Ranks[e.Process].Calls))
-		step := s.meeting.Step(e, s.At(e))
-		same := func(x sync.Entry) bool { return x.Call > 0 && x.Call < calls && s.meeting.Step(x, s.At(x)) == step }
-		for e.Call > 1 && same(sync.Back(e, 1)) {
+		step := s.meeting.Step(e, s.Time(e))
+		same := func(x sync.Entry) bool { return x.Call > 0 && x.Call < calls && s.meeting.Step(x, s.Time(x)) == step }
+		for e.Call > 1 && same(sync.Previous(e, 1)) {
 			e.Call--
 		}
 		for ; same(e); e.Call++ {
-			spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, 0)), s.At(e)})
+			spans = append(spans, [2]int64{s.Time(e) - s.Work(e, s.LagOf(e, 0)), s.Time(e)})
 		}
 		return spans
 	}
-	spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, lag)), s.At(e)})
+	spans = append(spans, [2]int64{s.Time(e) - s.Work(e, s.LagOf(e, lag)), s.Time(e)})
 	if s.Blocks == nil || s.IsMessage(s.Call(e)) {
 		return spans
 	}
 	for e.Call--; e.Call > 0 && s.IsMessage(s.Call(e)); e.Call-- {
-		spans = append(spans, [2]int64{s.At(e) - s.Work(e, s.LagOf(e, 0)), s.At(e)})
+		spans = append(spans, [2]int64{s.Time(e) - s.Work(e, s.LagOf(e, 0)), s.Time(e)})
 	}
 	return spans
 }
@@ -169,9 +169,9 @@ func (s *strikes) layOut(f *fitted, rank int) {
 	last := make([]int64, len(f.from)) // call, 0: none
 	for i := range s.Ranks[rank].Calls {
 		e := sync.Nth(rank, i)
-		t, k := f.step(s.At(e)), slices.Index(f.stages, s.KindOf(e).Stage)
+		t, k := f.step(s.Time(e)), slices.Index(f.stages, s.KindOf(e).Stage)
 		if t >= 0 && k >= 0 {
-			last[t*S+k] = max(last[t*S+k], s.At(e))
+			last[t*S+k] = max(last[t*S+k], s.Time(e))
 		}
 	}
 	for t := range f.steps {

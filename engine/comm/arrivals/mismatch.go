@@ -110,7 +110,7 @@ func (m *strikes) wrong(p *sync.Point) (Difference, bool) {
 		}
 	}
 	switch {
-	case !m.Whole(p):
+	case !m.IsComplete(p):
 		return 0, false
 	case m.losesElements(p):
 		return UnfitTotals, true
@@ -158,7 +158,7 @@ func unfit(k *sync.Kind, size int64) bool {
 	if t := k.Tensors; k.Op == nccl.AllReduce && t != nil && len(t.InSizes) > 0 && len(t.OutSizes) > 0 && !k.Uneven() {
 		return size > 0 && !sameSizes(t.InSizes, t.OutSizes)
 	}
-	whole, part, ok := k.WholeAndPart()
+	whole, part, ok := k.Sizes()
 	return ok && size > 0 && comms.Elements(whole[:1]) != size*comms.Elements(part[:1]) && comms.Elements(whole) != size*comms.Elements(part)
 }
 

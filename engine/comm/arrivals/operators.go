@@ -73,7 +73,7 @@ func (p *program) cut() error {
 		count := map[string]int{}
 		for i := range p.Ranks[r].Calls {
 			e := sync.Nth(r, i)
-			if t := cut.Step(e, p.At(e)); t >= 0 {
+			if t := cut.Step(e, p.Time(e)); t >= 0 {
 				all[t][r] = append(all[t][r], e)
 			}
 		}
@@ -196,14 +196,14 @@ type operators struct {
 func (o *operators) step(rank, step int32, calls []sync.Entry) {
 	o.seq = map[int32]int32{}
 	for i, e := range calls {
-		from, work, lag := o.At(sync.Back(e, 1)), o.Work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
+		from, work, lag := o.Time(sync.Previous(e, 1)), o.Work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
 		if lag > 1 && lag <= e.Call {
-			waited := sync.Back(e, lag)
-			o.add(rank, step, o.label("wait for ", waited), from, o.At(e)-work-from, o.Of[waited.Process][waited.Call])
+			waited := sync.Previous(e, lag)
+			o.add(rank, step, o.label("wait for ", waited), from, o.Time(e)-work-from, o.Of[waited.Process][waited.Call])
 		}
-		o.add(rank, step, o.label("before ", e), o.At(e)-work, work, -1)
+		o.add(rank, step, o.label("before ", e), o.Time(e)-work, work, -1)
 		if o.lagAt(calls[(i+1)%len(calls)]) == 1 { // that of the next step is like that of this
-			o.add(rank, step, o.label("wait for ", e), o.At(e), max(0, o.ReleaseFor(e)-o.At(e)), o.Of[e.Process][e.Call])
+			o.add(rank, step, o.label("wait for ", e), o.Time(e), max(0, o.ReleaseFor(e)-o.Time(e)), o.Of[e.Process][e.Call])
 		}
 	}
 }

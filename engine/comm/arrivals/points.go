@@ -28,7 +28,7 @@ func (t *strikes) eachPoint(f func(Point)) {
 	all := make([]begun, len(t.Points))
 	for i := range t.Points {
 		p := &t.Points[i]
-		all[i] = begun{p, t.At(slices.MinFunc(p.Entries, func(a, b sync.Entry) int { return cmp.Compare(t.At(a), t.At(b)) }))}
+		all[i] = begun{p, t.Time(slices.MinFunc(p.Entries, func(a, b sync.Entry) int { return cmp.Compare(t.Time(a), t.Time(b)) }))}
 	}
 	slices.SortStableFunc(all, func(a, b begun) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.at, b.at)) })
 	for _, b := range all {
@@ -41,10 +41,10 @@ func (t *strikes) pointOf(group int, p *sync.Point) Point {
 	entered := make(map[int]bool, len(p.Entries))
 	for _, e := range p.Entries {
 		out.Ranks = append(out.Ranks, t.Ranks[e.Process].ID)
-		out.Enter = append(out.Enter, t.At(e))
+		out.Enter = append(out.Enter, t.Time(e))
 		entered[int(e.Process)] = true
 	}
-	if !t.Whole(p) && !p.Message {
+	if !t.IsComplete(p) && !p.Message {
 		for _, r := range t.Members[group] {
 			if !entered[r] {
 				out.Absent = append(out.Absent, t.Ranks[r].ID)

@@ -236,7 +236,7 @@ func (s *strikes) visits(rank int) [][]visit {
 		for _, c := range s.Places[i].Cohorts {
 			for _, e := range c {
 				if int(e.Process) == rank {
-					out[i] = append(out[i], visit{s.At(e), max(s.At(e), s.Release[s.Of[e.Process][e.Call]])})
+					out[i] = append(out[i], visit{s.Time(e), max(s.Time(e), s.Release[s.Of[e.Process][e.Call]])})
 				}
 			}
 		}

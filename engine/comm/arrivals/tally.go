@@ -41,7 +41,7 @@ func (j *Job) strikes(t *sync.Waits) *strikes {
 // tally compares all entries of a place.
 func (s *strikes) tally(at int) {
 	of := make([]*tally, len(s.Ranks))
-	s.EachWork(&s.Places[at], func(e sync.Entry, _, own int64) {
+	s.VisitWork(&s.Places[at], func(e sync.Entry, _, own int64) {
 		if of[e.Process] == nil {
 			of[e.Process] = &tally{}
 			s.cells[cell{at, int(e.Process)}] = of[e.Process]
@@ -49,7 +49,7 @@ func (s *strikes) tally(at int) {
 		of[e.Process].own = append(of[e.Process].own, own)
 	})
 	for _, c := range s.Places[at].Cohorts {
-		of[slices.MaxFunc(c, func(a, b sync.Entry) int { return cmp.Compare(s.At(a), s.At(b)) }).Process].last++
+		of[slices.MaxFunc(c, func(a, b sync.Entry) int { return cmp.Compare(s.Time(a), s.Time(b)) }).Process].last++
 	}
 	of = slices.DeleteFunc(of, func(t *tally) bool { return t == nil })
 	s.sigma[at] = spread(of)

@@ -210,7 +210,7 @@ func (s *strikes) calls(rank int) []timedCall {
 	out := make([]timedCall, len(s.Ranks[rank].Calls))
 	for i := range out {
 		e, p := sync.Nth(rank, i), s.Of[rank][i]
-		out[i] = timedCall{visit{s.At(e), max(s.At(e), s.Release[p])}, p}
+		out[i] = timedCall{visit{s.Time(e), max(s.Time(e), s.Release[p])}, p}
 	}
 	return out
 }

@@ -441,7 +441,7 @@ func union(list []*looked) placed {
 		for k, name := range l.placed.hosts {
 			of[k] = slices.Index(all.hosts, name)
 		}
-		list[i] = &looked{l.first, l.stretch.Renumbered(ranks, of), l.latent, l.placed}
+		list[i] = &looked{l.first, l.stretch.Renumber(ranks, of), l.latent, l.placed}
 	}
 	return all
 }

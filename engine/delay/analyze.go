@@ -17,7 +17,7 @@ func Analyze(run *Run, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return Divided(points.Divide(&run.Steps, o.Points), run, o), nil
+	return AnalyzeDivision(points.Divide(&run.Steps, o.Points), run, o), nil
 }
 
 // Stretch is what is kept of steps of a run that follow one another: what their ranks cost, and
@@ -58,9 +58,9 @@ func (s *Stretch) Strong() (ranks []int) {
 	return ranks
 }
 
-// Renumbered returns a copy with the numbers that ranks and hosts have in the whole run, where other ranks take part in other
+// Renumber returns a copy with the numbers that ranks and hosts have in the whole run, where other ranks take part in other
 // stretches.
-func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
+func (s *Stretch) Renumber(ranks, hosts []int) *Stretch {
 	out := *s
 	number := func(list []claim.Claim) []claim.Claim {
 		list = slices.Clone(list)
@@ -88,18 +88,20 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	for i := range out.errors {
 		out.errors[i].Rank = ranks[out.errors[i].Rank]
 	}
-	out.last = s.last.renumbered(ranks)
+	out.last = s.last.renumber(ranks)
 	return &out
 }
 
 // LookAt finds what there is in steps that follow one another and are divided; their durations are not read any more. Those
 // of a run that is looked at in several stretches begin with a start-up in the first alone, which has no Known points.
-func LookAt(d *points.Division, run *Run, o Options) *Stretch { return lookAt(d, run, o.orDefault()) }
+func LookAt(d *points.Division, run *Run, o Options) *Stretch {
+	return lookAt(d, run, o.fillDefaults())
+}
 
-// Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
+// AnalyzeDivision answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
 // run it takes who is compared with whom, and the hosts.
-func Divided(d *points.Division, run *Run, o Options) *Result {
-	o = o.orDefault()
+func AnalyzeDivision(d *points.Division, run *Run, o Options) *Result {
+	o = o.fillDefaults()
 	return Join([]*Stretch{lookAt(d, run, o)}, o)
 }
 
@@ -109,10 +111,10 @@ func LateRanks(d *points.Division, run *Run, o Options) (list []claim.Claim, joi
 	if d.Intervals == 0 {
 		return nil, 0
 	}
-	o = o.orDefault()
+	o = o.fillDefaults()
 	s := newSeries(d, run.Peers)
-	late := s.priced(s.peel(o.Level), run, o)
-	return slices.Concat(late, s.unsure(late, o), s.once(late, o)), s.joint * s.whole
+	late := s.termFindings(s.peel(o.Level), run, o)
+	return slices.Concat(late, s.unsure(late, o), s.eventFindings(late, o)), s.joint * s.whole
 }
 
 func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
@@ -124,7 +126,7 @@ func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 	if start == 0 {
 		return out
 	}
-	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == claim.Rank && all.later(out.start) {
+	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == claim.Rank && all.isLateAgain(out.start) {
 		// What struck first was no start-up: it struck again. A rank that is late now and then may
 		// be late in the first step too, and it takes all of them to be certain.
 		return all
@@ -138,31 +140,31 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	if d.Intervals == 0 {
 		return out
 	}
-	s := newSeries(from(d, start), run.Peers)
+	s := newSeries(dropIntervals(d, start), run.Peers)
 	if start > 0 {
 		out.startUp = d.Head[start-1] + 1
 		out.start = &scaleToSteps([]claim.Claim{startFinding(d, start, s)}, out.every)[0]
 	}
 	out.alone = s.Ranks == 1
 	out.last = s.lastArrivals()
-	out.late = s.priced(s.peel(o.Level), run, o)
+	out.late = s.termFindings(s.peel(o.Level), run, o)
 	out.joint = s.joint * s.whole
 	out.perhaps = s.unsure(out.late, o)
-	out.late = append(out.late, s.once(out.late, o)...)
+	out.late = append(out.late, s.eventFindings(out.late, o)...)
 	out.late = append(out.late, s.turns(run, o)...)
 	out.late = append(out.late, s.majority(o)...)
 	out.unit = s.unit(o)
 	out.late, out.perhaps = scaleToSteps(doubtRounded(out.late, out.unit), out.every), scaleToSteps(out.perhaps, out.every)
-	out.trend, out.lost, out.spent = s.trend(), s.lost(), spentIn(s.Division)
+	out.trend, out.lost, out.spent = s.trend(), s.lostTime(), stageTimes(s.Division)
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
 	}
 	return out
 }
 
-// spentIn returns what each rank spends in each stage of steps that are divided, own work and waits, [stage · ranks + rank], ns;
+// stageTimes returns what each rank spends in each stage of steps that are divided, own work and waits, [stage · ranks + rank], ns;
 // nil where ranks synchronise in some steps only.
-func spentIn(d *points.Division) []int64 {
+func stageTimes(d *points.Division) []int64 {
 	if d.Every > 1 {
 		return nil
 	}
@@ -188,7 +190,7 @@ func spentIn(d *points.Division) []int64 {
 // Join answers for a run from its stretches, in their order. O(steps) of all of them. With Options.Once
 // they are used up.
 func Join(list []*Stretch, o Options) *Result {
-	o = o.orDefault()
+	o = o.fillDefaults()
 	first := list[0]
 	out := &Result{Stages: first.stages, Points: first.points, Within: first.apart, StartUp: first.startUp, Limits: first.limits}
 	var late, perhaps []claim.Claim
@@ -200,8 +202,8 @@ func Join(list []*Stretch, o Options) *Result {
 			e.Step += out.Steps
 			out.Errors = append(out.Errors, e)
 		}
-		late = joined(late, s.late, out.Steps, whole, s.trend.whole)
-		perhaps = joined(perhaps, s.perhaps, out.Steps, whole, s.trend.whole)
+		late = joinFindings(late, s.late, out.Steps, whole, s.trend.whole)
+		perhaps = joinFindings(perhaps, s.perhaps, out.Steps, whole, s.trend.whole)
 		joint, whole = joint+s.joint, whole+s.trend.whole
 		out.Lost.join(&s.lost)
 		switch {
@@ -215,14 +217,14 @@ func Join(list []*Stretch, o Options) *Result {
 		}
 		out.Steps += s.steps
 	}
-	common := out.shared(list, o)
-	out.Lost.perStep(out.Steps / first.every)
-	out.Latest, out.Skew = last.Most(), last.Skew()
+	common := out.addCommon(list, o)
+	out.Lost.divide(out.Steps / first.every)
+	out.Latest, out.Skew = last.MostFrequent(), last.Skew()
 	out.Every, out.Unit = first.every, first.unit
 	out.Whole, out.Joint = int64(whole)*int64(first.every), joint/max(1, whole)
-	out.Claims = ofRun(late, out.Steps, len(list))
+	out.Claims = filterReportable(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
-		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
+		out.Claims = append(out.Claims, filterReportable(perhaps, out.Steps, len(list))...)
 	}
 	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.unit), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Largest(), a.Saves.Largest()) })
@@ -232,29 +234,29 @@ func Join(list []*Stretch, o Options) *Result {
 	return out
 }
 
-// shared returns what all ranks have in common in stretches, and takes how long steps are, and the stages in them.
-func (r *Result) shared(list []*Stretch, o Options) []claim.Claim {
+// addCommon returns what all ranks have in common in stretches, and takes how long steps are, and the stages in them.
+func (r *Result) addCommon(list []*Stretch, o Options) []claim.Claim {
 	first, stages := list[0], len(r.Stages)
-	if summarised(list) {
+	if hasSummary(list) {
 		p := summariesOf(list, o)
 		t := p.trend()
 		r.Step, r.Typical = int64(t.step), t.typical(stages)
 		if first.alone {
-			r.Alone = p.alone()
+			r.Alone = p.singleRank()
 		}
 		return p.common(t, o)
 	}
 	t := joinedTrend(list, o)
 	r.Step, r.Typical = int64(t.step), t.typical(stages)
 	if first.alone {
-		r.Alone = t.alone(first, stages)
+		r.Alone = t.singleRank(first, stages)
 	}
 	return t.common(o)
 }
 
-// joined adds the findings of a stretch to those of the stretches before it. Savings are weighed by
+// joinFindings adds the findings of a stretch to those of the stretches before it. Savings are weighed by
 // the lengths before and of the stretch.
-func joined(list, next []claim.Claim, steps int, before, of float64) []claim.Claim {
+func joinFindings(list, next []claim.Claim, steps int, before, of float64) []claim.Claim {
 	weigh := func(s *claim.Saving, by float64) { s.Scale(by / max(1, before+of)) }
 	for i := range list {
 		weigh(&list[i].Saves, before)
@@ -333,8 +335,8 @@ func addTurns(f, next *claim.Claim) {
 	even(&f.Rotation)
 }
 
-// ofRun returns the findings that are large enough in the whole run, which was searched once for each stretch.
-func ofRun(list []claim.Claim, steps, stretches int) (out []claim.Claim) {
+// filterReportable returns the findings that are large enough in the whole run, which was searched once for each stretch.
+func filterReportable(list []claim.Claim, steps, stretches int) (out []claim.Claim) {
 	for _, f := range list {
 		if stretches > 1 && f.Saves.Largest() < leastOfRun {
 			continue
@@ -367,8 +369,8 @@ func (s *Stretch) recurs(o Options) bool {
 	})
 }
 
-// later reports whether the rank of a start-up is late for certain in steps after it as well.
-func (s *Stretch) later(start *claim.Claim) bool {
+// isLateAgain reports whether the rank of a start-up is late for certain in steps after it as well.
+func (s *Stretch) isLateAgain(start *claim.Claim) bool {
 	return slices.ContainsFunc(s.late, func(f claim.Claim) bool {
 		return f.Cause == claim.Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= claim.Supported && f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
 	})
@@ -404,8 +406,8 @@ func startUp(d *points.Division) int {
 	return n
 }
 
-// from returns a division without its first intervals.
-func from(d *points.Division, n int) *points.Division {
+// dropIntervals returns a division without its first intervals.
+func dropIntervals(d *points.Division, n int) *points.Division {
 	if n == 0 {
 		return d
 	}

@@ -50,7 +50,7 @@ func TestStartFinding(t *testing.T) {
 	for second, want := range map[int64]claim.Kind{1900: claim.Rank, 2100: claim.Everyone} { // beyond 1000 it is 900 and 1100 of 2000
 		rows := append([][]int64{{1000, second, 3000}, {1000, 1000, 1000}}, repeated(20, 1000, 1000, 1000)...)
 		d := division(50, rows)
-		f := startFinding(d, 1, newSeries(from(d, 1), nil))
+		f := startFinding(d, 1, newSeries(dropIntervals(d, 1), nil))
 		if f.Kind != want || f.Cause != claim.StartUp || f.Size != 2000 || f.Length != 1050+2000 || f.Steps.Count != 1 || f.Steps.First != 0 || f.Steps.Last != 0 || len(f.Parts) != 1 {
 			t.Errorf("the second takes %d: %+v, want %v", second, f, want)
 		}
@@ -64,14 +64,14 @@ func TestStartFinding(t *testing.T) {
 func TestFrom(t *testing.T) {
 	d := division(7, [][]int64{{1, 2}, {3, 4}, {5, 6}})
 	d.Absent = [][]bool{{true, false, true}}
-	got := from(d, 1)
+	got := dropIntervals(d, 1)
 	equal(t, "work", got.Work[0], []int64{3, 4, 5, 6})
 	equal(t, "arrivals", got.Arrivals[0], []int64{3, 4, 5, 6})
 	equal(t, "spent", got.Spent[0], []int64{8, 7, 8, 7})
 	equal(t, "after", got.After[0], []int64{7, 7})
 	equal(t, "head", got.Head, []int{1, 2})
 	equal(t, "absent", got.Absent[0], []bool{false, true})
-	if got.Intervals != 2 || from(d, 0) != d || d.Intervals != 3 {
+	if got.Intervals != 2 || dropIntervals(d, 0) != d || d.Intervals != 3 {
 		t.Errorf("%d intervals, before %d", got.Intervals, d.Intervals)
 	}
 }
@@ -84,7 +84,7 @@ func TestJoined(t *testing.T) {
 	}
 	next := late(3, 0, 9, 0.4)
 	next.P, next.Certainty, next.Size, next.Length, next.Waited, next.Parts = 0.0001, claim.Strong, 300, 900, 0.5, []claim.Part{{Stage: 1, Size: 300, Charged: 3000}}
-	got := joined([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{next, late(2, 4, 9, 0.1)}, 10, 1000, 3000)
+	got := joinFindings([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{next, late(2, 4, 9, 0.1)}, 10, 1000, 3000)
 	if len(got) != 2 {
 		t.Fatalf("%+v, want ranks 3 and 2", got)
 	}
@@ -104,7 +104,7 @@ func TestJoined(t *testing.T) {
 	// Spans that do not go on are some steps; so are other patterns.
 	span := late(3, 2, 5, 0.2)
 	span.Steps.Pattern, span.Steps.Ongoing = claim.Span, false
-	got = joined([]claim.Claim{span}, []claim.Claim{late(3, 0, 1, 0.2)}, 10, 1000, 1000)
+	got = joinFindings([]claim.Claim{span}, []claim.Claim{late(3, 0, 1, 0.2)}, 10, 1000, 1000)
 	if s := got[0].Steps; s.Pattern != claim.Irregular || !slices.Equal(s.List, []int{2, 3, 4, 5, 10, 11}) {
 		t.Errorf("%+v, want steps 2 to 5, 10 and 11", s)
 	}
@@ -113,7 +113,7 @@ func TestJoined(t *testing.T) {
 	for begins, want := range map[int]claim.Pattern{2: claim.Span, 3: claim.Irregular} { // three steps after the last, and four
 		on := late(3, begins, 8, 0.2)
 		on.Steps.Pattern = claim.Span
-		if got := joined([]claim.Claim{span}, []claim.Claim{on}, 10, 1000, 1000); got[0].Steps.Pattern != want {
+		if got := joinFindings([]claim.Claim{span}, []claim.Claim{on}, 10, 1000, 1000); got[0].Steps.Pattern != want {
 			t.Errorf("a span that goes on %d steps later: %v, want %v", begins+1, got[0].Steps.Pattern, want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestJoined(t *testing.T) {
 	} {
 		f := late(3, 0, 9, 0.2)
 		change(&f)
-		if got := joined([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{f}, 10, 1, 1); len(got) != 2 {
+		if got := joinFindings([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{f}, 10, 1, 1); len(got) != 2 {
 			t.Errorf("another %s: joined", name)
 		}
 	}
@@ -135,7 +135,7 @@ func TestOfRun(t *testing.T) {
 	f := func(saves float64, pattern claim.Pattern, first, last, count int) claim.Claim {
 		return claim.Claim{Saves: claim.Exact(saves), P: 0.2, Steps: claim.Struck{Count: count, Of: 10, First: first, Last: last, Pattern: pattern, Incidents: 4, List: []int{1}}}
 	}
-	got := ofRun([]claim.Claim{f(0.009, claim.Constant, 0, 29, 30), f(0.011, claim.Constant, 0, 29, 24), f(0.2, claim.Constant, 0, 29, 23), f(0.2, claim.Irregular, 0, 19, 17), f(0.2, claim.Irregular, 0, 19, 16)}, 30, 3)
+	got := filterReportable([]claim.Claim{f(0.009, claim.Constant, 0, 29, 30), f(0.011, claim.Constant, 0, 29, 24), f(0.2, claim.Constant, 0, 29, 23), f(0.2, claim.Irregular, 0, 19, 17), f(0.2, claim.Irregular, 0, 19, 16)}, 30, 3)
 	if len(got) != 4 {
 		t.Fatalf("%+v, want all but the first", got)
 	}
@@ -147,11 +147,11 @@ func TestOfRun(t *testing.T) {
 	if s := got[2].Steps; s.Incidents != 1 || s.List != nil {
 		t.Errorf("%+v, want one incident", s)
 	}
-	one := ofRun([]claim.Claim{f(0.009, claim.Irregular, 0, 9, 9)}, 10, 1)
+	one := filterReportable([]claim.Claim{f(0.009, claim.Irregular, 0, 9, 9)}, 10, 1)
 	if len(one) != 1 || one[0].P != 0.2 || one[0].Steps.Pattern != claim.Irregular {
 		t.Errorf("looked at once: %+v", one)
 	}
-	if got := ofRun([]claim.Claim{f(0.2, claim.Constant, 0, 29, 30)}, 30, 7); got[0].P != 1 {
+	if got := filterReportable([]claim.Claim{f(0.2, claim.Constant, 0, 29, 30)}, 30, 7); got[0].P != 1 {
 		t.Errorf("P %v, want 1 at most", got[0].P)
 	}
 }
@@ -159,7 +159,7 @@ func TestOfRun(t *testing.T) {
 // TestRenumbered: findings and recording errors have the numbers of the whole run, and the stretch keeps its own.
 func TestRenumbered(t *testing.T) {
 	s := &Stretch{late: []claim.Claim{{Ranks: []int{0, 1}, Host: 0}}, perhaps: []claim.Claim{{Ranks: []int{1}, Host: -1}}, start: &claim.Claim{Ranks: []int{1}, Host: -1}, errors: []points.Error{{Rank: 1}}, last: &LastArrivals{}}
-	out := s.Renumbered([]int{4, 9}, []int{2})
+	out := s.Renumber([]int{4, 9}, []int{2})
 	if f := out.late[0]; !slices.Equal(f.Ranks, []int{4, 9}) || f.Host != 2 || out.perhaps[0].Ranks[0] != 9 || out.perhaps[0].Host != -1 || out.start.Ranks[0] != 9 || out.errors[0].Rank != 9 {
 		t.Errorf("%+v, %+v, %+v, %+v", f, out.perhaps[0], out.start, out.errors)
 	}
@@ -205,7 +205,7 @@ func TestStartUpThatRecurs(t *testing.T) {
 				rows[n][r] += later
 			}
 		}
-		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want || (got.Claims != nil && got.Claims[0].Cause == claim.StartUp) != (want == 1) {
+		if got := AnalyzeDivision(division(0, rows), &Run{}, Options{}); got.StartUp != want || (got.Claims != nil && got.Claims[0].Cause == claim.StartUp) != (want == 1) {
 			t.Errorf("every eighth step takes %d longer, the first 4000: a start-up of %d, want %d (%+v)", later, got.StartUp, want, got.Claims)
 		}
 	}
@@ -216,7 +216,7 @@ func TestStartUpThatRecurs(t *testing.T) {
 		for i := range strikes {
 			rows[[]int{7, 18, 30, 45}[i]][3] += 1500
 		}
-		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want {
+		if got := AnalyzeDivision(division(0, rows), &Run{}, Options{}); got.StartUp != want {
 			t.Errorf("late in %d more steps: a start-up of %d, want %d (%+v)", strikes, got.StartUp, want, got.Claims)
 		}
 	}
@@ -233,7 +233,7 @@ func TestLevels(t *testing.T) {
 		for i := range c.strikes {
 			rows[[]int{3, 11, 17, 30, 36, 49, 55}[i]][1] += 9000
 		}
-		r := Divided(division(0, rows), &Run{}, Options{})
+		r := AnalyzeDivision(division(0, rows), &Run{}, Options{})
 		if len(r.Claims) == 0 || r.Claims[0].Cause != claim.Late || !slices.Equal(r.Claims[0].Ranks, []int{1}) || r.Claims[0].Certainty != c.want {
 			t.Errorf("%d strikes of %d ranks: %+v, want rank 1, %v", c.strikes, c.ranks, r.Claims, c.want)
 		}

@@ -67,7 +67,7 @@ func (s *series) test(c cell, form shape, own, left []float64) chance {
 	if n < 2 || d <= 0 {
 		return chance{p: 1}
 	}
-	x := s.beyond(k, r, d, own)
+	x := s.timesAboveHalf(k, r, d, own)
 	sum := 0.0
 	for _, e := range x {
 		if int(e.rank) == r {
@@ -132,8 +132,8 @@ func (s *series) steadiness(k int) (part float64, recorded int) {
 	return sum * sum / (float64(recorded) * squares), recorded
 }
 
-// beyond returns the time beyond half of a claim and no more than it, of a rank and its peers.
-func (s *series) beyond(k, r int, d float64, own []float64) []entry {
+// timesAboveHalf returns the time beyond half of a claim and no more than it, of a rank and its peers.
+func (s *series) timesAboveHalf(k, r int, d float64, own []float64) []entry {
 	out, set := make([]entry, 0, 64), s.of[r]
 	if d < 2*slackOfNoise*s.noise[k] {
 		lead := s.lead[s.Pieces[k].Point]

@@ -97,7 +97,7 @@ func TestP(t *testing.T) {
 			p.Quo(p, big.NewRat(int64(c.ranks), 1))
 		}
 		want, _ := p.Float64()
-		own := s.own(cell{0, 0})
+		own := s.ownDelay(cell{0, 0})
 		got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, own, make([]float64, 40))
 		if math.Abs(got.p-min(1, want)) > 1e-2*want || got.struck != c.strikes || got.block != 1 || got.blocks != 40 {
 			t.Errorf("%+v: %+v, want P %v, %d of 40 blocks of one step", c, got, want, c.strikes)
@@ -109,31 +109,31 @@ func TestP(t *testing.T) {
 // piece of few ranks has these alone as peers.
 func TestPOfLittleEvidence(t *testing.T) {
 	s := strikes(32, 2, 1)
-	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 || got.struck != 2 {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 40)); got.p != 1 || got.struck != 2 {
 		t.Errorf("two strikes: %+v, want P = 1", got)
 	}
 	s = strikes(32, 3, 1)
-	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p > 0.004 {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 40)); got.p > 0.004 {
 		t.Errorf("three strikes: %+v, want P = 2/32²", got)
 	}
-	if got := s.test(cell{0, 0}, shape{claim: 0, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
+	if got := s.test(cell{0, 0}, shape{claim: 0, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 40)); got.p != 1 {
 		t.Errorf("a claim of nothing: %+v", got)
 	}
 	for steps, certain := range map[int]bool{5: false, 6: true} {
 		s := newSeries(division(0, repeated(steps, append([]int64{200}, slices.Repeat([]int64{100}, 63)...)...)), nil)
-		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.own(cell{0, 0}), make([]float64, steps))
+		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, steps))
 		if (got.p < 1e-3) != certain || got.blocks != steps {
 			t.Errorf("%d blocks: %+v, want certain: %v", steps, got, certain)
 		}
 	}
 	s = strikes(8, 5, 1)
 	s.Pieces[0].Ranks = []int{0}
-	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); got.p != 1 {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 40)); got.p != 1 {
 		t.Errorf("a piece of one rank: %+v", got)
 	}
 	s.Pieces[0].Ranks = []int{0, 1, 2, 3}
 	want := 8 / (0.5 - 2.5/40) * math.Pow(4, -5)
-	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.own(cell{0, 0}), make([]float64, 40)); math.Abs(got.p-want) > 1e-2*want {
+	if got := s.test(cell{0, 0}, shape{claim: 10_000, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 40)); math.Abs(got.p-want) > 1e-2*want {
 		t.Errorf("a piece of four of eight ranks: %+v, want P = 8/v·4⁻⁵ = %v", got, want)
 	}
 }
@@ -198,14 +198,14 @@ func TestBeyond(t *testing.T) {
 	s.noise[0] = 10
 	s.charge[0].entries = []entry{{0, 0, 99}, {0, 1, 70}, {1, 0, 50}, {1, 1, 51}, {2, 0, 400}, {3, 2, 90}}
 	// Beyond the slack of 2·10 by far (100 ≥ 4·10): of what is charged, to ranks of the set.
-	equal(t, "large", s.beyond(0, 0, 100, nil), []entry{{0, 0, 49}, {0, 1, 20}, {1, 1, 1}, {2, 0, 50}})
+	equal(t, "large", s.timesAboveHalf(0, 0, 100, nil), []entry{{0, 0, 49}, {0, 1, 20}, {1, 1, 1}, {2, 0, 50}})
 	// Half of it within the slack (d < 2·20): of excess and lead with their noise, of the rank what it is given.
 	s.excess[0] = []int64{0, 30, 0, 0, 18, 0, 0, 40, 0, 0, 0, 99}
 	s.lead[0] = []int64{0, 50, 0, 0, 50, 0, 0, 25, 0, 0, 0, 99}
-	equal(t, "small", s.beyond(0, 0, 36, []float64{20, 0, 17, 19}), []entry{{0, 0, 2}, {0, 1, 12}, {2, 1, 7}, {3, 0, 1}})
+	equal(t, "small", s.timesAboveHalf(0, 0, 36, []float64{20, 0, 17, 19}), []entry{{0, 0, 2}, {0, 1, 12}, {2, 1, 7}, {3, 0, 1}})
 	s.Head[0] = -1
-	equal(t, "small, of a step not recorded", s.beyond(0, 0, 36, []float64{20, 0, 17, 19}), []entry{{2, 1, 7}, {3, 0, 1}})
-	if got := len(s.beyond(0, 0, 40, []float64{99, 99, 99, 99})); got != 5 {
+	equal(t, "small, of a step not recorded", s.timesAboveHalf(0, 0, 36, []float64{20, 0, 17, 19}), []entry{{2, 1, 7}, {3, 0, 1}})
+	if got := len(s.timesAboveHalf(0, 0, 40, []float64{99, 99, 99, 99})); got != 5 {
 		t.Errorf("%d entries at 4 times the noise, want the charges", got)
 	}
 }
@@ -366,7 +366,7 @@ func TestPInBlocks(t *testing.T) {
 			rows[n][5] += size * int64(x)
 		}
 		s := newSeries(division(0, rows), nil)
-		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.own(cell{0, 0}), make([]float64, 24))
+		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 24))
 		if got.p > want.p+1e-10 || got.p < want.p-1e-10 || got.block != want.block || got.blocks != want.blocks {
 			t.Errorf("noise of ±%d: %+v, want %+v", 3*size, got, want)
 		}

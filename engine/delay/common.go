@@ -164,13 +164,13 @@ func (t *trend) join(next *trend, steps int) {
 		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.follows(a) })
 		switch {
 		case k < 0: // ranks do not synchronise there any more
-			t.apart(i)
+			t.separate(i)
 			continue
-		case joined[a.places] == nil && t.all(a.places, next, next.rows[k].places):
+		case joined[a.places] == nil && t.continues(a.places, next, next.rows[k].places):
 			joined[a.places] = next.rows[k].places
 			a.places.join(next.rows[k].places, n, steps)
 		case joined[a.places] == nil:
-			t.apart(i)
+			t.separate(i)
 			a.places.join(next.rows[k].places, n, steps)
 		}
 		b := &next.rows[k]
@@ -180,8 +180,8 @@ func (t *trend) join(next *trend, steps int) {
 	t.whole += next.whole
 }
 
-// all reports whether all rows with some places go on in rows that share theirs.
-func (t *trend) all(of *places, next *trend, in *places) bool {
+// continues reports whether all rows with some places go on in rows that share theirs.
+func (t *trend) continues(of *places, next *trend, in *places) bool {
 	return !slices.ContainsFunc(t.rows, func(a shared) bool {
 		return a.places == of && !slices.ContainsFunc(next.rows, func(b shared) bool { return b.follows(&a) && b.places == in })
 	})
@@ -192,8 +192,8 @@ func (c *shared) follows(before *shared) bool {
 	return c.stage == before.stage && c.point == before.point && c.tail == before.tail
 }
 
-// apart gives a row places of its own, unless it has.
-func (t *trend) apart(row int) {
+// separate gives a row places of its own, unless it has.
+func (t *trend) separate(row int) {
 	c := &t.rows[row]
 	for i, other := range t.rows {
 		if i != row && other.places == c.places {
@@ -223,8 +223,8 @@ func (t *trend) typical(stages int) []int64 {
 // aboveAll is by what factor the first step of the only rank must exceed all others to be start-up: nothing else tells.
 const aboveAll = 1.2
 
-// alone returns how the only rank spends its steps.
-func (t *trend) alone(first *Stretch, stages int) *Alone {
+// singleRank returns how the only rank spends its steps.
+func (t *trend) singleRank(first *Stretch, stages int) *Alone {
 	out := &Alone{StartUp: first.startUp, Mean: make([]int64, stages), Took: t.took}
 	skip := int32(0)
 	if first.start != nil {
@@ -253,20 +253,20 @@ func (t *trend) alone(first *Stretch, stages int) *Alone {
 }
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
-func (s *trend) common(o Options) []claim.Claim { return s.eachRow(o, s.commonOf) }
+func (s *trend) common(o Options) []claim.Claim { return s.findInRows(o, s.commonOf) }
 
-// eachRow returns what is found in each row, and merges what is of the same steps.
-func (s *trend) eachRow(o Options, find func(row int, o Options) []claim.Claim) (out []claim.Claim) {
+// findInRows returns what is found in each row, and merges what is of the same steps.
+func (s *trend) findInRows(o Options, find func(row int, o Options) []claim.Claim) (out []claim.Claim) {
 	of := make([][]claim.Claim, len(s.rows))
 	parallel.Do(len(s.rows), 0, func(i int) { of[i] = find(i, o) })
 	for _, list := range of {
 		for _, f := range list {
-			out = merged(out, f)
+			out = mergeFinding(out, f)
 		}
 	}
 	for i := range out {
 		if out[i].Cause == claim.Regression && !out[i].Grows {
-			s.fromTo(&out[i])
+			s.setStageTimes(&out[i])
 		}
 	}
 	return out
@@ -303,7 +303,7 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 	s.spreadOver(&f, big, i)
 	out = append(out, f)
 	if f.Steps.Pattern == claim.Periodic { // what is slow beside the period has another cause
-		if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != claim.Periodic {
+		if f, big, ok := s.slow(c.replaceOutliers(big), o); ok && f.Steps.Pattern != claim.Periodic {
 			s.spreadOver(&f, big, i)
 			out = append(out, f)
 		}
@@ -311,8 +311,8 @@ func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 	return out
 }
 
-// without returns a row in which some intervals have the usual length of the others.
-func (c shared) without(big []bool) shared {
+// replaceOutliers returns a row in which some intervals have the usual length of the others.
+func (c shared) replaceOutliers(big []bool) shared {
 	usual := make([]float64, 0, len(c.x))
 	for i, x := range c.x {
 		if !big[i] {
@@ -329,8 +329,8 @@ func (c shared) without(big []bool) shared {
 	return c
 }
 
-// merged adds a finding to those of the same steps.
-func merged(list []claim.Claim, f claim.Claim) []claim.Claim {
+// mergeFinding adds a finding to those of the same steps.
+func mergeFinding(list []claim.Claim, f claim.Claim) []claim.Claim {
 	for i := range list {
 		h := &list[i]
 		if h.Cause != f.Cause || abs(h.Steps.First-f.Steps.First) > besides || abs(h.Steps.Last-f.Steps.Last) > besides || abs(h.Steps.Count-f.Steps.Count) > besides {
@@ -371,7 +371,7 @@ func (s *trend) slow(c shared, o Options) (claim.Claim, []bool, bool) {
 	}
 	f := s.commonFinding(c, claim.SlowSteps, big, cost)
 	periodic := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
-	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
+	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.singleRankChance(c, f.Steps.Count, by) <= o.Strong) {
 		f.Certainty = claim.Supported
 	}
 	if _, _, ok := stretch(big); ok {
@@ -392,8 +392,8 @@ func spanOf(c shared, at claim.Struck) []bool {
 	return out
 }
 
-// fromTo finds the time before and after of the stage with most of a regression.
-func (s *trend) fromTo(f *claim.Claim) {
+// setStageTimes finds the time before and after of the stage with most of a regression.
+func (s *trend) setStageTimes(f *claim.Claim) {
 	for _, c := range s.rows {
 		if c.stage != f.Parts[0].Stage {
 			continue
@@ -448,10 +448,10 @@ func (s *trend) spreadOver(f *claim.Claim, big []bool, row int) {
 	slices.SortStableFunc(f.Parts, func(a, b claim.Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
 
-// beyondSingle returns the chance of so many slow steps at a point, were they work of single ranks there that struck them twice
+// singleRankChance returns the chance of so many slow steps at a point, were they work of single ranks there that struck them twice
 // as often as the visible pieces, and by as large a factor: the number is Poisson's, with twice the most that a piece shows,
 // and one more, as mean.
-func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
+func (s *trend) singleRankChance(c shared, count int, by float64) float64 {
 	least, most := float32(by/median(c.x)), 0
 	for _, o := range s.rows {
 		n := 0

@@ -139,7 +139,7 @@ func TestBeyondSingle(t *testing.T) {
 			row.single[i] = 0.31
 		}
 		s := &trend{rows: []shared{row, {single: []float32{0.2}}}}
-		if got := s.beyondSingle(c, 5, 300); math.Abs(got-want) > 1e-12 {
+		if got := s.singleRankChance(c, 5, 300); math.Abs(got-want) > 1e-12 {
 			t.Errorf("five slow steps, %d exceptions: %v, want %v", singles, got, want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestCommonTerms(t *testing.T) {
 		"all from the fifth":   {x: level(15, 500, upTo(5, 15, 1)...)},                                                          // of fewer than sixteen steps nothing is said
 		"half, by 3 % and 2 %": {x: level(60, 30, upTo(30, 60, 1)...)},                                                          // 30 are less than 3 % of 1115
 	} {
-		found := trendOf(c.x).common(Options{}.orDefault())
+		found := trendOf(c.x).common(Options{}.fillDefaults())
 		if c.size == 0 {
 			if len(found) > 0 {
 				t.Errorf("%s: %+v, want nothing", name, found)
@@ -218,7 +218,7 @@ func TestOneCause(t *testing.T) {
 		"the same": {of(1, 5, 35, 4, 50), 1}, "three later": {of(1, 8, 38, 7, 50), 1}, "four later": {of(1, 9, 35, 4, 50), 2},
 		"ends four later": {of(1, 5, 39, 4, 50), 2}, "four steps more": {of(1, 5, 35, 8, 50), 2},
 	} {
-		list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, c.with)
+		list := mergeFinding([]claim.Claim{of(0, 5, 35, 4, 90)}, c.with)
 		if len(list) != c.n {
 			t.Errorf("%s: %d findings, want %d", name, len(list), c.n)
 			continue
@@ -227,15 +227,15 @@ func TestOneCause(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, of(1, 6, 36, 4, 91)); list[0].Steps.First != 6 || list[0].Parts[0].Stage != 1 {
+	if list := mergeFinding([]claim.Claim{of(0, 5, 35, 4, 90)}, of(1, 6, 36, 4, 91)); list[0].Steps.First != 6 || list[0].Parts[0].Stage != 1 {
 		t.Errorf("steps are those of the larger: %+v", list[0])
 	}
-	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, of(0, 5, 35, 4, 50)); len(list) != 1 || list[0].Size != 10 {
+	if list := mergeFinding([]claim.Claim{of(0, 5, 35, 4, 90)}, of(0, 5, 35, 4, 50)); len(list) != 1 || list[0].Size != 10 {
 		t.Errorf("the same stage twice: %+v", list)
 	}
 	regression := of(1, 5, 35, 4, 50)
 	regression.Cause = claim.Regression
-	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, regression); len(list) != 2 {
+	if list := mergeFinding([]claim.Claim{of(0, 5, 35, 4, 90)}, regression); len(list) != 2 {
 		t.Errorf("another cause: %+v", list)
 	}
 }

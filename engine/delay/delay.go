@@ -68,7 +68,7 @@ const (
 	NoLimits
 )
 
-func (o Options) orDefault() Options {
+func (o Options) fillDefaults() Options {
 	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, gates.Supported), cmp.Or(o.Strong, gates.Strong)
 	return o
 }

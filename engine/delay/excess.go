@@ -45,7 +45,7 @@ type entry struct {
 func newSeries(d *points.Division, peers []int) *series {
 	s := &series{Division: d, of: make([]int, d.Ranks)}
 	if peers == nil && d.Peers != nil {
-		peers = numbered(d.Peers, d.Ranks)
+		peers = setIndices(d.Peers, d.Ranks)
 	}
 	s.group(peers)
 	K := len(d.Pieces)
@@ -54,7 +54,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	for k := range d.Pieces {
 		s.rest[k] = d.Work[k]
 		s.excess[k], s.common[k] = d.Memory.Take(len(d.Work[k])), make([]float64, d.Intervals)
-		s.less(s.excess[k], s.rest[k], s.common[k])
+		s.subtractPeers(s.excess[k], s.rest[k], s.common[k])
 		s.noise[k] = s.noiseOf(k)
 	}
 	P := len(d.Arrivals)
@@ -75,8 +75,8 @@ func newSeries(d *points.Division, peers []int) *series {
 	return s
 }
 
-// numbered returns the number of the set that each rank is in.
-func numbered(sets [][]int, ranks int) []int {
+// setIndices returns the number of the set that each rank is in.
+func setIndices(sets [][]int, ranks int) []int {
 	out := make([]int, ranks)
 	for i, set := range sets {
 		for _, r := range set {
@@ -100,9 +100,9 @@ func (s *series) group(peers []int) {
 	}
 }
 
-// less writes values, [interval][rank], less the median of the rank's peers, and the lower medians
+// subtractPeers writes values, [interval][rank], less the median of the rank's peers, and the lower medians
 // over all ranks where they are asked for. A rank without any peer is its own.
-func (s *series) less(dst, v []int64, common []float64) {
+func (s *series) subtractPeers(dst, v []int64, common []float64) {
 	R := s.Ranks
 	if R == 1 {
 		clear(dst[:len(v)])
@@ -299,7 +299,7 @@ func (s *series) noiseOfLevels(k int) float64 {
 
 // recharge computes who led at a point, and charges the pieces that lead to it.
 func (s *series) recharge(p int) {
-	s.less(s.lead[p], s.arrive[p], nil)
+	s.subtractPeers(s.lead[p], s.arrive[p], nil)
 	for k, piece := range s.Pieces {
 		if piece.Point == p {
 			s.charge[k].fill(s.excess[k], s.lead[p], int64(slackOfNoise*s.noise[k]), s.Ranks)
@@ -344,8 +344,8 @@ func (c *charges) fill(excess, lead []int64, slack int64, R int) {
 	}
 }
 
-// of returns the charges of one rank, [interval].
-func (c *charges) of(r, intervals int) []float64 {
+// rankCharges returns the charges of one rank, [interval].
+func (c *charges) rankCharges(r, intervals int) []float64 {
 	out := make([]float64, intervals)
 	for _, e := range c.entries {
 		if int(e.rank) == r {
@@ -367,7 +367,7 @@ func (s *series) remove(k, r int, d []float64) {
 			s.arrive[p][n*s.Ranks+r] -= y
 		}
 	}
-	s.less(s.excess[k], s.rest[k], s.common[k])
+	s.subtractPeers(s.excess[k], s.rest[k], s.common[k])
 	s.recharge(p)
 }
 
@@ -438,8 +438,8 @@ func (s *series) column(v []int64, r int) []float64 {
 // median returns the mean of the two middle values; it keeps the order of v.
 func median(v []float64) float64 { return robust.Median(slices.Clone(v)) }
 
-// trimmed returns the mean of values with those beyond the quartiles moved to them: a level that half of the values show.
-func trimmed(v []float64) float64 {
+// winsorizedMean returns the mean of values with those beyond the quartiles moved to them: a level that half of the values show.
+func winsorizedMean(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}

@@ -256,7 +256,7 @@ func TestCharge(t *testing.T) {
 	if c.sum != 121 {
 		t.Errorf("sum %v, want 121", c.sum)
 	}
-	equal(t, "of rank 1", c.of(1, 3), []float64{70, 0, 1})
+	equal(t, "of rank 1", c.rankCharges(1, 3), []float64{70, 0, 1})
 
 	// Rank 2 exceeds its peers by 100 in the first piece and is 60 shorter in the second, so that it leads by 40; a noise
 	// of 1 ns (nothing differs in time) charges 2 ns to nobody.
@@ -278,7 +278,7 @@ func TestRemove(t *testing.T) {
 	equal(t, "rest", s.rest[0], []int64{100, 100, 100, 100, 100, 200, 100, 100, 140})
 	equal(t, "arrivals", s.arrive[0], []int64{110, 110, 110, 110, 110, 210, 110, 110, 150})
 	equal(t, "excess", s.excess[0], []int64{0, 0, 0, -50, -50, 100, -20, -20, 40})
-	equal(t, "charges", s.charge[0].of(2, 3), []float64{0, 98, 38})
+	equal(t, "charges", s.charge[0].rankCharges(2, 3), []float64{0, 98, 38})
 	equal(t, "recorded", d.Work[0][:3], []int64{100, 100, 200})
 	equal(t, "recorded arrivals", d.Arrivals[0][:3], []int64{110, 110, 210})
 }
@@ -308,7 +308,7 @@ func TestLengths(t *testing.T) {
 // TestTrimmed: numpy.clip(v, *numpy.quantile(v, [0.25, 0.75])).mean().
 func TestTrimmed(t *testing.T) {
 	for want, v := range map[float64][]float64{4.5: {1, 2, 3, 4, 5, 6, 7, 100}, 6.2: {3, 9, 4, 1000, 5}, 8: {8}, 0: nil} {
-		if got := trimmed(v); !near(got, want) {
+		if got := winsorizedMean(v); !near(got, want) {
 			t.Errorf("%v: %v, want %v", v, got, want)
 		}
 	}

@@ -62,8 +62,8 @@ func clip98(x []float64) (squares float64) {
 	return squares
 }
 
-// besideCut returns the squares that are left beside a level up to a value and another from there on.
-func besideCut(x []float64, at int) float64 {
+// splitResiduals returns the squares that are left beside a level up to a value and another from there on.
+func splitResiduals(x []float64, at int) float64 {
 	left := make([]float64, 0, len(x))
 	for _, part := range [][]float64{x[:at], x[at:]} {
 		level := median(slices.Clone(part))
@@ -87,7 +87,7 @@ func rise(x []float64) (l line, p float64) {
 		edge = leastOfCut
 	}
 	l, rest, left := lineThrough(x)
-	if at, _ := bestCut(x, edge); besideCut(x, at) <= left {
+	if at, _ := bestCut(x, edge); splitResiduals(x, at) <= left {
 		return l, 1
 	}
 	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)

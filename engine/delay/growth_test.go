@@ -40,7 +40,7 @@ func grown(x []float64) []claim.Claim {
 		took += x[i]
 	}
 	s := &trend{rows: []shared{{places: p, x: x}}, took: x, step: median(x), whole: took}
-	return s.common(Options{}.orDefault())
+	return s.common(Options{}.fillDefaults())
 }
 
 // TestGrowth: a ramp is growth, and costs the half of it; a change of level is none, and neither is a ramp of less than 3 % of a

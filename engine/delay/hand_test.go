@@ -354,7 +354,7 @@ func TestNobodyArrives(t *testing.T) {
 		one.Add([]int64{5, 1}, self)
 	}
 	for name, l := range map[string]*delay.LastArrivals{"none": {Ranks: 8}, "one rank": one} {
-		if got := l.Most(); got != (delay.Latest{Rank: -1, P: 1}) {
+		if got := l.MostFrequent(); got != (delay.Latest{Rank: -1, P: 1}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -391,7 +391,7 @@ func TestRenumberedByHand(t *testing.T) {
 	j := byHand{ranks: 4, steps: 40, faults: []longer{{[]int{2}, 1, 40, nil}}}
 	run := j.run(0, 40)
 	s := delay.LookAt(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{})
-	other := s.Renumbered([]int{10, 11, 12, 13}, nil)
+	other := s.Renumber([]int{10, 11, 12, 13}, nil)
 	for want, x := range map[int]*delay.Stretch{2: s, 12: other} {
 		if r := delay.Join([]*delay.Stretch{x}, delay.Options{}); r.Claims[0].Rank() != want || r.Latest.Rank != want {
 			t.Errorf("rank %d, last is %d, want %d", r.Claims[0].Rank(), r.Latest.Rank, want)

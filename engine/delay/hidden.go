@@ -24,9 +24,9 @@ const (
 	ofMiddle = 1.25
 )
 
-// hidden returns by how much the ranks' unseen work at each point may differ, [point][interval][rank], as if it varied like the
+// hiddenTimes returns by how much the ranks' unseen work at each point may differ, [point][interval][rank], as if it varied like the
 // visible compute that leads to it; nil where nothing is hidden.
-func (s *series) hidden() [][]float64 {
+func (s *series) hiddenTimes() [][]float64 {
 	out, scratch := make([][]float64, len(s.Points)), make([]int64, s.Ranks)
 	for p := range s.Points {
 		k := s.visible(p)
@@ -94,8 +94,8 @@ func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one f
 	for _, t := range c.terms {
 		se = max(se, s.sizeError(t))
 	}
-	high = max(1-s.length(without(before, s, c.terms, -se))/s.whole, 1-s.length(s.atPeers(before, c.terms))/s.whole)
-	less := without(before, s, c.terms, se)
+	high = max(1-s.length(subtractTerms(before, s, c.terms, -se))/s.whole, 1-s.length(s.arriveLikePeers(before, c.terms))/s.whole)
+	less := subtractTerms(before, s, c.terms, se)
 	low = 1 - s.length(less)/s.whole
 	mid = one
 	if s.Free() {
@@ -105,18 +105,18 @@ func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one f
 	// with it and apart from it.
 	var lows, mids []float64
 	for _, shift := range []int{0, s.Intervals / 2} {
-		lows = append(lows, s.saved(before, less, h, shift, 1)/s.whole)
-		mids = append(mids, s.saved(before, alone, h, shift, 1/hiddenNoise)/s.whole)
+		lows = append(lows, s.savedTime(before, less, h, shift, 1)/s.whole)
+		mids = append(mids, s.savedTime(before, alone, h, shift, 1/hiddenNoise)/s.whole)
 	}
 	low = min(low, slices.Min(lows))
 	mid = (mids[0] + mids[1]) / 2
 	return max(0, low-replayError*max(0, mid)), max(high, mid) + replayError*max(0, mid), max(0, mid)
 }
 
-// atPeers returns arrivals where the pieces that terms lengthen take as long as the peers' at most, in the intervals struck and others:
+// arriveLikePeers returns arrivals where the pieces that terms lengthen take as long as the peers' at most, in the intervals struck and others:
 // sizes vary from step to step, and what is left of them beside a term is the rank's all the same.
-func (s *series) atPeers(arrive [][]int64, terms []*term) [][]int64 {
-	out := slices.Clone(without(arrive, s, terms, 0))
+func (s *series) arriveLikePeers(arrive [][]int64, terms []*term) [][]int64 {
+	out := slices.Clone(subtractTerms(arrive, s, terms, 0))
 	seen := map[cell]bool{}
 	for _, t := range terms {
 		if seen[cell{t.rank, t.piece}] {
@@ -136,8 +136,8 @@ func (s *series) atPeers(arrive [][]int64, terms []*term) [][]int64 {
 // them: more change nothing in the third digit.
 const sampled = 4096
 
-// saved returns Σ max(a + h) − Σ max(b + h).
-func (s *series) saved(a, b [][]int64, h [][]float64, shift int, scale float64) (sum float64) {
+// savedTime returns Σ max(a + h) − Σ max(b + h).
+func (s *series) savedTime(a, b [][]int64, h [][]float64, shift int, scale float64) (sum float64) {
 	R, by := s.Ranks, 1+s.Intervals/sampled
 	defer func() { sum *= float64(s.Intervals) / float64((s.Intervals+by-1)/by) }()
 	for p := range a {

@@ -49,7 +49,7 @@ func TestTurns(t *testing.T) {
 	for n := range whose {
 		whose[n] = n * 7 % 4
 	}
-	found := turning(200, whose).turns(&Run{}, Options{}.orDefault())
+	found := turning(200, whose).turns(&Run{}, Options{}.fillDefaults())
 	if len(found) != 1 {
 		t.Fatalf("%+v, want one", found)
 	}
@@ -63,13 +63,13 @@ func TestTurns(t *testing.T) {
 	for n := range whose {
 		whose[n] = []int{2, 0, 3, 1}[n/10]
 	}
-	if got := inTurn(whose); !slices.Equal(got, []int{2, 0, 3, 1}) {
+	if got := turnOrder(whose); !slices.Equal(got, []int{2, 0, 3, 1}) {
 		t.Errorf("turns of ten steps: %v", got)
 	}
-	if got := inTurn([]int{1, 1, 1, 1, 1, 2, 2, 2, 2}); got != nil {
+	if got := turnOrder([]int{1, 1, 1, 1, 1, 2, 2, 2, 2}); got != nil {
 		t.Errorf("turns of 4.5 steps: %v", got)
 	}
-	if got := inTurn([]int{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}); !slices.Equal(got, []int{1, 2}) {
+	if got := turnOrder([]int{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("turns of five steps: %v", got)
 	}
 
@@ -77,17 +77,17 @@ func TestTurns(t *testing.T) {
 	for n := range whose {
 		whose[n] = max(0, n%8-4)
 	}
-	if found := turning(200, whose).turns(&Run{}, Options{}.orDefault()); len(found) != 0 {
+	if found := turning(200, whose).turns(&Run{}, Options{}.fillDefaults()); len(found) != 0 {
 		t.Errorf("25 of 40 are one rank's: %+v", found)
 	}
 	// 30 of 1030 are less than 3 % of the run.
 	for n := range whose {
 		whose[n] = n * 7 % 4
 	}
-	if found := turning(30, whose).turns(&Run{}, Options{}.orDefault()); len(found) != 0 {
+	if found := turning(30, whose).turns(&Run{}, Options{}.fillDefaults()); len(found) != 0 {
 		t.Errorf("28 ns of 1030 are charged: %+v", found)
 	}
-	if found := turning(36, whose).turns(&Run{}, Options{}.orDefault()); len(found) != 1 {
+	if found := turning(36, whose).turns(&Run{}, Options{}.fillDefaults()); len(found) != 1 {
 		t.Errorf("34 ns of 1036 are charged: %+v", found)
 	}
 }
@@ -102,7 +102,7 @@ func TestStalls(t *testing.T) {
 		return turning(size, whose)
 	}
 	for n, want := range map[int]int{7: 0, 8: 1} {
-		found := struck(n, 900).turns(&Run{}, Options{}.orDefault())
+		found := struck(n, 900).turns(&Run{}, Options{}.fillDefaults())
 		if len(found) != want {
 			t.Errorf("%d stalls: %+v, want %d", n, found, want)
 		}
@@ -112,10 +112,10 @@ func TestStalls(t *testing.T) {
 			}
 		}
 	}
-	if found := struck(8, 150).turns(&Run{}, Options{}.orDefault()); len(found) != 0 { // 1184 of 41,200: 2.9 %
+	if found := struck(8, 150).turns(&Run{}, Options{}.fillDefaults()); len(found) != 0 { // 1184 of 41,200: 2.9 %
 		t.Errorf("small stalls: %+v", found)
 	}
-	if found := struck(8, 170).turns(&Run{}, Options{}.orDefault()); len(found) != 1 { // 1344 of 41,360: 3.2 %
+	if found := struck(8, 170).turns(&Run{}, Options{}.fillDefaults()); len(found) != 1 { // 1344 of 41,360: 3.2 %
 		t.Errorf("stalls of 3 %% of the run: %+v", found)
 	}
 	// Of ten stalls three are of another size: less than four in five are alike.
@@ -128,7 +128,7 @@ func TestStalls(t *testing.T) {
 				rows[4*i][i%4] += 900 // twice as long: beyond half as much again
 			}
 		}
-		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault()); len(found) != want {
+		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.fillDefaults()); len(found) != want {
 			t.Errorf("%d of ten are twice as long: %+v, want %d", other, found, want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestUneven(t *testing.T) {
 				rows[n][r] += size
 			}
 		}
-		found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault())
+		found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.fillDefaults())
 		if len(found) != want {
 			t.Errorf("%d ns: %+v, want %d", size, found, want)
 			continue
@@ -177,7 +177,7 @@ func TestUnevenWithoutSpikes(t *testing.T) {
 			rows[n][r] += int64(20 * min(m, 20-m))
 		}
 	}
-	f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.01}.orDefault())
+	f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.01}.fillDefaults())
 	if !ok || math.Abs(f.Saves.Alone-0.03656462585034015) > 1e-12 {
 		t.Errorf("%v, %+v; want 0.0366", ok, f)
 	}

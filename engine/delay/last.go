@@ -61,9 +61,9 @@ func (l *LastArrivals) Skew() int64 { return robust.MedianTime(slices.Clone(l.sk
 // mostTurns bounds the values of which the autocorrelation is taken; turns of longer runs are put together.
 const mostTurns = 4096
 
-// Most returns the rank that was last most often. It tests nothing where even a rank
+// MostFrequent returns the rank that was last most often. It tests nothing where even a rank
 // that is last at every point would not be significant.
-func (l *LastArrivals) Most() Latest {
+func (l *LastArrivals) MostFrequent() Latest {
 	count, single := map[int32]int{}, 0
 	for _, r := range l.last {
 		if r >= 0 {
@@ -138,7 +138,7 @@ func (s *series) lastArrivals() *LastArrivals {
 	}
 	for n := range s.Intervals {
 		for p := range s.arrive {
-			if s.reached(n, p) {
+			if s.isRecorded(n, p) {
 				out.Add(s.arrive[p][n*s.Ranks:(n+1)*s.Ranks], compared)
 			}
 		}
@@ -146,8 +146,8 @@ func (s *series) lastArrivals() *LastArrivals {
 	return out
 }
 
-// reached reports whether all that leads to a point was recorded in an interval.
-func (s *series) reached(n, point int) bool {
+// isRecorded reports whether all that leads to a point was recorded in an interval.
+func (s *series) isRecorded(n, point int) bool {
 	for k, piece := range s.Pieces {
 		if piece.Point == point && s.Step(n, k) < 0 {
 			return false
@@ -156,8 +156,8 @@ func (s *series) reached(n, point int) bool {
 	return true
 }
 
-// renumbered returns the arrivals with other numbers of the ranks.
-func (l *LastArrivals) renumbered(ranks []int) *LastArrivals {
+// renumber returns the arrivals with other numbers of the ranks.
+func (l *LastArrivals) renumber(ranks []int) *LastArrivals {
 	out := *l
 	out.last = slices.Clone(l.last)
 	for i, r := range out.last {

@@ -39,20 +39,20 @@ func TestLastMostOften(t *testing.T) {
 		"an even one": {order(119, 8, 3, func(i int) bool { return i%8 == 3 || i == 0 }), 16, 1, false},
 		"12 of 21":    {order(21, 4, 3, func(i int) bool { return i%2 == 0 || i == 1 }), 12, 0.0067483, true},
 	} {
-		l := c.last.Most()
+		l := c.last.MostFrequent()
 		if l.Rank != 3 || l.N != c.n || math.Abs(l.P-c.p) > 1e-3*c.p || l.Significant() != c.significant {
 			t.Errorf("%s: %+v, want rank 3 last at %d, p = %g", name, l, c.n, c.p)
 		}
 	}
 	// One stretch of 30 of 120 arrivals is one event: its turns are correlated.
-	if l := order(120, 8, 3, func(i int) bool { return i >= 40 && i < 70 }).Most(); l.Significant() {
+	if l := order(120, 8, 3, func(i int) bool { return i >= 40 && i < 70 }).MostFrequent(); l.Significant() {
 		t.Errorf("one stretch: %+v", l)
 	}
 	// So few arrivals that not even the last of all would be significant: 2·2⁻⁵ > 0.05.
-	if l := order(5, 2, 1, func(int) bool { return true }).Most(); l.Rank != -1 || l.Significant() {
+	if l := order(5, 2, 1, func(int) bool { return true }).MostFrequent(); l.Rank != -1 || l.Significant() {
 		t.Errorf("five arrivals of two ranks: %+v, want no test", l)
 	}
-	if l := order(6, 2, 1, func(int) bool { return true }).Most(); l.Rank != 1 || !l.Significant() {
+	if l := order(6, 2, 1, func(int) bool { return true }).MostFrequent(); l.Rank != 1 || !l.Significant() {
 		t.Errorf("six arrivals of two ranks: %+v, want rank 1 in 2·2⁻⁶", l)
 	}
 	// Several at once are nobody's turn.
@@ -60,7 +60,7 @@ func TestLastMostOften(t *testing.T) {
 	for range 100 {
 		ties.Add([]int64{1, 7, 7}, self)
 	}
-	if l := ties.Most(); l.Rank != -1 {
+	if l := ties.MostFrequent(); l.Rank != -1 {
 		t.Errorf("ties: %+v, want no test", l)
 	}
 }
@@ -72,7 +72,7 @@ func TestLastOfLongRuns(t *testing.T) {
 		arrivals, last int
 		p              float64
 	}{{4000, 1100, 0.000641339}, {4500, 1240, 0.01194146}} {
-		l := order(c.arrivals, 4, 3, func(i int) bool { return i*c.last%c.arrivals < c.last }).Most()
+		l := order(c.arrivals, 4, 3, func(i int) bool { return i*c.last%c.arrivals < c.last }).MostFrequent()
 		if l.Rank != 3 || l.N != c.last || math.Abs(l.P-c.p) > 1e-3*c.p {
 			t.Errorf("%d of %d: %+v, want p = %g", c.last, c.arrivals, l, c.p)
 		}
@@ -107,10 +107,10 @@ func TestLastAmongMany(t *testing.T) {
 			}
 			add(r)
 		}
-		if m := l.Most(); m.Rank != 0 || m.N != 50 || m.Of != 840 {
+		if m := l.MostFrequent(); m.Rank != 0 || m.N != 50 || m.Of != 840 {
 			t.Errorf("%+v, want rank 0, 50 of 840", m)
 		}
-		return l.Most().P
+		return l.MostFrequent().P
 	}
 	even := p(80, 80)
 	if got := p(54, 64); got < 2*even {
@@ -131,7 +131,7 @@ func TestSkewIsAMedian(t *testing.T) {
 	if got := l.Skew(); got != 3e6 {
 		t.Errorf("skew %d ns, want 3 ms", got)
 	}
-	if m := l.Most(); m.Rank != 1 || m.N != 4 || m.Of != 4 || m.Behind != 4.5e6 {
+	if m := l.MostFrequent(); m.Rank != 1 || m.N != 4 || m.Of != 4 || m.Behind != 4.5e6 {
 		t.Errorf("%+v, want rank 1, 4 of 4, 4.5 ms", m)
 	}
 }

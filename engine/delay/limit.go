@@ -29,7 +29,7 @@ func (s *series) limits(o Options) []Limit {
 	}
 	for p, point := range s.Points {
 		if s.Stages[point.Stage].Role != points.Wait {
-			out[point.Stage].MayHide, out[point.Stage].Known = max(0, s.leastSpent(p)-s.usualBetweenMeetings(point.Stage)), true
+			out[point.Stage].MayHide, out[point.Stage].Known = max(0, s.meanMinWait(p)-s.usualBetweenMeetings(point.Stage)), true
 		}
 	}
 	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
@@ -38,11 +38,11 @@ func (s *series) limits(o Options) []Limit {
 			continue
 		}
 		if s.waitsPerhaps(piece.Stage) {
-			out[piece.Stage].MayHide, out[piece.Stage].Known = s.leastWork(k), true
+			out[piece.Stage].MayHide, out[piece.Stage].Known = s.meanMinWork(k), true
 			continue
 		}
 		l := &out[piece.Stage]
-		least, tries := s.least(k, cost, o)
+		least, tries := s.detectableDelay(k, cost, o)
 		l.Reported, l.Known, l.Seen = int64(math.Ceil(asReported*least)), true, least > 0 && tries <= seenTrials
 	}
 	return out
@@ -66,8 +66,8 @@ func FewestIntervals(ranks int) int {
 	return n
 }
 
-// leastSpent returns the mean over steps of the shortest time that a rank spends in a point's stage.
-func (s *series) leastSpent(p int) int64 {
+// meanMinWait returns the mean over steps of the shortest time that a rank spends in a point's stage.
+func (s *series) meanMinWait(p int) int64 {
 	sum, n := int64(0), int64(0)
 	for i, t := range s.Head {
 		if t >= 0 {
@@ -89,8 +89,8 @@ func (s *series) usualBetweenMeetings(stage int) int64 {
 	return 0
 }
 
-// leastWork returns the mean over steps of the shortest time that a rank spends in a piece.
-func (s *series) leastWork(k int) int64 {
+// meanMinWork returns the mean over steps of the shortest time that a rank spends in a piece.
+func (s *series) meanMinWork(k int) int64 {
 	sum, n := int64(0), int64(0)
 	for i := range s.Intervals {
 		if s.Step(i, k) >= 0 {
@@ -101,9 +101,9 @@ func (s *series) leastWork(k int) int64 {
 	return sum / max(1, n)
 }
 
-// least returns the delay in a piece that would be found and costs so much at least, the median over ranks at
+// detectableDelay returns the delay in a piece that would be found and costs so much at least, the median over ranks at
 // the quartiles of arrival, and how often the delay with the cost was made larger for that; 0: none would be found.
-func (s *series) least(k int, cost float64, o Options) (delay float64, tries int) {
+func (s *series) detectableDelay(k int, cost float64, o Options) (delay float64, tries int) {
 	p := s.Pieces[k].Point
 	mean := make([]float64, s.Ranks)
 	for n, x := range s.arrive[p] {
@@ -124,7 +124,7 @@ func (s *series) least(k int, cost float64, o Options) (delay float64, tries int
 	var found []float64
 	var larger []int
 	for _, r := range ranks {
-		x, n := s.leastOf(k, r, cost, o)
+		x, n := s.detectableDelayOf(k, r, cost, o)
 		found, larger = append(found, x), append(larger, n)
 	}
 	slices.Sort(found)
@@ -135,9 +135,9 @@ func (s *series) least(k int, cost float64, o Options) (delay float64, tries int
 	return 0, trials
 }
 
-// leastOf returns the delay of one rank: as large as has the cost, given who arrives when, and then
+// detectableDelayOf returns the delay of one rank: as large as has the cost, given who arrives when, and then
 // larger until it is certain; and how often it was made larger.
-func (s *series) leastOf(k, r int, cost float64, o Options) (delay float64, tries int) {
+func (s *series) detectableDelayOf(k, r int, cost float64, o Options) (delay float64, tries int) {
 	R, p := s.Ranks, s.Pieces[k].Point
 	if len(s.peers[s.of[r]]) < 2 {
 		return math.Inf(1), trials
@@ -196,7 +196,7 @@ type planting struct {
 // plant returns a delay of a rank in a piece, of no size yet.
 func (s *series) plant(piece, rank int) planting {
 	at := planting{series: s, piece: piece, rank: rank, e: s.column(s.excess[piece], rank), lead: s.column(s.lead[s.Pieces[piece].Point], rank)}
-	at.level = trimmed(at.e)
+	at.level = winsorizedMean(at.e)
 	return at
 }
 
@@ -208,23 +208,23 @@ func (s *planting) chance() float64 {
 		left[n], own[n] = x+s.delay-claim, min(x, s.lead[n])+s.delay
 	}
 	before := s.charge[k]
-	s.charge[k] = s.with(before)
+	s.charge[k] = s.addCharges(before)
 	p := s.test(cell{s.rank, k}, shape{claim: claim}, own, left).p
 	s.charge[k] = before
 	return p
 }
 
-// with returns the charges with the delay's, less its rank's own.
-func (s *planting) with(before charges) charges {
+// addCharges returns the charges with the delay's, less its rank's own.
+func (s *planting) addCharges(before charges) charges {
 	slack := slackOfNoise * s.noise[s.piece]
 	c := charges{total: before.total, sum: before.sum, largest: slices.Clone(before.largest), entries: make([]entry, 0, len(before.entries)+len(s.e))}
 	i := 0
 	for n, x := range s.e {
 		at := entry{at: int32(n), rank: int32(s.rank)}
-		for ; i < len(before.entries) && before.entries[i].before(at); i++ {
+		for ; i < len(before.entries) && before.entries[i].precedes(at); i++ {
 			c.entries = append(c.entries, before.entries[i])
 		}
-		if i < len(before.entries) && !at.before(before.entries[i]) {
+		if i < len(before.entries) && !at.precedes(before.entries[i]) {
 			c.sum -= before.entries[i].x
 			i++
 		}
@@ -241,7 +241,7 @@ func (s *planting) with(before charges) charges {
 	return c
 }
 
-// before reports the order of charges: by interval, and of one interval by rank.
-func (e entry) before(other entry) bool {
+// precedes reports the order of charges: by interval, and of one interval by rank.
+func (e entry) precedes(other entry) bool {
 	return e.at < other.at || e.at == other.at && e.rank < other.rank
 }

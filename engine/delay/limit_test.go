@@ -34,11 +34,11 @@ func TestCosting(t *testing.T) {
 // reported with a margin of 15 %.
 func TestLimitsByHand(t *testing.T) {
 	d := division(0, repeated(40, 900, 900, 900, 900))
-	limits := newSeries(d, nil).limits(Options{}.orDefault())
+	limits := newSeries(d, nil).limits(Options{}.fillDefaults())
 	if len(limits) != 2 || limits[0] != (Limit{Stage: 0, Reported: 115, Known: true, Seen: true}) || limits[1] != (Limit{Stage: 1, Known: true}) {
 		t.Errorf("%+v, want 115 in the work, nothing hidden", limits)
 	}
-	limits = newSeries(d, nil).limits(Options{MinGain: 0.25}.orDefault())
+	limits = newSeries(d, nil).limits(Options{MinGain: 0.25}.fillDefaults())
 	if limits[0].Reported != 345 {
 		t.Errorf("to save a quarter %d, want 1.15 · 900/3", limits[0].Reported)
 	}
@@ -48,28 +48,28 @@ func TestLimitsByHand(t *testing.T) {
 	// fourth of the four are asked, and the middle of them tells.
 	d = division(0, repeated(40, 900, 600, 800, 700))
 	s := newSeries(d, nil)
-	o := Options{}.orDefault()
+	o := Options{}.fillDefaults()
 	for r, want := range []float64{100, 400, 200, 300} {
-		if got, _ := s.leastOf(0, r, 100*40, o); !near(got, want) {
+		if got, _ := s.detectableDelayOf(0, r, 100*40, o); !near(got, want) {
 			t.Errorf("rank %d: %v, want %v", r, got, want)
 		}
 	}
-	if got, _ := s.least(0, 100*40, o); !near(got, 200) {
+	if got, _ := s.detectableDelay(0, 100*40, o); !near(got, 200) {
 		t.Errorf("the middle rank: %v, want 200", got)
 	}
 
 	// Six steps of one rank of four have P = 3·4·4⁻⁶ = 0.003: certain at 0.05, and at 1e-4 nothing is.
 	short := newSeries(division(0, repeated(6, 900, 900, 900, 900)), nil)
-	if got, _ := short.leastOf(0, 0, 600, o); !near(got, 100) {
+	if got, _ := short.detectableDelayOf(0, 0, 600, o); !near(got, 100) {
 		t.Errorf("six steps: %v, want 100", got)
 	}
-	if got, _ := short.leastOf(0, 0, 600, Options{Level: 1e-4}.orDefault()); !math.IsInf(got, 1) {
+	if got, _ := short.detectableDelayOf(0, 0, 600, Options{Level: 1e-4}.fillDefaults()); !math.IsInf(got, 1) {
 		t.Errorf("six steps at a level of 1e-4: %v, want none", got)
 	}
-	if got, _ := short.least(0, 600, Options{Level: 1e-4}.orDefault()); got != 0 {
+	if got, _ := short.detectableDelay(0, 600, Options{Level: 1e-4}.fillDefaults()); got != 0 {
 		t.Errorf("six steps at a level of 1e-4: a limit of %v, want none", got)
 	}
-	if got, _ := newSeries(d, []int{0, 1, 1, 1}).leastOf(0, 0, 4000, o); !math.IsInf(got, 1) {
+	if got, _ := newSeries(d, []int{0, 1, 1, 1}).detectableDelayOf(0, 0, 4000, o); !math.IsInf(got, 1) {
 		t.Errorf("of a rank without peers: %v", got)
 	}
 }
@@ -98,19 +98,19 @@ func TestHiddenLimit(t *testing.T) {
 	d.Spent[0] = []int64{70, 120, 110, 90, 200, 50} // the shortest: 70, 90, 50
 	d.Perhaps = []int{0}
 	s := newSeries(d, nil)
-	limits := s.limits(Options{}.orDefault())
+	limits := s.limits(Options{}.fillDefaults())
 	if limits[1].MayHide != 70 || limits[0] != (Limit{Stage: 0, MayHide: (850 + 800 + 700) / 3, Known: true}) {
 		t.Errorf("%+v, want 70 hidden where they wait, 783 where they may", limits)
 	}
 	d.Head[2] = -1 // the last was not recorded
-	if got := s.leastSpent(0); got != 80 {
+	if got := s.meanMinWait(0); got != 80 {
 		t.Errorf("of two steps %d, want 80", got)
 	}
-	if got := s.leastWork(0); got != 825 {
+	if got := s.meanMinWork(0); got != 825 {
 		t.Errorf("of two steps %d, want 825", got)
 	}
 	d.Stages[1].Role = points.Wait
-	if got := s.limits(Options{}.orDefault())[1].MayHide; got != 0 {
+	if got := s.limits(Options{}.fillDefaults())[1].MayHide; got != 0 {
 		t.Errorf("in a stage that only waits %d", got)
 	}
 }
@@ -119,8 +119,8 @@ func TestHiddenLimit(t *testing.T) {
 // as much is reported, and not seen. Asked for that alone, of each stage is known whether it is seen.
 func TestSeen(t *testing.T) {
 	s := newSeries(division(0, repeated(40, 900, 900, 900, 900), repeated(40, 100, 100, 100, 100)), nil)
-	for k, l := range s.limits(Options{Limits: SeenLimits}.orDefault())[:2] {
-		if all := s.limits(Options{}.orDefault())[k]; !all.Seen || !l.Seen || !l.Known {
+	for k, l := range s.limits(Options{Limits: SeenLimits}.fillDefaults())[:2] {
+		if all := s.limits(Options{}.fillDefaults())[k]; !all.Seen || !l.Seen || !l.Known {
 			t.Errorf("piece %d: %+v, all %+v", k, l, all)
 		}
 	}
@@ -129,7 +129,7 @@ func TestSeen(t *testing.T) {
 		turns = append(turns, slices.Repeat([]int64{1400, 900}, 5), slices.Repeat([]int64{900}, 10))
 	}
 	drowned := newSeries(division(0, turns, repeated(16, slices.Repeat([]int64{100}, 10)...)), nil)
-	all, seen := drowned.limits(Options{}.orDefault())[0], drowned.limits(Options{Limits: SeenLimits}.orDefault())[0]
+	all, seen := drowned.limits(Options{}.fillDefaults())[0], drowned.limits(Options{Limits: SeenLimits}.fillDefaults())[0]
 	if all.Seen || seen.Seen || !all.Known || !seen.Known {
 		t.Errorf("in noise: %+v, all %+v", seen, all)
 	}
@@ -143,7 +143,7 @@ func TestPlanted(t *testing.T) {
 	equal(t, "before", s.charge[0].entries, []entry{{0, 2, 190}, {2, 1, 50}})
 	at := planting{series: s, piece: 0, rank: 1, e: s.column(s.excess[0], 1), lead: s.column(s.lead[0], 1), delay: 200}
 	// Its excess is −100, 0 and 60, which is its lead too.
-	c := at.with(s.charge[0])
+	c := at.addCharges(s.charge[0])
 	equal(t, "after", c.entries, []entry{{0, 1, 90}, {0, 2, 190}, {1, 1, 190}, {2, 1, 250}})
 	if c.sum != 90+190+190+250 {
 		t.Errorf("sum %v, want 720", c.sum)

@@ -15,9 +15,9 @@ type Lost struct {
 	Unclosed int64   // the most that one rank enters points later than its stages say, where time in no stage was not recorded
 }
 
-// lost returns what is left beside the terms and what happened a few times, ns of the stretch.
+// lostTime returns what is left beside the terms and what happened a few times, ns of the stretch.
 // O(intervals · ranks · pieces).
-func (s *series) lost() Lost {
+func (s *series) lostTime() Lost {
 	R, event := s.Ranks, int64(leastOnce*s.step)
 	out := Lost{Noise: make([]int64, len(s.Stages)), Uneven: make([]int64, len(s.Stages))}
 	late, less, once, times := make([]int64, R), make([]int64, R), make([]int64, R), make([]int, R)
@@ -75,7 +75,7 @@ func (s *series) lost() Lost {
 	}
 	out.Spread = repeatedly(late, once, times)
 	if !slices.ContainsFunc(s.Stages, func(stage points.Stage) bool { return stage.Role == points.Rest }) {
-		out.Unclosed = s.unclosed()
+		out.Unclosed = s.maxUnclosed()
 	}
 	return out
 }
@@ -91,9 +91,9 @@ func repeatedly(along, once []int64, times []int) (most int64) {
 	return most
 }
 
-// unclosed returns the most that a rank enters points later than its stages say, ns of the stretch: all leave a point
+// maxUnclosed returns the most that a rank enters points later than its stages say, ns of the stretch: all leave a point
 // together, so that what the stages before it and the wait in it add up to differs by time that no stage has.
-func (s *series) unclosed() int64 {
+func (s *series) maxUnclosed() int64 {
 	R := s.Ranks
 	sums, closed, missing, late := make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, R)
 	for p := range s.Points {
@@ -105,8 +105,8 @@ func (s *series) unclosed() int64 {
 			for r := range R {
 				closed[r], late[r] = -s.Arrivals[p][n*R+r]-spent[r], -spent[r]
 			}
-			s.less(missing, closed, nil)
-			s.less(closed, late, nil)
+			s.subtractPeers(missing, closed, nil)
+			s.subtractPeers(closed, late, nil)
 			for r, x := range missing {
 				if x = min(x, closed[r]); x > 0 {
 					sums[r] += x
@@ -135,8 +135,8 @@ func (l *Lost) join(next *Lost) {
 	l.Spread += next.Spread
 }
 
-// perStep divides by a number of steps.
-func (l *Lost) perStep(steps int) {
+// divide divides by a number of steps.
+func (l *Lost) divide(steps int) {
 	n := int64(max(1, steps))
 	for i := range l.Noise {
 		l.Noise[i], l.Uneven[i] = l.Noise[i]/n, l.Uneven[i]/n

@@ -11,14 +11,14 @@ import (
 // rank 0 in step 1 by 90; of the second rank 1 takes 40 less than its peers in every step.
 func TestLost(t *testing.T) {
 	s := newSeries(division(0, [][]int64{{50, 50, 150, 50}, {140, 50, 50, 50}, {50, 50, 50, 50}, {50, 50, 110, 50}}, repeated(4, 770, 730, 770, 770)), nil)
-	got := s.lost()
+	got := s.lostTime()
 	if !slices.Equal(got.Noise, []int64{160, 0, 0}) || !slices.Equal(got.Uneven, []int64{0, 160, 0}) || got.Unclosed != 0 {
 		t.Errorf("%+v, want noise 160, uneven 160", got)
 	}
 	var run Lost
 	run.join(&got)
 	run.join(&got)
-	if run.perStep(8); !slices.Equal(run.Noise, []int64{40, 0, 0}) || !slices.Equal(run.Uneven, []int64{0, 40, 0}) {
+	if run.divide(8); !slices.Equal(run.Noise, []int64{40, 0, 0}) || !slices.Equal(run.Uneven, []int64{0, 40, 0}) {
 		t.Errorf("of two stretches %+v a step", run)
 	}
 	if !slices.Equal(got.Noise, []int64{160, 0, 0}) {
@@ -29,7 +29,7 @@ func TestLost(t *testing.T) {
 // TestSpread: a rank that is late a little in each of several stages is late by their sum where the ranks synchronise.
 func TestSpread(t *testing.T) {
 	stage := repeated(10, 100, 100, 103, 100)
-	if got := newSeries(division(0, stage, stage, stage, stage), nil).lost(); got.Spread != 120 || got.Noise[1] != 30 {
+	if got := newSeries(division(0, stage, stage, stage, stage), nil).lostTime(); got.Spread != 120 || got.Noise[1] != 30 {
 		t.Errorf("%+v, want 4 · 3 in each of 10 steps", got)
 	}
 }
@@ -41,7 +41,7 @@ func TestLostOnce(t *testing.T) {
 		for i := range times {
 			rows[7*i+3][1] += 3000
 		}
-		if got := newSeries(division(0, rows), nil).lost(); got.Noise[0] != want || got.Spread != want {
+		if got := newSeries(division(0, rows), nil).lostTime(); got.Noise[0] != want || got.Spread != want {
 			t.Errorf("%d times: %+v, want %d", times, got, want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestLostOnce(t *testing.T) {
 
 // TestUnevenOfTwo: of two ranks nobody can say whether one takes less or the other takes more.
 func TestUnevenOfTwo(t *testing.T) {
-	if got := newSeries(division(0, repeated(4, 70, 30)), nil).lost(); got.Uneven[0] != 0 || got.Noise[0] != 4*40 {
+	if got := newSeries(division(0, repeated(4, 70, 30)), nil).lostTime(); got.Uneven[0] != 0 || got.Noise[0] != 4*40 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -65,11 +65,11 @@ func TestUnclosed(t *testing.T) {
 			}
 		}
 	}
-	if got := newSeries(d, nil).lost().Unclosed; got != 150 {
+	if got := newSeries(d, nil).lostTime().Unclosed; got != 150 {
 		t.Errorf("%d, want 150", got)
 	}
 	d.Stages[0].Role = points.Rest
-	if got := newSeries(d, nil).lost().Unclosed; got != 0 {
+	if got := newSeries(d, nil).lostTime().Unclosed; got != 0 {
 		t.Errorf("where it was recorded %d", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestNobodyIsLateInCollective(t *testing.T) {
 			t.Errorf("role %d: %+v", role, got)
 		}
 		s := newSeries(d, nil)
-		if got := s.limits(Options{}.orDefault()); (got[1].MayHide == 50) != (role == points.Collective) {
+		if got := s.limits(Options{}.fillDefaults()); (got[1].MayHide == 50) != (role == points.Collective) {
 			t.Errorf("role %d: %+v", role, got[1])
 		}
 	}

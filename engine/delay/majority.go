@@ -72,7 +72,7 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 	}
 	c := s.finding(one, o)
 	c.P, c.Certainty = min(1, math.Exp(p)), claim.Supported
-	c.Saves = claim.Exact(1 - s.length(without(s.arrive, s, one.terms, 0))/s.length(s.arrive))
+	c.Saves = claim.Exact(1 - s.length(subtractTerms(s.arrive, s, one.terms, 0))/s.length(s.arrive))
 	return c, c.Saves.Alone >= o.MinGain
 }
 
@@ -203,5 +203,5 @@ func (s *series) difference(k int, fast, slow []int) float64 {
 		}
 		out = append(out, middle(slow)-middle(fast))
 	}
-	return trimmed(out)
+	return winsorizedMean(out)
 }

@@ -57,7 +57,7 @@ func (s *series) members(k int, run *Run, o Options) (claim.Claim, bool) {
 	}
 	f := s.finding(one, o)
 	f.P, f.Certainty = p, claim.Supported
-	f.Saves = claim.Exact(1 - s.length(without(s.arrive, s, one.terms, 0))/s.length(s.arrive))
+	f.Saves = claim.Exact(1 - s.length(subtractTerms(s.arrive, s, one.terms, 0))/s.length(s.arrive))
 	f.Saves.After = f.Saves.Alone
 	return f, f.Saves.Alone >= leastTurns && f.Waited >= waitsAddUp
 }

@@ -33,17 +33,17 @@ type Peeled struct {
 // nothing of what a delay costs. Events are what happened in a few intervals. A division in which
 // little is charged pays for the search with the others, as pieces do.
 func Peel(list []*points.Division, length int64, o Options) *Peeled {
-	o = o.orDefault()
+	o = o.fillDefaults()
 	all, sum, out := make([]*series, len(list)), 0.0, []Term(nil)
 	for i, d := range list {
 		all[i] = newSeries(d, nil)
 		all[i].whole = max(all[i].whole, float64(length))
 		all[i].step = max(all[i].step, float64(length)/float64(max(1, d.Intervals)))
-		sum += all[i].charged()
+		sum += all[i].totalCharge()
 	}
 	weight := make([]float64, len(list))
 	for i, s := range all {
-		weight[i] = shareOf(s.charged(), sum, len(list))
+		weight[i] = shareOf(s.totalCharge(), sum, len(list))
 	}
 	add := func(i int, terms []*term) {
 		for _, t := range terms {
@@ -69,8 +69,8 @@ func shareOf(charged, sum float64, divisions int) float64 {
 	return 0.5/float64(divisions) + 0.5*charged/max(1, sum)
 }
 
-// charged returns what is charged to all ranks and pieces, ns.
-func (s *series) charged() (sum float64) {
+// totalCharge returns what is charged to all ranks and pieces, ns.
+func (s *series) totalCharge() (sum float64) {
 	for k := range s.charge {
 		sum += s.charge[k].sum
 	}
@@ -86,8 +86,8 @@ func (p *Peeled) Chance(in, rank, piece int, by float64) float64 {
 	}
 	at := s.plant(piece, rank)
 	at.delay = by
-	with := at.with(s.charge[piece])
-	return min(1, at.chance()/shareOf(s.charged()-s.charge[piece].sum+with.sum, p.sum-s.charge[piece].sum+with.sum, len(p.left)))
+	with := at.addCharges(s.charge[piece])
+	return min(1, at.chance()/shareOf(s.totalCharge()-s.charge[piece].sum+with.sum, p.sum-s.charge[piece].sum+with.sum, len(p.left)))
 }
 
 // Common returns what all ranks of a division share: a start-up, changes of level, slow steps.
@@ -96,8 +96,8 @@ func Common(d *points.Division, o Options) (out []claim.Claim) {
 		return nil
 	}
 	start := startUp(d)
-	s := newSeries(from(d, start), nil)
-	out = s.trend().common(o.orDefault())
+	s := newSeries(dropIntervals(d, start), nil)
+	out = s.trend().common(o.fillDefaults())
 	slices.SortStableFunc(out, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Alone, a.Saves.Alone) })
 	if start > 0 {
 		if f := startFinding(d, start, s); f.Kind == claim.Everyone {

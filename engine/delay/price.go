@@ -18,20 +18,20 @@ type cause struct {
 	terms []*term
 }
 
-// priced turns terms into findings.
-func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) {
+// termFindings turns terms into findings.
+func (s *series) termFindings(terms []*term, run *Run, o Options) (out []claim.Claim) {
 	if len(terms) == 0 {
 		return nil
 	}
 	before := s.Arrivals // as recorded
 	clean := s.length(s.arrive)
 	s.joint = 1 - clean/s.whole
-	h := s.hidden()
+	h := s.hiddenTimes()
 	for _, c := range s.causes(terms, run) {
 		f := s.finding(c, o)
-		alone := without(before, s, c.terms, 0)
+		alone := subtractTerms(before, s, c.terms, 0)
 		one := 1 - s.length(alone)/s.whole
-		f.Saves.After = 1 - clean/s.length(with(s.arrive, s, c.terms))
+		f.Saves.After = 1 - clean/s.length(addTerms(s.arrive, s, c.terms))
 		low, high, mid := s.interval(before, alone, c, h, one)
 		f.Saves.Alone, f.Saves.Low, f.Saves.High = mid, low, high
 		f.Saves.AtMost = f.Saves.Alone
@@ -39,20 +39,20 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) 
 			struck := c.struck(s.Intervals)
 			f.Factor = s.factor(c.ranks[0], struck)
 			if f.Factor > 0 {
-				f.Saves.AtMost = min(0.95, max(one, high, s.atPace(before, c.ranks[0], f.Factor, struck))+(1-1/f.Factor)*s.mayHide(struck)/s.whole)
+				f.Saves.AtMost = min(0.95, max(one, high, s.paceSaving(before, c.ranks[0], f.Factor, struck))+(1-1/f.Factor)*s.mayHide(struck)/s.whole)
 				f.Saves.High = max(f.Saves.High, f.Saves.AtMost)
 			}
 		}
-		f.Ends = s.unrecorded(&f.Saves, c)
+		f.Ends = s.addUnrecordedCost(&f.Saves, c)
 		out = append(out, f)
 	}
 	return out
 }
 
-// unrecorded adds to what a cause saves what it may cost in steps that its ranks did not record, and others did: as much as
+// addUnrecordedCost adds to what a cause saves what it may cost in steps that its ranks did not record, and others did: as much as
 // in those recorded, and where its record ends no more than that, which it reports. No more than that it may cost, too, where none of its peers
 // recorded anything that it could be late beside.
-func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
+func (s *series) addUnrecordedCost(saves *claim.Saving, c cause) (ends bool) {
 	if s.Missing == nil {
 		return false
 	}
@@ -63,7 +63,7 @@ func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
 		}
 		if ends = s.Lacks(n, main.rank); ends {
 			own += took
-		} else if s.onlyOne(n, main.rank) {
+		} else if s.isOnlyRecorded(n, main.rank) {
 			alone += took
 		}
 	}
@@ -78,8 +78,8 @@ func (s *series) unrecorded(saves *claim.Saving, c cause) (ends bool) {
 	return ends
 }
 
-// onlyOne reports whether no peer of a rank recorded the step of an interval's head.
-func (s *series) onlyOne(n, rank int) bool {
+// isOnlyRecorded reports whether no peer of a rank recorded the step of an interval's head.
+func (s *series) isOnlyRecorded(n, rank int) bool {
 	return !slices.ContainsFunc(s.peers[s.of[rank]], func(q int) bool { return q != rank && !s.Lacks(n, q) })
 }
 
@@ -96,9 +96,9 @@ const (
 // chance: two ranks, of which one is late at each of five checkpoints, allow no more.
 const doubted = 1.0 / 4
 
-// once returns the ranks that kept the others waiting in one step or a few, long enough to be reported: a past event, and no
+// eventFindings returns the ranks that kept the others waiting in one step or a few, long enough to be reported: a past event, and no
 // forecast.
-func (s *series) once(found []claim.Claim, o Options) (out []claim.Claim) {
+func (s *series) eventFindings(found []claim.Claim, o Options) (out []claim.Claim) {
 	for _, t := range s.events(leastOnce, func(rank int) bool {
 		return slices.ContainsFunc(found, func(f claim.Claim) bool { return slices.Contains(f.Ranks, rank) })
 	}) {
@@ -114,7 +114,7 @@ func (s *series) events(least float64, found func(rank int) bool) (out []*term) 
 		if found(c.rank) {
 			continue
 		}
-		x := s.charge[c.piece].of(c.rank, s.Intervals)
+		x := s.charge[c.piece].rankCharges(c.rank, s.Intervals)
 		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: claim.Irregular, chance: chance{p: 1, block: 1}}
 		struck := 0
 		for n, v := range x {
@@ -147,7 +147,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 	var out []claim.Claim
 	for _, c := range s.candidates() {
 		e := s.column(s.excess[c.piece], c.rank)
-		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: claim.Constant, chance: chance{p: 1, block: 1}}
+		t := &term{rank: c.rank, piece: c.piece, claim: winsorizedMean(e), d: make([]float64, len(e)), pattern: claim.Constant, chance: chance{p: 1, block: 1}}
 		times, seen := 0, 0
 		for n, x := range e {
 			if !s.HasPiece(n, c.piece, c.rank) {
@@ -172,7 +172,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 
 // event returns a term that may be chance, or happened once.
 func (s *series) event(t *term, o Options) claim.Claim {
-	gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
+	gain := 1 - s.length(subtractTerms(s.arrive, s, []*term{t}, 0))/s.whole
 	f := s.finding(cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
 	f.Certainty, f.Saves = claim.Event, claim.Exact(gain)
 	f.Saves.Low = 0
@@ -210,7 +210,7 @@ func (s *series) causes(terms []*term, run *Run) (out []cause) {
 		main := c.main()
 		same := []*cause{c}
 		for _, o := range order[i+1:] {
-			if !taken[o] && alikeTerms(main, o.main()) {
+			if !taken[o] && areAlike(main, o.main()) {
 				same = append(same, o)
 			}
 		}
@@ -251,9 +251,9 @@ func (c *cause) struck(intervals int) []bool {
 	return out
 }
 
-// alikeTerms reports whether two ranks are late in the same piece, by less than twice as
+// areAlike reports whether two ranks are late in the same piece, by less than twice as
 // much, in mostly the same intervals.
-func alikeTerms(a, b *term) bool {
+func areAlike(a, b *term) bool {
 	if a.piece != b.piece || a.claim > 2*b.claim || b.claim > 2*a.claim {
 		return false
 	}
@@ -276,7 +276,7 @@ func (s *series) hostsByTurns(causes []*cause, run *Run) (out [][]*cause) {
 	if run.Hosts == nil {
 		return nil
 	}
-	for _, host := range wholeHosts(causes, run) {
+	for _, host := range completeHosts(causes, run) {
 		list := host.members
 		if len(list) == s.Ranks {
 			continue
@@ -284,7 +284,7 @@ func (s *series) hostsByTurns(causes []*cause, run *Run) (out [][]*cause) {
 		main := list[0].main()
 		turns := !slices.ContainsFunc(list[1:], func(c *cause) bool {
 			t := c.main()
-			return t.piece != main.piece || t.claim > 2*main.claim || main.claim > 2*t.claim || alikeTerms(main, t)
+			return t.piece != main.piece || t.claim > 2*main.claim || main.claim > 2*t.claim || areAlike(main, t)
 		})
 		if turns {
 			out = append(out, list)
@@ -299,8 +299,8 @@ type set struct {
 	members []*cause
 }
 
-// wholeHosts returns the hosts of two ranks or more whose ranks are all among those of causes of one rank each, in their order.
-func wholeHosts(causes []*cause, run *Run) (out []set) {
+// completeHosts returns the hosts of two ranks or more whose ranks are all among those of causes of one rank each, in their order.
+func completeHosts(causes []*cause, run *Run) (out []set) {
 	ranks, at := map[int]int{}, map[int]int{}
 	for _, h := range run.Hosts {
 		ranks[h]++
@@ -321,7 +321,7 @@ func wholeHosts(causes []*cause, run *Run) (out []set) {
 func (s *series) sets(same []*cause, run *Run) (out []set) {
 	left := slices.Clone(same)
 	if run.Hosts != nil {
-		for _, host := range wholeHosts(same, run) {
+		for _, host := range completeHosts(same, run) {
 			if len(host.members) < s.Ranks {
 				out = append(out, host)
 				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == host.host })
@@ -395,7 +395,7 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 		return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage))
 	})
 	f.Length = lengthOf(s.took, struck)
-	f.Waited, f.Last = s.waited(c, struck), s.last(c, struck)
+	f.Waited, f.Last = s.waitShare(c, struck), s.last(c, struck)
 	if main.grows != nil {
 		f.Before, f.From, f.Grows = int64(main.grows[0]), int64(main.grows[1]), true
 	}
@@ -472,8 +472,8 @@ func (s *series) last(c cause, struck []bool) (n int) {
 	return n
 }
 
-// waited returns the part of a cause's lead that the other ranks' waits show, in the intervals that it struck.
-func (s *series) waited(c cause, struck []bool) float64 {
+// waitShare returns the part of a cause's lead that the other ranks' waits show, in the intervals that it struck.
+func (s *series) waitShare(c cause, struck []bool) float64 {
 	if s.Free() {
 		return 0
 	}
@@ -525,19 +525,19 @@ func (s *series) waited(c cause, struck []bool) float64 {
 	return max(0, waits/led)
 }
 
-// without returns arrivals less some terms, each shortened by a part of its error.
-func without(arrive [][]int64, s *series, terms []*term, se float64) [][]int64 {
-	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return -max(0, x-se) })
+// subtractTerms returns arrivals less some terms, each shortened by a part of its error.
+func subtractTerms(arrive [][]int64, s *series, terms []*term, se float64) [][]int64 {
+	return shiftArrivals(arrive, s, terms, func(t *term, x float64) float64 { return -max(0, x-se) })
 }
 
-// with returns arrivals with terms added back.
-func with(arrive [][]int64, s *series, terms []*term) [][]int64 {
-	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return x })
+// addTerms returns arrivals with terms added back.
+func addTerms(arrive [][]int64, s *series, terms []*term) [][]int64 {
+	return shiftArrivals(arrive, s, terms, func(t *term, x float64) float64 { return x })
 }
 
-// atPace returns the part of the run that goes if all that is visible of a rank takes 1/factor of its time in the intervals
+// paceSaving returns the part of the run that goes if all that is visible of a rank takes 1/factor of its time in the intervals
 // struck: pieces that are too short to be claimed of have their part in it.
-func (s *series) atPace(arrive [][]int64, rank int, factor float64, struck []bool) float64 {
+func (s *series) paceSaving(arrive [][]int64, rank int, factor float64, struck []bool) float64 {
 	out := make([][]int64, len(arrive))
 	for p, a := range arrive {
 		out[p] = slices.Clone(a)
@@ -550,7 +550,7 @@ func (s *series) atPace(arrive [][]int64, rank int, factor float64, struck []boo
 	return 1 - s.length(out)/s.whole
 }
 
-func shifted(arrive [][]int64, s *series, terms []*term, by func(*term, float64) float64) [][]int64 {
+func shiftArrivals(arrive [][]int64, s *series, terms []*term, by func(*term, float64) float64) [][]int64 {
 	out := slices.Clone(arrive)
 	cloned := make([]bool, len(out))
 	for _, t := range terms {

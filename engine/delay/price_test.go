@@ -12,7 +12,7 @@ import (
 // TestSavingByReplay: 20 steps that end with rank 3's 1500, then 500 that all take; rank 2 takes 1300, the others 1000.
 func TestSavingByReplay(t *testing.T) {
 	s := newSeries(division(500, repeated(20, 1000, 1000, 1300, 1500)), nil)
-	found := s.priced(s.peel(0.05), &Run{}, Options{}.orDefault())
+	found := s.termFindings(s.peel(0.05), &Run{}, Options{}.fillDefaults())
 	if len(found) != 2 || !slices.Equal(found[0].Ranks, []int{3}) || !slices.Equal(found[1].Ranks, []int{2}) {
 		t.Fatalf("found %+v, want rank 3, then rank 2", found)
 	}
@@ -41,7 +41,7 @@ func TestSavingByReplay(t *testing.T) {
 // TestTwoAlike: of two ranks that are equally late fixing one saves nothing, and fixing it after the other all.
 func TestTwoAlike(t *testing.T) {
 	s := newSeries(division(0, repeated(20, 1000, 1000, 1000, 1000, 1500, 1500)), nil)
-	found := s.priced(s.peel(0.05), &Run{}, Options{}.orDefault())
+	found := s.termFindings(s.peel(0.05), &Run{}, Options{}.fillDefaults())
 	if len(found) != 2 {
 		t.Fatalf("%d found, want two", len(found))
 	}
@@ -56,10 +56,10 @@ func TestTwoAlike(t *testing.T) {
 func TestShifted(t *testing.T) {
 	s := newSeries(division(0, repeated(3, 100, 200)), nil)
 	x := []*term{{rank: 1, d: []float64{100, 0, 5}}}
-	equal(t, "without", without(s.arrive, s, x, 0)[0], []int64{100, 100, 100, 200, 100, 195})
-	equal(t, "without, less an error", without(s.arrive, s, x, 10)[0], []int64{100, 110, 100, 200, 100, 200})
-	equal(t, "without more", without(s.arrive, s, x, -10)[0], []int64{100, 90, 100, 200, 100, 185})
-	equal(t, "with", with(s.arrive, s, x)[0], []int64{100, 300, 100, 200, 100, 205})
+	equal(t, "without", subtractTerms(s.arrive, s, x, 0)[0], []int64{100, 100, 100, 200, 100, 195})
+	equal(t, "without, less an error", subtractTerms(s.arrive, s, x, 10)[0], []int64{100, 110, 100, 200, 100, 200})
+	equal(t, "without more", subtractTerms(s.arrive, s, x, -10)[0], []int64{100, 90, 100, 200, 100, 185})
+	equal(t, "with", addTerms(s.arrive, s, x)[0], []int64{100, 300, 100, 200, 100, 205})
 	equal(t, "as it was", s.arrive[0], []int64{100, 200, 100, 200, 100, 200})
 }
 
@@ -97,7 +97,7 @@ func TestSizeError(t *testing.T) {
 func TestInterval(t *testing.T) {
 	s, x := alternating16(0)
 	c := cause{ranks: []int{0}, terms: []*term{x}}
-	low, high, mid := s.interval(s.Arrivals, without(s.Arrivals, s, c.terms, 0), c, s.hidden(), 0.33)
+	low, high, mid := s.interval(s.Arrivals, subtractTerms(s.Arrivals, s, c.terms, 0), c, s.hiddenTimes(), 0.33)
 	// Rank 0 is left with 1016, 996 (1000 counts); with 1004, 984; in the middle with 1010, 990. All of 1500.
 	for name, pair := range map[string][2]float64{"low": {low, 1 - 1008./1500 - 0.005*0.33}, "high": {high, 1 - 1000./1500 + 0.005*0.33}, "middle": {mid, 1 - 1005./1500}} {
 		if !near(pair[0], pair[1]) {
@@ -114,14 +114,14 @@ func TestInterval(t *testing.T) {
 // how much the visible work exceeds its median; it makes the saving smaller.
 func TestIntervalOfHiddenWork(t *testing.T) {
 	s := newSeries(division(400, repeated(4, 900, 1000, 1300)), nil)
-	if h := s.hidden()[0]; !near(h[0], -60) || h[1] != 0 || !near(h[2], 180) {
+	if h := s.hiddenTimes()[0]; !near(h[0], -60) || h[1] != 0 || !near(h[2], 180) {
 		t.Errorf("three ranks: %v, want 600 times −0.1, 0 and 0.3", h[:3])
 	}
 	s.Stages[1].Role = points.Wait
-	if h := s.hidden(); h[0] != nil {
+	if h := s.hiddenTimes(); h[0] != nil {
 		t.Errorf("in a stage that only waits: %v, want nothing", h)
 	}
-	h := newSeries(division(400, repeated(4, 900, 1100)), nil).hidden()[0]
+	h := newSeries(division(400, repeated(4, 900, 1100)), nil).hiddenTimes()[0]
 	if !near(h[0], -600*math.Sqrt2*0.1) || !near(h[1], 600*math.Sqrt2*0.1) {
 		t.Errorf("two ranks: %v, want ∓600·√2·0.1", h[:2])
 	}
@@ -135,11 +135,11 @@ func TestIntervalOfHiddenWork(t *testing.T) {
 		want  float64
 	}{{0, 0, 40}, {0, 1, 0 + 30}, {1, 1, 10 + 10}, {1, 0.5, 10 + 25}} {
 		// {0, 1}: max(40, 30) − max(40, 20) and 50 − 20. {1, 1}: 30 − 20 and max(40, 50) − max(40, 20). {1, 0.5}: 50 − 25 there.
-		if got := s.saved(a, b, hidden, c.shift, c.scale); !near(got, c.want) {
+		if got := s.savedTime(a, b, hidden, c.shift, c.scale); !near(got, c.want) {
 			t.Errorf("shift %d, scale %v: %v, want %v", c.shift, c.scale, got, c.want)
 		}
 	}
-	if got := s.saved(a, b, [][]float64{nil}, 0, 1); got != 40 {
+	if got := s.savedTime(a, b, [][]float64{nil}, 0, 1); got != 40 {
 		t.Errorf("nothing hidden: %v, want 40", got)
 	}
 
@@ -148,7 +148,7 @@ func TestIntervalOfHiddenWork(t *testing.T) {
 	s.remove(0, 1, x.d)
 	c := cause{ranks: []int{1}, terms: []*term{x}}
 	se := s.sizeError(x)
-	low, _, mid := s.interval(s.Arrivals, without(s.Arrivals, s, c.terms, 0), c, hidden, 0.5)
+	low, _, mid := s.interval(s.Arrivals, subtractTerms(s.Arrivals, s, c.terms, 0), c, hidden, 0.5)
 	// Unshifted: max(30, 30) − max(30, 20) = 0, 50 − 20 = 30. Shifted: 30 − 20 = 10, 50 − max(30, 20) = 20.
 	if !near(mid, (30+30)/2./80) {
 		t.Errorf("middle %v, want %v", mid, 30./80)
@@ -205,7 +205,7 @@ func TestFactor(t *testing.T) {
 	// What it saves at most is what the factor makes of all that ranks spend after the last arrival, a sixth of 1000, beside its
 	// 800, of which half a per cent is not known.
 	s := newSeries(division(1000, repeated(20, 1200, 1000, 1000), repeated(20, 3600, 3000, 3000)), nil)
-	f := s.priced(s.peel(0.05), &Run{}, Options{}.orDefault())[0]
+	f := s.termFindings(s.peel(0.05), &Run{}, Options{}.fillDefaults())[0]
 	if !near(f.Factor, 1.2) || !near(f.Saves.Alone, 800/5800.) || !near(f.Saves.AtMost, (804+1000/6.)/5800) || f.Saves.High != f.Saves.AtMost {
 		t.Errorf("%+v, want 800 of 5800, and 971 at most", f.Saves)
 	}
@@ -251,7 +251,7 @@ func TestCertainty(t *testing.T) {
 		s := jobOf(extra)
 		half(s, c.share)
 		x := &term{d: columnOf(40, 500, func(n int) bool { return extra[n] > 0 }), charged: 1, pattern: claim.Irregular, chance: chance{p: c.p, block: 1, blocks: c.blocks}}
-		f := s.finding(cause{ranks: []int{0}, host: -1, terms: []*term{x}}, Options{}.orDefault())
+		f := s.finding(cause{ranks: []int{0}, host: -1, terms: []*term{x}}, Options{}.fillDefaults())
 		if f.Certainty != c.want || f.P != c.p {
 			t.Errorf("%s: certainty %d, P %v, want %d, %v", name, f.Certainty, f.P, c.want, c.p)
 		}
@@ -263,20 +263,20 @@ func TestWaited(t *testing.T) {
 	s := newSeries(division(7, [][]int64{{500, 100, 200, 300}, {800, 100, 100, 100}, {0, 9, 9, 9}}), nil)
 	c := cause{ranks: []int{0}, terms: []*term{{}}}
 	// It leads by 500 − 200 and by 800 − 100; the waits are as long, without those 7 that all stay.
-	if got := s.waited(c, []bool{true, true, false}); !near(got, 1) {
+	if got := s.waitShare(c, []bool{true, true, false}); !near(got, 1) {
 		t.Errorf("%v, want 1", got)
 	}
 	s.Spent[0] = []int64{0, 400, 50, 10, 0, 550, 600, 650, 0, 0, 0, 0}
-	if got := s.waited(c, []bool{true, true, false}); !near(got, (50+600)/1000.) {
+	if got := s.waitShare(c, []bool{true, true, false}); !near(got, (50+600)/1000.) {
 		t.Errorf("%v, want 0.65", got)
 	}
-	if got := s.waited(cause{ranks: []int{0, 3}, terms: []*term{{}}}, []bool{true, false, false}); !near(got, 50/400.) {
+	if got := s.waitShare(cause{ranks: []int{0, 3}, terms: []*term{{}}}, []bool{true, false, false}); !near(got, 50/400.) {
 		t.Errorf("without rank 3, which is late as well, %v, want 50 of 500 − 100", got)
 	}
-	if got := s.waited(c, []bool{false, false, true}); got != 0 {
+	if got := s.waitShare(c, []bool{false, false, true}); got != 0 {
 		t.Errorf("where it does not lead: %v", got)
 	}
-	if got := s.waited(cause{ranks: []int{0, 1, 2, 3}, terms: []*term{{}}}, []bool{true, false, false}); got != 0 {
+	if got := s.waitShare(cause{ranks: []int{0, 1, 2, 3}, terms: []*term{{}}}, []bool{true, false, false}); got != 0 {
 		t.Errorf("nobody is left to wait: %v", got)
 	}
 	if got := s.last(c, []bool{true, true, true}); got != 2 {
@@ -337,7 +337,7 @@ func TestSameReason(t *testing.T) {
 		"two of six":        {&term{claim: 100, d: columnOf(10, 100, func(n int) bool { return n < 2 })}, false},
 		"never at one time": {&term{claim: 100, d: columnOf(10, 100, func(n int) bool { return n >= 6 })}, false},
 	} {
-		if got, back := alikeTerms(a, c.b), alikeTerms(c.b, a); got != c.want || back != c.want {
+		if got, back := areAlike(a, c.b), areAlike(c.b, a); got != c.want || back != c.want {
 			t.Errorf("%s: %v, the other way round %v, want %v", name, got, back, c.want)
 		}
 	}
@@ -404,7 +404,7 @@ func TestEvents(t *testing.T) {
 			extra[n] = size
 		}
 		s := jobOf(extra)
-		return s.once(nil, Options{}.orDefault())
+		return s.eventFindings(nil, Options{}.fillDefaults())
 	}
 	for name, c := range map[string]struct {
 		size int64
@@ -431,7 +431,7 @@ func TestEvents(t *testing.T) {
 			}
 		}
 	}
-	if got := jobOf(columnInts(40, 1000, 5)).once([]claim.Claim{{Ranks: []int{0}}}, Options{}.orDefault()); len(got) != 0 {
+	if got := jobOf(columnInts(40, 1000, 5)).eventFindings([]claim.Claim{{Ranks: []int{0}}}, Options{}.fillDefaults()); len(got) != 0 {
 		t.Errorf("of a rank that was found: %+v", got)
 	}
 }
@@ -451,7 +451,7 @@ func TestUnsure(t *testing.T) {
 		for n := range late {
 			extra[n] = size
 		}
-		return jobOf(extra).unsure(nil, Options{}.orDefault())
+		return jobOf(extra).unsure(nil, Options{}.fillDefaults())
 	}
 	// Five steps are fewer than any test takes. Of those that are late the middle half is what counts.
 	for name, c := range map[string]struct {
@@ -473,7 +473,7 @@ func TestUnsure(t *testing.T) {
 			t.Errorf("%s: %+v, want an event of rank 0", name, found[0])
 		}
 	}
-	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]claim.Claim{{}}, Options{}.orDefault()); got != nil {
+	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]claim.Claim{{}}, Options{}.fillDefaults()); got != nil {
 		t.Errorf("beside a rank that is late for certain: %+v", got)
 	}
 	// Three strikes on one of 3 ranks in one of K pieces have P = 3·3⁻³ ÷ (0.1/K + 0.9) ÷ 0.45: 0.247 of one, and 0.260 of two, which is more
@@ -486,7 +486,7 @@ func TestUnsure(t *testing.T) {
 		for range pieces - 1 {
 			work = append(work, repeated(40, 10, 10, 10))
 		}
-		if got := newSeries(division(0, work...), nil).unsure(nil, Options{}.orDefault()); len(got) != want {
+		if got := newSeries(division(0, work...), nil).unsure(nil, Options{}.fillDefaults()); len(got) != want {
 			t.Errorf("three strikes in one of %d pieces: %+v, want %d", pieces, got, want)
 		}
 	}
@@ -496,7 +496,7 @@ func TestUnsure(t *testing.T) {
 		for i := range strikes {
 			extra[10*i+3] = 4000
 		}
-		if got := jobOf(extra).unsure(nil, Options{}.orDefault()); len(got) != want {
+		if got := jobOf(extra).unsure(nil, Options{}.fillDefaults()); len(got) != want {
 			t.Errorf("%d strikes: %+v, want %d", strikes, got, want)
 		}
 	}

@@ -27,7 +27,7 @@ type summary struct {
 // What all ranks have in common is then searched for slow steps in each summary, and for changes over all. [Join] takes stretches with a
 // summary before others.
 func Summarise(list []*Stretch, o Options) {
-	o = o.orDefault()
+	o = o.fillDefaults()
 	o.Once = true
 	if len(list) == 0 {
 		return
@@ -37,8 +37,8 @@ func Summarise(list []*Stretch, o Options) {
 	first.summary = t.summary(first, o)
 }
 
-// summarised reports whether stretches begin with a summary.
-func summarised(list []*Stretch) bool { return list[0].summary != nil }
+// hasSummary reports whether stretches begin with a summary.
+func hasSummary(list []*Stretch) bool { return list[0].summary != nil }
 
 // joinedTrend returns the trend of stretches that follow one another.
 func joinedTrend(list []*Stretch, o Options) *trend {
@@ -62,7 +62,7 @@ func joinedTrend(list []*Stretch, o Options) *trend {
 func (t *trend) summary(first *Stretch, o Options) *summary {
 	p := &summary{intervals: len(t.took), whole: t.whole}
 	if first.alone {
-		p.alone = t.alone(first, len(first.stages))
+		p.alone = t.singleRank(first, len(first.stages))
 		p.alone.Took = nil
 	}
 	slow, struck := make([][]claim.Claim, len(t.rows)), make([][]bool, len(t.rows))
@@ -70,7 +70,7 @@ func (t *trend) summary(first *Stretch, o Options) *summary {
 	parallel.Do(len(t.rows), 0, func(i int) { slow[i], struck[i] = t.slowOf(i, o) })
 	for _, list := range slow {
 		for _, f := range list {
-			p.slow = merged(p.slow, f)
+			p.slow = mergeFinding(p.slow, f)
 		}
 	}
 	p.trend = t.blocks(struck)
@@ -84,7 +84,7 @@ func (t *trend) slowOf(row int, o Options) (out []claim.Claim, struck []bool) {
 	if len(c.x) < 2*shortest {
 		return nil, struck
 	}
-	level := c.sloped()
+	level := c.removeSlope()
 	for range 2 { // what is slow beside a period has another cause
 		f, big, ok := t.slow(level, o)
 		if !ok || f.Steps.Pattern == claim.Span || len(out) > 0 && f.Steps.Pattern == claim.Periodic {
@@ -98,13 +98,13 @@ func (t *trend) slowOf(row int, o Options) (out []claim.Claim, struck []bool) {
 		if f.Steps.Pattern != claim.Periodic {
 			break
 		}
-		level = level.without(big)
+		level = level.replaceOutliers(big)
 	}
 	return out, struck
 }
 
-// sloped returns a row without the line through its blocks.
-func (c shared) sloped() shared {
+// removeSlope returns a row without the line through its blocks.
+func (c shared) removeSlope() shared {
 	var means []float64
 	for block := range slices.Chunk(c.x, blockOf) {
 		means = append(means, stat.Mean(block, nil))
@@ -212,8 +212,8 @@ func (p summaries) trend() *trend {
 	return t
 }
 
-// alone returns how the only rank spends its steps.
-func (p summaries) alone() *Alone {
+// singleRank returns how the only rank spends its steps.
+func (p summaries) singleRank() *Alone {
 	out, n := *p.list[0].alone, 0.0
 	sums := make([]float64, len(out.Mean))
 	for _, one := range p.list {
@@ -234,10 +234,10 @@ func (p summaries) common(t *trend, o Options) []claim.Claim {
 	var slow []claim.Claim
 	whole, steps := 0.0, 0
 	for i, one := range p.list {
-		slow = joined(slow, one.slow, steps, whole, one.whole)
+		slow = joinFindings(slow, one.slow, steps, whole, one.whole)
 		whole, steps = whole+one.whole, steps+p.steps[i]
 	}
-	out := t.eachRow(o, t.changing)
+	out := t.findInRows(o, t.changing)
 	for i := range out {
 		f := &out[i]
 		f.Steps.Last = min(steps-1, f.Steps.Last+(blockOf-1)*p.every)
@@ -249,7 +249,7 @@ func (p summaries) common(t *trend, o Options) []claim.Claim {
 		f.Saves.Scale(by / blockOf)
 		f.Steps.Count, f.Steps.Of = count, steps/p.every
 	}
-	for _, f := range ofRun(slow, steps/p.every, len(p.list)) {
+	for _, f := range filterReportable(slow, steps/p.every, len(p.list)) {
 		if f.Saves.Alone >= leastCommon {
 			f.P = 1
 			out = append(out, f)

@@ -75,9 +75,9 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 			continue
 		}
 		tried[c] = true
-		x := s.charge[c.piece].of(c.rank, s.Intervals)
+		x := s.charge[c.piece].rankCharges(c.rank, s.Intervals)
 		e := s.column(s.excess[c.piece], c.rank)
-		own := s.own(c)
+		own := s.ownDelay(c)
 		var best *term
 		for _, form := range s.shapes(c, x, e, own) {
 			explained := 0.0
@@ -105,8 +105,8 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 	return nil
 }
 
-// own returns the delay of the others by a rank in a piece, with noise, [interval].
-func (s *series) own(c cell) []float64 {
+// ownDelay returns the delay of the others by a rank in a piece, with noise, [interval].
+func (s *series) ownDelay(c cell) []float64 {
 	lead := s.lead[s.Pieces[c.piece].Point]
 	out := make([]float64, s.Intervals)
 	for n := range out {
@@ -179,7 +179,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	if form, ok := s.ramp(e, at); ok {
 		return append(out, form)
 	}
-	if m := trimmed(recorded); m > 0 {
+	if m := winsorizedMean(recorded); m > 0 {
 		d := make([]float64, len(e))
 		for n := range d {
 			if s.HasPiece(n, c.piece, c.rank) {
@@ -202,7 +202,7 @@ func upperTenth(v []float64) float64 {
 func (s *series) struck(big []bool, e []float64, size, usual, noise float64) shape {
 	d := make([]float64, len(e))
 	if from, to, ok := stretch(big); ok {
-		if level := trimmed(e[from:to]) - usual; level > 0 {
+		if level := winsorizedMean(e[from:to]) - usual; level > 0 {
 			for n := from; n < to; n++ {
 				d[n] = level
 			}

@@ -122,7 +122,7 @@ func jobOf(extra []int64) *series {
 // forms returns the shapes of rank 0 as "pattern claim [the first and the last interval that is struck]".
 func formsOf(s *series) (out []string) {
 	c := cell{0, 0}
-	for _, f := range s.shapes(c, s.charge[0].of(0, s.Intervals), s.column(s.excess[0], 0), s.own(c)) {
+	for _, f := range s.shapes(c, s.charge[0].rankCharges(0, s.Intervals), s.column(s.excess[0], 0), s.ownDelay(c)) {
 		first, last, count := -1, -1, 0
 		for n, x := range f.d {
 			if x > 0 {

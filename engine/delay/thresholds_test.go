@@ -47,7 +47,7 @@ func TestSampledSteps(t *testing.T) {
 		for n := 0; n < steps; n += 2 {
 			copy(s.Spent[0][3*n:], []int64{0, 0, 0}) // nobody waits
 		}
-		if got := s.waited(cause{ranks: []int{0}, terms: []*term{{}}}, slices.Repeat([]bool{true}, steps)); math.Abs(got-want) > 1e-3 {
+		if got := s.waitShare(cause{ranks: []int{0}, terms: []*term{{}}}, slices.Repeat([]bool{true}, steps)); math.Abs(got-want) > 1e-3 {
 			t.Errorf("%d steps: waited %v, want %v", steps, got, want)
 		}
 	}
@@ -72,14 +72,14 @@ func TestMostOfOne(t *testing.T) {
 				whose[i] = 1 + i%3
 			}
 		}
-		if found := turning(200, whose).turns(&Run{}, Options{}.orDefault()); len(found) != want {
+		if found := turning(200, whose).turns(&Run{}, Options{}.fillDefaults()); len(found) != want {
 			t.Errorf("one has %d of 40 turns: %+v, want %d", most, found, want)
 		}
 		some := slices.Repeat([]int{-1}, 160)
 		for i, r := range whose {
 			some[4*i] = r
 		}
-		if found := turning(900, some).turns(&Run{}, Options{}.orDefault()); len(found) != want {
+		if found := turning(900, some).turns(&Run{}, Options{}.fillDefaults()); len(found) != want {
 			t.Errorf("one has %d of 40 stalls: %+v, want %d", most, found, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestStallsOfOneSize(t *testing.T) {
 				rows[4*i][i%4] += size - 900
 			}
 		}
-		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault()); len(found) != want {
+		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.fillDefaults()); len(found) != want {
 			t.Errorf("three of ten stalls take %d, the others 900: %+v, want %d", size, found, want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestLeastStall(t *testing.T) {
 				rows[4*i][i%4] += small - 900
 			}
 		}
-		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.orDefault()); len(found) != want {
+		if found := newSeries(division(0, rows), nil).turns(&Run{}, Options{}.fillDefaults()); len(found) != want {
 			t.Errorf("three of %d: %+v, want %d", small, found, want)
 		}
 	}
@@ -117,10 +117,10 @@ func TestLeastStall(t *testing.T) {
 
 // TestMostTimes: a rank that is late in one of two steps is not late in most.
 func TestMostTimes(t *testing.T) {
-	if found := jobOf([]int64{900, 0}).unsure(nil, Options{}.orDefault()); len(found) != 0 {
+	if found := jobOf([]int64{900, 0}).unsure(nil, Options{}.fillDefaults()); len(found) != 0 {
 		t.Errorf("one of two: %+v, want nothing", found)
 	}
-	if found := jobOf([]int64{900, 900, 0}).unsure(nil, Options{}.orDefault()); len(found) != 1 {
+	if found := jobOf([]int64{900, 900, 0}).unsure(nil, Options{}.fillDefaults()); len(found) != 1 {
 		t.Errorf("two of three: %+v, want one", found)
 	}
 }
@@ -141,7 +141,7 @@ func TestSetsOfRanks(t *testing.T) {
 // TestFactorSavesAtMost: what a factor may hide makes a saving 95 % at most.
 func TestFactorSavesAtMost(t *testing.T) {
 	s := newSeries(division(45_000, repeated(20, 25_000, 1000, 1000), repeated(20, 25_000, 1000, 1000)), nil)
-	f := s.priced([]*term{{rank: 0, d: columnOf(20, 24_000, always), claim: 24_000, charged: 480_000, chance: chance{block: 1}}}, &Run{}, Options{}.orDefault())
+	f := s.termFindings([]*term{{rank: 0, d: columnOf(20, 24_000, always), claim: 24_000, charged: 480_000, chance: chance{block: 1}}}, &Run{}, Options{}.fillDefaults())
 	if len(f) != 1 || f[0].Saves.AtMost != 0.95 {
 		t.Errorf("%+v, want 0.95 at most", f)
 	}
@@ -183,7 +183,7 @@ func TestStartUpIsOver(t *testing.T) {
 func TestEventsAreTold(t *testing.T) {
 	rows := repeated(40, 1000, 1000, 1000, 1000)
 	rows[15][0], rows[29][0] = 2000, 2000
-	got := Divided(division(0, rows), &Run{}, Options{}).Claims
+	got := AnalyzeDivision(division(0, rows), &Run{}, Options{}).Claims
 	if len(got) != 1 || got[0].Certainty != claim.Event || !slices.Equal(got[0].Ranks, []int{0}) || got[0].Steps.Count != 2 {
 		t.Errorf("%+v, want an event of rank 0 in two steps", got)
 	}
@@ -200,7 +200,7 @@ func TestBlocksOfChanges(t *testing.T) {
 				x[i] += 400
 			}
 		}
-		if got := trendOf(x).common(Options{}.orDefault()); len(got) != want {
+		if got := trendOf(x).common(Options{}.fillDefaults()); len(got) != want {
 			t.Errorf("with %v of the next: %+v, want %d", part, got, want)
 		}
 	}
@@ -215,7 +215,7 @@ func TestTurnsOfFewRanks(t *testing.T) {
 		}
 		return newSeries(division(0, rows), nil)
 	}
-	o := Options{}.orDefault()
+	o := Options{}.fillDefaults()
 	for ranks, want := range map[int]bool{2: false, 3: true, 4: true} {
 		if f, ok := of(ranks, 1).turnsIn(0, o); ok != want || ok && f.P > 1e-10 {
 			t.Errorf("turns of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
@@ -237,7 +237,7 @@ func TestTurnsOfFewRanks(t *testing.T) {
 				rows[n][r] += int64(20 * min(m, 20-m))
 			}
 		}
-		if f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.005}.orDefault()); ok != want {
+		if f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.005}.fillDefaults()); ok != want {
 			t.Errorf("uneven work of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
 		}
 	}

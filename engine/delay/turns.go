@@ -91,7 +91,7 @@ func (s *series) turnsIn(k int, o Options) (claim.Claim, bool) {
 			}
 		}
 	}
-	f.Ranks = inTurn(owner)
+	f.Ranks = turnOrder(owner)
 	f.Rotation = rotation(own, tau)
 	return f, true
 }
@@ -143,8 +143,8 @@ func (s *series) isLate(k, n, r int, least float64) bool {
 // their order.
 const longTurn = 5
 
-// inTurn returns the ranks in the order of their first turns, where turns are long; else nil.
-func inTurn(owner []int) (out []int) {
+// turnOrder returns the ranks in the order of their first turns, where turns are long; else nil.
+func turnOrder(owner []int) (out []int) {
 	runs := 0
 	for i, r := range owner {
 		if i == 0 || owner[i-1] != r {

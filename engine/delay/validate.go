@@ -36,7 +36,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("delay: Options.%s is %v, expected above 0 and below 1, or 0 for the default", f.name, f.x)
 		}
 	}
-	if d := o.orDefault(); d.Strong > d.Level {
+	if d := o.fillDefaults(); d.Strong > d.Level {
 		return fmt.Errorf("delay: Options.Strong is %v, expected at most Level, which is %v", d.Strong, d.Level)
 	}
 	if o.Limits > NoLimits {

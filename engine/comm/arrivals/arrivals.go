@@ -287,7 +287,7 @@ func (s *strikes) latest(places []Place) Latest {
 			}
 			last.Add(at, func(k int) int { return int(c[k].Process) })
 		}
-		l := last.Most()
+		l := last.MostFrequent()
 		if l.Rank < 0 || !s.clocksWithin(l.Behind) {
 			continue
 		}

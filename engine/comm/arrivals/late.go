@@ -93,7 +93,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 		s.meeting = d.Cut
 	}
 	r.Division, r.HalfWidth, r.Cuts = d, s.halfWidth(), s.cuts(d)
-	out := delay.Divided(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
+	out := delay.AnalyzeDivision(&d.Division, &delay.Run{Peers: d.PeersOf, Hosts: d.HostsOf}, delay.Options{MinGain: o.MinGain})
 	r.setLimits(out.Limits, d.Cut.Ends, recorded)
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))

@@ -103,7 +103,7 @@ func Latecomers(r *comm.Result) (found []claim.Claim) {
 	if d == nil {
 		return nil
 	}
-	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
+	out := delay.AnalyzeDivision(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
 	for i := range out.Claims {
 		f := &out.Claims[i]
 		if f.Cause != claim.Late || f.Certainty < claim.Supported || f.Saves.Largest() < plain {

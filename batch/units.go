@@ -28,7 +28,7 @@ type folder struct {
 }
 
 // units parts files, which are sorted by path. Where stage times are all that there is,
-// a Parquet file is read by itself and the rest of a folder together. Operators, dumps
+// a Parquet file is read by itself, unless it is of a rank, and the rest of a folder together, with those of its ranks. Operators, dumps
 // and logs belong to a run whose windows may lie in another file: then a folder is read
 // as a whole, and a folder without windows with the one that has them: that above it,
 // or the only one beside it.
@@ -66,7 +66,7 @@ func stageUnits(files []file) (out []unit) {
 		switch {
 		case arrivals && known:
 			out[i].beside = []file{f}
-		case isParquet(f.Path):
+		case isParquet(f.Path) && !isOfRank(f.Path):
 			at[f.Path] = len(out)
 			out = append(out, unit{files: []file{f}})
 		case rest < 0:
@@ -79,6 +79,17 @@ func stageUnits(files []file) (out []unit) {
 	return out
 }
 
+// isOfRank reports whether a file is one of those that ranks wrote apart.
+func isOfRank(path string) bool { return auto.NamesRank(path) || jobFolder(path) != folderOf(path) }
+
+// jobFolder returns the folder of the job that a file is of: folders of ranks are parts of it.
+func jobFolder(path string) string {
+	if folder := folderOf(path); !objectstore.IsURL(folder) {
+		return auto.JobFolder(folder)
+	}
+	return folderOf(path)
+}
+
 func isParquet(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".parquet") }
 
 // foldersOf sorts files by folder and finds who is read with whom.
@@ -87,7 +98,7 @@ func foldersOf(files []file, holds holder) ([]*folder, error) {
 	at := make(map[string]*folder)
 	below := make(map[string][]*folder) // folders with windows, by the one above them
 	for _, f := range files {
-		dir := folderOf(f.Path)
+		dir := jobFolder(f.Path)
 		if at[dir] == nil {
 			at[dir] = &folder{path: dir}
 			all = append(all, at[dir])

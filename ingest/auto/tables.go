@@ -101,19 +101,14 @@ func (r *Reader) joinTables(g []*shareOf, name string) bool {
 		return false
 	}
 	slices.SortStableFunc(stretches, func(a, b []*shareOf) int { return cmp.Compare(a[0].extent.First, b[0].extent.First) })
-	at := slices.Index(r.units, stretches[0][0].unit)
-	for _, of := range stretches {
-		r.merge(of)
-		u := of[0].unit
-		u.run, u.folder = run, g[0].folder
-		was := slices.Index(r.units, u)
-		r.units = slices.Delete(r.units, was, was+1)
-		if was < at {
-			at--
+	u := stretches[0][0].unit
+	for i, of := range stretches {
+		if r.merge(of); i > 0 {
+			u.shares = append(u.shares, of[0].unit.shares...)
+			r.fold(u, of[0].unit)
 		}
-		r.units = slices.Insert(r.units, at, u)
-		at++
 	}
+	u.run = run
 	return true
 }
 
@@ -170,11 +165,12 @@ func (u *unit) rows(give func(part) bool) error {
 
 // tableShares returns the tables that may be parts of one.
 func (r *Reader) tableShares() (out []*shareOf) {
+	within := rootsOf(r.paths)
 	for _, u := range r.units {
 		if in := u.inputs[0]; !u.row.isTable() || r.piped[in] != nil || exists(packet.SidecarPath(in.Path)) {
 			continue
 		}
-		if s := r.shareOf(u); s != nil {
+		if s := r.shareOf(u, &within); s != nil {
 			out = append(out, s)
 		}
 	}
@@ -196,7 +192,7 @@ func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf)
 }
 
 // shareOf returns what a table is a part of; nil where it has the times of several ranks, and no column that says the rank.
-func (r *Reader) shareOf(u *unit) *shareOf {
+func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 	path := u.inputs[0].Path
 	src, err := r.openTable(u.inputs[0], r.peekInput)
 	if err != nil {
@@ -219,7 +215,7 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 	if m := hostInside.FindStringSubmatch(name); m != nil && s.hasRankColumn() && s.rank < 0 {
 		s.stem, s.host = m[1], m[2]
 	}
-	root := r.rootOf(path)
+	root := within.rootOf(path)
 	for s.folder != root && strings.HasPrefix(s.folder, root) {
 		last := filepath.Base(s.folder)
 		if rank, rest, ok := csv.RankIn(last); ok && s.rank < 0 && rest == "" {
@@ -244,14 +240,54 @@ func (r *Reader) shareOf(u *unit) *shareOf {
 	return s
 }
 
-// rootOf returns the folder that was given and that a file lies in; that of the file where it was given itself.
-func (r *Reader) rootOf(path string) string {
-	for _, given := range r.paths {
-		if info, err := os.Stat(given); err == nil && info.IsDir() && isWithin(path, given) {
+// JobFolder returns the folder of the job that a file in a folder is of: the one above where the folder is named for a rank, as in
+// job/rank3.
+func JobFolder(folder string) string {
+	name := filepath.Base(folder)
+	if _, rest, ok := csv.RankIn(name); ok && rest == "" {
+		return filepath.Dir(folder)
+	}
+	return folder
+}
+
+// NamesRank reports whether the name of a file says of which rank it is.
+func NamesRank(path string) bool {
+	_, _, ok := csv.RankIn(stem(path))
+	return ok
+}
+
+// roots are the folders within which the files of a job are sought.
+type roots struct {
+	given  []string // folders that were given
+	common string   // the folder that all files lie in that were given themselves
+}
+
+// rootsOf returns the roots of given paths, each of which is looked at once.
+func rootsOf(paths []string) (out roots) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			out.given = append(out.given, path)
+			continue
+		}
+		dir := dirOf(path)
+		if out.common == "" {
+			out.common = dir
+		}
+		for out.common != dir && !strings.HasPrefix(dir, out.common+"/") && out.common != filepath.Dir(out.common) {
+			out.common = filepath.Dir(out.common)
+		}
+	}
+	return out
+}
+
+// rootOf returns the folder that was given and that a file lies in; of one that was given itself the folder that all of those lie in.
+func (r *roots) rootOf(path string) string {
+	for _, given := range r.given {
+		if isWithin(path, given) {
 			return dirOf(filepath.Join(given, "x"))
 		}
 	}
-	return dirOf(path)
+	return r.common
 }
 
 // isOne reports whether tables are parts of one: of ranks that differ, or of stages of these.
@@ -333,7 +369,7 @@ func (r *Reader) merge(g []*shareOf) {
 		return cmp.Or(natural.Compare(a.host, b.host), cmp.Compare(a.rank, b.rank), natural.Compare(a.unit.inputs[0].Path, b.unit.inputs[0].Path))
 	})
 	perHost := slices.ContainsFunc(g, func(s *shareOf) bool { return s.host != g[0].host })
-	u := g[0].unit
+	u, shares := g[0].unit, []csv.Share(nil)
 	rank := -1
 	for i, s := range g {
 		if i == 0 || s.host != g[i-1].host || s.rank != g[i-1].rank {
@@ -344,15 +380,20 @@ func (r *Reader) merge(g []*shareOf) {
 		if perHost && !s.hasRankColumn() {
 			share.Rank, share.Local = rank, s.rank
 		}
-		u.shares = append(u.shares, share)
-		if i > 0 {
-			u.inputs, u.size = append(u.inputs, s.unit.inputs...), u.size+s.unit.size
-			r.units = slices.DeleteFunc(r.units, func(other *unit) bool { return other == s.unit })
-			r.given--
+		if shares = append(shares, share); i > 0 {
+			r.fold(u, s.unit)
 		}
 	}
+	u.shares = [][]csv.Share{shares}
 	u.folder = g[0].folder
 	u.run = filepath.Base(g[0].folder)
+}
+
+// fold makes the inputs of a unit those of another.
+func (r *Reader) fold(u, other *unit) {
+	u.inputs, u.size = append(u.inputs, other.inputs...), u.size+other.size
+	r.units = slices.DeleteFunc(r.units, func(one *unit) bool { return one == other })
+	r.given--
 }
 
 // share returns the part of a table that a file is.
@@ -379,7 +420,7 @@ func (r *Reader) readAlone(s *shareOf) {
 		return
 	}
 	s.rank = max(s.rank, 0)
-	s.unit.shares = []csv.Share{r.share(s)}
+	s.unit.shares = [][]csv.Share{{r.share(s)}}
 	s.unit.run = filepath.Base(in.Path)
 }
 
@@ -387,9 +428,18 @@ func (r *Reader) readAlone(s *shareOf) {
 func (u *unit) sharedTable(give func(part) bool) error {
 	o := u.r.tables()
 	o.Ahead = false
-	windows, err := csv.NewShares(u.shares, u.run, o)
-	if err != nil {
-		return err
+	taken := true
+	for _, shares := range u.shares {
+		windows, err := csv.NewShares(shares, u.run, o)
+		if err == nil {
+			err = u.windows(ingest.NewOnce(windows), func(p part) bool {
+				taken = give(p)
+				return taken
+			})
+		}
+		if err != nil || !taken {
+			return err
+		}
 	}
-	return u.windows(ingest.NewOnce(windows), give)
+	return nil
 }

@@ -175,12 +175,12 @@ type unit struct {
 	*row
 	r      *Reader
 	inputs []*Input
-	group  packetGroup // of packets
-	shares []csv.Share // of a table in several files, or of one that does not say its rank
-	run    string      // of these
-	folder string      // of inputs that are read together
-	where  string      // what a bug in reading it is said of
-	size   int64       // of its inputs, as far as it is known
+	group  packetGroup   // of packets
+	shares [][]csv.Share // files of each table, of those that follow one another; of one that does not say its rank
+	run    string        // of these
+	folder string        // of inputs that are read together
+	where  string        // what a bug in reading it is said of
+	size   int64         // of its inputs, as far as it is known
 	next   func() (part, error, bool)
 	stop   func() // nil: it was not begun
 }

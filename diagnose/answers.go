@@ -64,15 +64,15 @@ func (v *RunVerdict) Answer() Answer {
 		a.First = v.first()
 	case OnOperators:
 		if f := v.first(); f != nil && f.BelowMinGain {
-			a.Largest, a.Why = f, f.why()
+			a.Largest, a.Why = f, f.mainEvidence()
 		} else {
 			a.First = f
 		}
 	}
 	if f := a.First; f != nil {
-		a.Who, a.Where, a.Saving, a.Why = f.Who(), f.Where(), f.Saving(), f.why()
-		a.Also = v.also(a.Basis)
-		if f.Flagged() {
+		a.Who, a.Where, a.Saving, a.Why = f.Who(), f.Where(), f.Saving(), f.mainEvidence()
+		a.Also = v.furtherFindings(a.Basis)
+		if f.IsFlagged() {
 			a.Certainty = f.Confidence
 		}
 		if late := countLate(a.Also) + 1; v.Together > 0 && late > 1 && f.Cause == CauseLate {
@@ -98,11 +98,11 @@ func (v *RunVerdict) basis() Basis {
 		return OnUnseen
 	case alone && first == nil && v.Status == answer.TooLittleData:
 		return OnTooLittle
-	case alone || v.Operators != nil && first != nil && first.replayed():
+	case alone || v.Operators != nil && first != nil && first.isReplay():
 		return OnOperators
 	case v.Communications != nil && first == nil:
 		return OnCalls
-	case first != nil && first.byKernels():
+	case first != nil && first.isCommunicationOnly():
 		return OnCommunication
 	case v.Status == answer.NoStraggler:
 		return OnNoStraggler
@@ -118,26 +118,26 @@ func (v *RunVerdict) basis() Basis {
 	return OnFinding
 }
 
-// replayed reports whether a finding is that of an operator trace alone.
-func (f *Finding) replayed() bool {
+// isReplay reports whether a finding is that of an operator trace alone.
+func (f *Finding) isReplay() bool {
 	_, ok := evidence.Find[evidence.StepReplay](f.Evidence)
 	return ok
 }
 
-// also returns the findings behind the first that the answer names.
-func (v *RunVerdict) also(b Basis) (out []*Finding) {
+// furtherFindings returns the findings behind the first that the answer names.
+func (v *RunVerdict) furtherFindings(b Basis) (out []*Finding) {
 	first := v.first()
 	for i := range v.Findings[1:] {
 		f := &v.Findings[i+1]
 		named := false
 		switch b {
 		case OnOperators: // the next one, where the first is about one worker
-			named = i == 0 && len(first.Ranks) < 2 && f.Confidence >= evidence.Supported && f.replayed()
+			named = i == 0 && len(first.Ranks) < 2 && f.Confidence >= evidence.Supported && f.isReplay()
 		case OnCommunication:
 			named = f.Confidence >= evidence.Supported && (f.Kind == KindEdge || f.Kind == KindGroup || f.Rank != nil) &&
 				(first.Rank == nil || f.Rank == nil || *first.Rank != *f.Rank)
 		default:
-			named = f.Flagged() && f.Cause != CauseOperator && (f.Rank == nil || !slices.Contains(first.Ranks, *f.Rank)) &&
+			named = f.IsFlagged() && f.Cause != CauseOperator && (f.Rank == nil || !slices.Contains(first.Ranks, *f.Rank)) &&
 				(f.Kind == KindStage || (f.Cause == CauseLate || f.Cause == CauseMissing) && f.Who().Kind != AllRanks)
 		}
 		if named {
@@ -193,7 +193,7 @@ func (f *Finding) Saving() Saving {
 	switch {
 	case s.Steps == 0 && s.Run == 0:
 		s.Kind = SavesNothing
-	case f.Cause == CauseLate && !s.All && (f.Stage == "" || f.onDevice()) && s.UpTo >= s.Run+slowerInside:
+	case f.Cause == CauseLate && !s.All && (f.Stage == "" || f.isOnDevice()) && s.UpTo >= s.Run+slowerInside:
 		s.Kind = SavesUpTo
 	case s.UpTo >= s.Run+slowerInside && f.recordEnds():
 		s.Kind = SavesUntilEnd
@@ -227,8 +227,8 @@ type Why struct {
 	Lack      *evidence.Lack // what keeps the certainty where it is; nil: nothing
 }
 
-// why returns the strongest evidence of a finding that the headline does not contain.
-func (f *Finding) why() Why {
+// mainEvidence returns the strongest evidence of a finding that the headline does not contain.
+func (f *Finding) mainEvidence() Why {
 	w := Why{Certainty: f.Confidence}
 	for _, e := range f.Evidence {
 		lack, lacks := e.(evidence.Lack)

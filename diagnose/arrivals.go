@@ -53,7 +53,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 	}})
 	for i := range out { // stages of a pipeline differ by design: where a rank takes longer than another is not where it is late
 		f := &out[i]
-		if at := sameRank(j.late, f); at >= 0 && f.modelled && f.Cause == CauseLate && j.entered.Roles && j.late[at].Stage != "" {
+		if at := indexOfRank(j.late, f); at >= 0 && f.modelled && f.Cause == CauseLate && j.entered.Roles && j.late[at].Stage != "" {
 			f.Stage = j.late[at].Stage
 		}
 	}
@@ -83,8 +83,8 @@ func (j *judge) leaveOutPunctual(claims []Finding) []Finding {
 	out := slices.Clone(claims)
 	for i := range out {
 		f := &out[i]
-		if at := sameRank(j.late, f); at >= 0 && f.Kind == KindRank && f.source != evidence.FromArrivals {
-			f.alone(&j.late[at], own)
+		if at := indexOfRank(j.late, f); at >= 0 && f.Kind == KindRank && f.source != evidence.FromArrivals {
+			f.narrowTo(&j.late[at], own)
 		}
 	}
 	return out
@@ -133,7 +133,7 @@ func (j *judge) addHang(claims []Finding) []Finding {
 	if j.entered == nil {
 		return claims
 	}
-	return slices.Concat(j.missing(j.entered), desync(j.entered), claims)
+	return slices.Concat(j.missingRanks(j.entered), desync(j.entered), claims)
 }
 
 // messagesAlone reports whether the ranks of a job synchronise by sends and receives and by no collective that a
@@ -181,9 +181,9 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	return entered && held
 }
 
-// alone removes ranks that stage times find late together with one rank, and that
+// narrowTo removes ranks that stage times find late together with one rank, and that
 // have no delay of their own.
-func (f *Finding) alone(l *Finding, own []int) {
+func (f *Finding) narrowTo(l *Finding, own []int) {
 	if len(f.Ranks) < 2 || !slices.ContainsFunc(f.Ranks, func(r int) bool { return !slices.Contains(own, r) }) {
 		return
 	}
@@ -245,16 +245,16 @@ func sourceOf(l arrivals.Line) *evidence.SourceLine {
 	return &evidence.SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
 }
 
-// comeFrom returns the line of the call before a place, where it differs.
-func comeFrom(p *arrivals.Place) arrivals.Line {
+// previousLine returns the line of the call before a place, where it differs.
+func previousLine(p *arrivals.Place) arrivals.Line {
 	if p.AfterAt.File == p.Line.File && p.AfterAt.Line == p.Line.Line {
 		return arrivals.Line{}
 	}
 	return p.AfterAt
 }
 
-// missing returns the ranks that never entered the call at which a job hangs.
-func (j *judge) missing(r *arrivals.Result) (out []Finding) {
+// missingRanks returns the ranks that never entered the call at which a job hangs.
+func (j *judge) missingRanks(r *arrivals.Result) (out []Finding) {
 	h := r.Hang
 	if h == nil {
 		return nil
@@ -283,7 +283,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 			f.Ranks = together
 		}
 		e := evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.WaitTime(b),
-			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, GaveUp: b.GaveUp, Stack: standsAt(r.StackOf(a.Rank))}
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, GaveUp: b.GaveUp, Stack: stackLine(r.StackOf(a.Rank))}
 		if a.May && !e.NoDump {
 			e.Dump = a.Dump.String()
 		}
@@ -302,8 +302,8 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	return out
 }
 
-// standsAt returns the line that a stack is in, nil without a stack.
-func standsAt(s *arrivals.Stack) *evidence.SourceLine {
+// stackLine returns the line that a stack is in, nil without a stack.
+func stackLine(s *arrivals.Stack) *evidence.SourceLine {
 	if s == nil {
 		return nil
 	}
@@ -386,8 +386,8 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	return []answer.Action{profile, host}
 }
 
-// nobodyLate returns what the arrivals were searched for without a finding.
-func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
+// searchSummary returns what the arrivals were searched for without a finding.
+func searchSummary(r *arrivals.Result) evidence.NobodyLate {
 	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step, Last: lastMostOften(r.Latest.Latest)}
 	points := 0 // of the place that is entered most: a step that was held up for long is one
 	for i := range r.Places {

@@ -55,7 +55,7 @@ func (j *judge) slower() {
 		d := all[i]
 		j.differences[stage] = d
 		if share := d.Change / max(1, step); d.Verdict == compare.Regression && share >= j.minGain && stage != stagename.Residual {
-			j.overAll(stage, d, share)
+			j.addStageFinding(stage, d, share)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func batches(healthy, now *frontier.Sample) []compare.Row {
 	return rows
 }
 
-// overAll adds the finding of one stage, over all windows of the run.
-func (j *judge) overAll(stage string, d compare.Difference, share float64) {
+// addStageFinding adds the finding of one stage, over all windows of the run.
+func (j *judge) addStageFinding(stage string, d compare.Difference, share float64) {
 	for _, w := range j.windows {
 		m := w.Main
 		if m.Steps == 0 || !slices.ContainsFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == stage }) {

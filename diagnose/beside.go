@@ -89,7 +89,7 @@ func (l *lent) giveBack(to *Beside) {
 // addLent adds a window whose account is made with those of its stretch. It is in use until it is given
 // back.
 func (s *Session) addLent(r *run, w *trace.Window) *lent {
-	if n := len(r.lent); n > 0 && sameRanks(r.lent[n-1].w.Ranks, w.Ranks) {
+	if n := len(r.lent); n > 0 && equalRanks(r.lent[n-1].w.Ranks, w.Ranks) {
 		w.Ranks = r.lent[n-1].w.Ranks // kept once
 	}
 	of := &lent{w: w, book: r.bookOf(w), before: r.border}
@@ -101,7 +101,7 @@ func (s *Session) addLent(r *run, w *trace.Window) *lent {
 	return of
 }
 
-func sameRanks(a, b []trace.Rank) bool {
+func equalRanks(a, b []trace.Rank) bool {
 	return slices.EqualFunc(a, b, func(a, b trace.Rank) bool {
 		return a.ID == b.ID && a.Host == b.Host && a.LocalRank == b.LocalRank && slices.Equal(a.Role, b.Role)
 	})
@@ -163,8 +163,8 @@ func syncPoint(d *division) *frontier.SyncPoint {
 	return out
 }
 
-// inOrder accounts for the windows that end in a stretch, where each rests on those before it.
-func (a *accounts) inOrder(of stretch) {
+// accountInOrder accounts for the windows that end in a stretch, where each rests on those before it.
+func (a *accounts) accountInOrder(of stretch) {
 	if a == nil || a.point != nil {
 		return
 	}

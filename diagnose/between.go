@@ -49,12 +49,12 @@ func (b *between) add(w *trace.Window) {
 // leastBetween is the part of the time from which on what lies between steps is told.
 const leastBetween = 0.02
 
-// toldOnce returns what was observed without a rank's time between the steps where a claim on that rank has its time in
+// dropClaimed returns what was observed without a rank's time between the steps where a claim on that rank has its time in
 // no stage: that between steps is some of it.
-func toldOnce(seen []evidence.Observation, claims []Finding) (out []evidence.Observation) {
+func dropClaimed(seen []evidence.Observation, claims []Finding) (out []evidence.Observation) {
 	for _, o := range seen {
 		if e, ok := o.(evidence.BetweenSteps); ok && e.Excess > 0 && slices.ContainsFunc(claims, func(f Finding) bool {
-			return f.Flagged() && f.Cause == CauseLate && f.Rank != nil && *f.Rank == e.Rank && f.Stage == stagename.Residual
+			return f.IsFlagged() && f.Cause == CauseLate && f.Rank != nil && *f.Rank == e.Rank && f.Stage == stagename.Residual
 		}) {
 			if e.Share < leastBetween {
 				continue

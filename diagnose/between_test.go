@@ -73,7 +73,7 @@ func TestToldOnce(t *testing.T) {
 		"in a stage":            {claimed(2, "forward", 0.3, evidence.Strong), more, []evidence.Observation{other, more}},
 		"perhaps chance":        {claimed(2, stagename.Residual, 0.3, evidence.Ambiguous), more, []evidence.Observation{other, more}},
 	} {
-		if d := cmp.Diff(c.want, toldOnce([]evidence.Observation{other, c.seen}, []Finding{c.claim})); d != "" {
+		if d := cmp.Diff(c.want, dropClaimed([]evidence.Observation{other, c.seen}, []Finding{c.claim})); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// fromModel adds the findings that one of the model makes: as many as ranks are late together.
-func (j *judge) fromModel(f *claim.Claim) (out []*Finding) {
+// modelFindings adds the findings that one of the model makes: as many as ranks are late together.
+func (j *judge) modelFindings(f *claim.Claim) (out []*Finding) {
 	at := j.placed
 	base := j.modelFinding(f, at)
 	switch {
@@ -133,7 +133,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 			out.Cause = CausePeriodic
 		case f.Cause == claim.Regression:
 			out.Cause = CauseRegression
-			if out.Evidence = []evidence.Observation{j.changed(f, at), slow}; f.Grows { // no steps are as long as others
+			if out.Evidence = []evidence.Observation{j.stageChange(f, at), slow}; f.Grows { // no steps are as long as others
 				out.Evidence = out.Evidence[:1]
 			}
 		}
@@ -198,15 +198,15 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	out.lackIf(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
 	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
-	out.lackIf(j.labelled(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	out.lackIf(j.hasLabels(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
 	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
 	out.lackIf(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
-	out.lackIf(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
+	out.lackIf(j.hasLabels(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
 	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 }
 
-// changed returns the time of a stage from the step of its change on, and before.
-func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
+// stageChange returns the time of a stage from the step of its change on, and before.
+func (j *judge) stageChange(f *claim.Claim, at placed) evidence.Slower {
 	first := f.Steps.First
 	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.steps.number(first), at.steps.last()},
 		BaseSteps: [2]int64{at.steps.number(0), at.steps.number(max(0, first-1))}, Time: f.From, BaseTime: f.Before, Grows: f.Grows}
@@ -266,7 +266,7 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		if r.Messages && 2*c.Saves.Alone < c.Saves.After { // most of it where others are fixed before: what they do to it in messages is not replayed
 			worth = max(c.Saves.Alone, c.Saves.AtMost)
 		}
-		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
+		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lossStage(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),
 			Confidence: evidence.Strong}
 		f.Score = c.Saves.Largest()
@@ -281,7 +281,7 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 			f.Cost = f.times(part)
 		}
 		f.BelowMinGain = part*worth < j.minGain
-		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))})
+		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(previousLine(p))})
 		if c.Saves.After > 0 || c.Saves.Alone > 0 { // else it is not known
 			f.Evidence = append(f.Evidence, evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Largest()})
 		}
@@ -340,9 +340,9 @@ func (j *judge) spends(rank int, stage string) float64 {
 	return float64(in) / float64(whole)
 }
 
-// lostIn returns the stage in which a late rank loses its time: by stage times, else the
+// lossStage returns the stage in which a late rank loses its time: by stage times, else the
 // stage of the call that it enters late.
-func lostIn(l *claim.Entered, p *arrivals.Place) string {
+func lossStage(l *claim.Entered, p *arrivals.Place) string {
 	if l.Divided {
 		return l.Stage
 	}
@@ -394,14 +394,14 @@ func (h heardSuspect) lacks(f *Finding) {
 	}
 }
 
-// fromOperators returns the finding of a theory, with what speaks for it.
-func (j *opJudge) fromOperators(t *theory) *Finding {
+// theoryFinding returns the finding of a theory, with what speaks for it.
+func (j *opJudge) theoryFinding(t *theory) *Finding {
 	whole := int64(0)
 	for _, ns := range j.Replay.Recorded.PerStep {
 		whole += ns
 	}
 	f := &Finding{source: evidence.FromOperators, modelled: t.delayed != nil, Place: Place{Op: t.Op, Ranks: j.slowTogether(t)},
-		Cost: costOf(&t.Claim, whole, j.Steps[t.Steps.First], j.Steps[t.Steps.Last]), Confidence: evidence.Strong, BelowMinGain: !j.reported(t)}
+		Cost: costOf(&t.Claim, whole, j.Steps[t.Steps.First], j.Steps[t.Steps.Last]), Confidence: evidence.Strong, BelowMinGain: !j.isReportable(t)}
 	// What several save together the replay divides by itself.
 	f.Gain, f.RunLow, f.RunAtMost, f.After = t.gain, 0, 0, 0
 	f.Score = float64(f.Explained) / float64(max(1, whole))
@@ -425,13 +425,13 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 		say(j.listEvidence(t.workers[0], t.P)...)
 	case t.Cause == claim.Launch:
 		f.Kind, f.Cause = KindEdge, CauseLaunch
-		say(evidence.LaunchDelay{Workers: j.several(), Rank: *f.Rank, Op: t.Op, Delay: t.Behind, Outlier: j.startsLate(t)})
+		say(evidence.LaunchDelay{Workers: j.hasSharedWorkers(), Rank: *f.Rank, Op: t.Op, Delay: t.Behind, Outlier: j.startsLate(t)})
 		if walk := j.walkToGap(t); walk != nil {
-			say(evidence.BlameWalks{Workers: j.several(), End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: t.Op, Gap: true})
+			say(evidence.BlameWalks{Workers: j.hasSharedWorkers(), End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: t.Op, Gap: true})
 		}
 	case t.delayed != nil:
 		f.Kind, f.Cause = KindEdge, CauseTransfer
-		say(evidence.TransferTimes{Workers: j.several(), Op: t.Op, Between: t.Ranks, Factor: t.Longer, P: t.P})
+		say(evidence.TransferTimes{Workers: j.hasSharedWorkers(), Op: t.Op, Between: t.Ranks, Factor: t.Longer, P: t.P})
 	case t.Kind == claim.Link:
 		f.Kind, f.Cause = KindEdge, CauseLink
 		say(evidence.TransferTimes{Op: t.Op, Stage: f.Stage, To: j.stageName(t.Parts[1].Stage), Factor: t.Longer})
@@ -448,7 +448,7 @@ func (j *opJudge) fromOperators(t *theory) *Finding {
 	case t.Cause == claim.Turns:
 		if f.Kind, f.Cause = KindWorkload, CauseTurns; t.Op != "" {
 			f.Kind = KindOp
-		} else if j.sameData() {
+		} else if j.isDataBound() {
 			s := j.Passes.Shared
 			say(evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages})
 		}
@@ -493,7 +493,7 @@ func (j *opJudge) lacks(t *theory, f *Finding) {
 	few := j.Replicas < enoughReplicas
 	switch f.Cause {
 	case CauseCompute, CauseTransfer:
-		confirmed := slices.ContainsFunc(t.workers, j.blamed) || f.Cause == CauseCompute && j.confirmedBy(t.workers[0])
+		confirmed := slices.ContainsFunc(t.workers, j.isBlamed) || f.Cause == CauseCompute && j.confirmedBy(t.workers[0])
 		f.lackIf(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
 		f.lackIf(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
 	case CauseLink, CauseCollective:
@@ -506,14 +506,14 @@ func (j *opJudge) lacks(t *theory, f *Finding) {
 		f.lackIf(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
 		f.lackIf(!few && !j.surelyHeavy(t.Parts[0].Stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
 	case CauseTurns:
-		f.lackIf(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		f.lackIf(t.Op != "" || j.v.Grid.Stages < 2 || !j.isDataBound(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	default:
 		f.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	}
 	if t.delayed != nil {
 		f.lackIf(t.Certainty < claim.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: t.P})
 		f.lackIf(t.Certainty < claim.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
-		f.lackIf(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.Steps.Incidents})
+		f.lackIf(t.isSingleStretch(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.Steps.Incidents})
 		f.lackIf(t.Steps.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
 	}
 	f.lackIf(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})

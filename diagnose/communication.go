@@ -29,7 +29,7 @@ func communicationBy(r *comm.Result, g gates.Gates, minGain float64) RunVerdict 
 		h.f = h.finding()
 		found = append(found, h)
 	}
-	slices.SortStableFunc(found, func(a, b heardSuspect) int { return byWeight(&a.f, &b.f) })
+	slices.SortStableFunc(found, func(a, b heardSuspect) int { return compareWeight(&a.f, &b.f) })
 	v := RunVerdict{Undecided: undecidedCommunication(r), Communications: communications(r)}
 	for _, h := range found {
 		v.Findings = append(v.Findings, h.f)
@@ -37,7 +37,7 @@ func communicationBy(r *comm.Result, g gates.Gates, minGain float64) RunVerdict 
 	if len(found) > 0 {
 		v.Confidence, v.Next = v.Findings[0].Confidence, found[0].next()
 	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
-		v.Next = []answer.Action{{Action: answer.Profile, Ranks: []int{last.Rank}, Peers: otherMember(r, []int{last.Rank})}}
+		v.Next = []answer.Action{{Action: answer.Profile, Ranks: []int{last.Rank}, Peers: unsuspectedMember(r, []int{last.Rank})}}
 	}
 	return v
 }
@@ -137,7 +137,7 @@ func (h heardSuspect) next() []answer.Action {
 	if h.Bandwidth != nil {
 		a.Action, a.Ranks = answer.TestLink, slices.Concat(h.Ranks, h.Bandwidth.Partners)
 	} else {
-		a.Peers = otherMember(h.r, h.Ranks)
+		a.Peers = unsuspectedMember(h.r, h.Ranks)
 	}
 	for i := range h.r.Communicators {
 		if n := h.r.Communicators[i].Steps; n > 0 {
@@ -148,8 +148,8 @@ func (h heardSuspect) next() []answer.Action {
 	return []answer.Action{a}
 }
 
-// otherMember returns a rank that shares a communicator with a suspect and is not suspected.
-func otherMember(r *comm.Result, ranks []int) []int {
+// unsuspectedMember returns a rank that shares a communicator with a suspect and is not suspected.
+func unsuspectedMember(r *comm.Result, ranks []int) []int {
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
 		if !slices.Contains(c.Ranks, ranks[0]) {

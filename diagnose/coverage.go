@@ -48,30 +48,30 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 				break
 			}
 			if c.Hides = int64(j.partWithoutRanks() * float64(c.Hides)); !j.worthActing(c.Hides) { // all left entries, some of them not of all steps
-				c = answer.Coverage{Stage: c.Stage, Seen: true, Least: j.leastEntered(c.Stage)}
+				c = answer.Coverage{Stage: c.Stage, Seen: true, Least: j.minEntryDelay(c.Stage)}
 			}
 		case slices.Contains(entered, c.Stage):
-			c.Seen, c.Least = true, j.leastEntered(c.Stage)
-		case l.MayHide > 0 && j.noneEntered(c.Stage) && !j.ranksMissing():
-			c.Seen, c.Least = true, j.leastEntered("")
+			c.Seen, c.Least = true, j.minEntryDelay(c.Stage)
+		case l.MayHide > 0 && j.hasNoEntries(c.Stage) && !j.ranksMissing():
+			c.Seen, c.Least = true, j.minEntryDelay("")
 		case l.MayHide > 0 && kernels:
 			c.Seen = true
 		case l.MayHide > 0:
-			c.Hides, c.Reason, c.Needs = j.notGrown(c.Stage, l.MayHide), answer.RanksMayWait, j.showsWaits(c.Stage)
+			c.Hides, c.Reason, c.Needs = j.boundByGrowth(c.Stage, l.MayHide), answer.RanksMayWait, j.showsWaits(c.Stage)
 			if slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Stage == l.Stage }) {
 				c.Reason = answer.RanksWait
 			}
-		case len(entered) == 0 && j.tooCoarse():
+		case len(entered) == 0 && j.isTooCoarse():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, j.showsMeetings()
 		case j.worthActing(lost.Uneven[l.Stage]) && lost.Uneven[l.Stage] >= lost.Noise[l.Stage]:
-			c.Seen, c.Hides, c.Reason, c.Needs = false, j.notGrown(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
+			c.Seen, c.Hides, c.Reason, c.Needs = false, j.boundByGrowth(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
 		case !l.Seen || j.worthActing(lost.Noise[l.Stage]): // no more hides than what was recorded costs, were all of it a delay
 			c.Seen, c.Hides, c.Reason, c.Needs = false, min(lost.Noise[l.Stage], j.modelled.Step), answer.TooNoisy, answer.SourceMoreSteps
 		}
 		if at := slices.IndexFunc(out, func(have answer.Coverage) bool { return have.Stage == c.Stage }); at >= 0 {
-			out[at] = bothMicrosteps(out[at], c)
+			out[at] = mergeMicrosteps(out[at], c)
 			continue
 		}
 		out = append(out, c)
@@ -111,9 +111,9 @@ func (j *judge) showsMeetings() answer.Source {
 // a stage's time is rounded by up to one, and so is what leads to it.
 const coarse = 2
 
-// tooCoarse reports whether times are rounded to more than the ranks' arrivals differ by, so that they do not show where
+// isTooCoarse reports whether times are rounded to more than the ranks' arrivals differ by, so that they do not show where
 // ranks wait for each other. Where that is named it need not be shown.
-func (j *judge) tooCoarse() bool {
+func (j *judge) isTooCoarse() bool {
 	shown := slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Evidence == points.Named })
 	return len(j.books) > 0 && !shown && j.books[0].resolution >= leastResolution && j.modelled.Skew < coarse*j.books[0].resolution
 }
@@ -158,9 +158,9 @@ func (j *judge) kernelsSee() bool {
 	return c != nil && c.excludes() == excludesAll
 }
 
-// bothMicrosteps returns the coverage of a stage of which two microsteps were recorded: it is seen if both are, and a
+// mergeMicrosteps returns the coverage of a stage of which two microsteps were recorded: it is seen if both are, and a
 // rank may be late in each.
-func bothMicrosteps(a, b answer.Coverage) answer.Coverage {
+func mergeMicrosteps(a, b answer.Coverage) answer.Coverage {
 	out := a
 	if a.Seen {
 		out = b
@@ -169,8 +169,8 @@ func bothMicrosteps(a, b answer.Coverage) answer.Coverage {
 	return out
 }
 
-// leastEntered returns the least delay that entries of calls in a stage show, ns a step; "": in any.
-func (j *judge) leastEntered(stage string) (least int64) {
+// minEntryDelay returns the least delay that entries of calls in a stage show, ns a step; "": in any.
+func (j *judge) minEntryDelay(stage string) (least int64) {
 	for i := range j.entered.Places {
 		if p := &j.entered.Places[i]; (stage == "" || p.Stage == stage) && p.Repeats {
 			least = max(least, p.Limit)
@@ -200,8 +200,8 @@ func (j *judge) entersIn(stage string) bool {
 	return false
 }
 
-// notGrown returns what may hide in a stage beside a baseline: no more than it has grown by since.
-func (j *judge) notGrown(stage string, hides int64) int64 {
+// boundByGrowth returns what may hide in a stage beside a baseline: no more than it has grown by since.
+func (j *judge) boundByGrowth(stage string, hides int64) int64 {
 	if d, compared := j.differences[stage]; compared {
 		return min(hides, max(0, int64(d.High)))
 	}

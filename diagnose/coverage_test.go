@@ -94,14 +94,14 @@ func TestCoverageOfMicrosteps(t *testing.T) {
 	seen := answer.Coverage{Stage: "forward", Seen: true, Least: 12}
 	blind := answer.Coverage{Stage: "forward", Hides: 40, Least: 30, Reason: answer.TooNoisy, Needs: answer.SourceMoreSteps}
 	for _, pair := range [][2]answer.Coverage{{seen, blind}, {blind, seen}} {
-		if got := bothMicrosteps(pair[0], pair[1]); got != blind {
+		if got := mergeMicrosteps(pair[0], pair[1]); got != blind {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := bothMicrosteps(seen, seen); got != seen {
+	if got := mergeMicrosteps(seen, seen); got != seen {
 		t.Errorf("both seen: %+v", got)
 	}
-	if got := bothMicrosteps(blind, blind); got.Hides != 80 || got.Seen {
+	if got := mergeMicrosteps(blind, blind); got.Hides != 80 || got.Seen {
 		t.Errorf("neither seen: %+v", got)
 	}
 }

@@ -40,7 +40,7 @@ func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
 		cut := points.Cut{Stage: k, Wait: e.waits(of)}
 		switch {
 		case of < len(c.Stages) && c.Points[of]:
-			if cut.Own = e.own(of, k, cut.Wait); cut.Own == nil {
+			if cut.Own = e.ownTimes(of, k, cut.Wait); cut.Own == nil {
 				return
 			}
 			all = true
@@ -50,7 +50,7 @@ func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
 		case slices.Max(cut.Wait) == 0 || !c.Clocked:
 			continue
 		default:
-			e.bound(cut.Wait, k)
+			e.boundWaits(cut.Wait, k)
 		}
 		cuts = append(cuts, cut)
 	}
@@ -81,10 +81,10 @@ func (e enteredSteps) waits(of int) []int64 {
 	return out
 }
 
-// own returns how long ranks work in a stage before they wait for each other, likewise, within the time that they are in
+// ownTimes returns how long ranks work in a stage before they wait for each other, likewise, within the time that they are in
 // it. In steps of which that is not known they work before and after it as long as they usually do, and wait for the rest.
 // nil where it is known of too few steps.
-func (e enteredSteps) own(of, stage int, wait []int64) []int64 {
+func (e enteredSteps) ownTimes(of, stage int, wait []int64) []int64 {
 	R, S, known := len(e.at.ranks), len(e.c.Stages), 0
 	out, before, after := slices.Repeat([]int64{-1}, e.run.Len()*R), make([][]int64, R), make([][]int64, R)
 	for t := range e.run.Len() {
@@ -119,8 +119,8 @@ func (e enteredSteps) own(of, stage int, wait []int64) []int64 {
 	return out
 }
 
-// bound shortens waits in a stage of the run, or in the time that none covers, to the time that ranks spend there.
-func (e enteredSteps) bound(wait []int64, stage int) {
+// boundWaits shortens waits in a stage of the run, or in the time that none covers, to the time that ranks spend there.
+func (e enteredSteps) boundWaits(wait []int64, stage int) {
 	for t := range e.run.Len() {
 		var spent []int64
 		if stage < len(e.run.Stages) {

@@ -186,11 +186,11 @@ func TestPlacesOfCalls(t *testing.T) {
 	}
 	at := func(file string, line int) arrivals.Line { return arrivals.Line{File: file, Line: line} }
 	for _, c := range []struct{ line, after, want arrivals.Line }{{at("a", 3), at("a", 3), at("", 0)}, {at("a", 3), at("a", 2), at("a", 2)}, {at("a", 3), at("b", 3), at("b", 3)}} {
-		if got := comeFrom(&arrivals.Place{Line: c.line, AfterAt: c.after}); got != c.want {
+		if got := previousLine(&arrivals.Place{Line: c.line, AfterAt: c.after}); got != c.want {
 			t.Errorf("%+v behind %+v: %+v", c.line, c.after, got)
 		}
 	}
-	if sourceOf(at("", 9)) != nil || standsAt(nil) != nil || standsAt(&arrivals.Stack{Line: at("c", 4)}).Line != 4 {
+	if sourceOf(at("", 9)) != nil || stackLine(nil) != nil || stackLine(&arrivals.Stack{Line: at("c", 4)}).Line != 4 {
 		t.Error("a line without a file, or a stack")
 	}
 }
@@ -243,7 +243,7 @@ func TestMissingRanks(t *testing.T) {
 			Evidence: []evidence.Observation{evidence.NeverEntered{Rank: -1, Op: "all_reduce", N: 19, Group: "default_pg", Waiting: []int{0, 1}, Since: 5000, AtLeast: 4000, At: source, LastN: -1, Unknown: []int{7}}}}}},
 	} {
 		j := enteredJudge(c.r)
-		if diff := gocmp.Diff(c.want, j.missing(&c.r), gocmp.AllowUnexported(Finding{})); diff != "" {
+		if diff := gocmp.Diff(c.want, j.missingRanks(&c.r), gocmp.AllowUnexported(Finding{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -301,15 +301,15 @@ func TestNobodyLate(t *testing.T) {
 	r := &arrivals.Result{Ranks: []int{0, 1, 2}, Begin: 100, End: 2200, Step: 100, Latest: arrivals.Latest{Latest: delay.Latest{Rank: 2, N: 9, Of: 20, Behind: 7, P: 0.04}},
 		Places: []arrivals.Place{{Repeats: true, Skew: 5, Points: 30}, {Repeats: true, Skew: 8, Points: 12}, {Skew: 90, Points: 90}}}
 	want := evidence.NobodyLate{Ranks: 3, Step: 100, Skew: 8, Steps: 21, Last: &evidence.LastMostOften{Rank: 2, N: 9, Of: 20, Behind: 7, P: 0.04, Significant: true}}
-	if diff := gocmp.Diff(want, nobodyLate(r)); diff != "" {
+	if diff := gocmp.Diff(want, searchSummary(r)); diff != "" {
 		t.Error(diff)
 	}
 	r.Places[0].Points, r.Latest.Rank = 13, -1
-	if got := nobodyLate(r); got.Steps != 13 || got.Last != nil {
+	if got := searchSummary(r); got.Steps != 13 || got.Last != nil {
 		t.Errorf("%+v, want 13 steps", got)
 	}
 	r.Step = 0
-	if got := nobodyLate(r); got.Steps != 0 {
+	if got := searchSummary(r); got.Steps != 0 {
 		t.Errorf("%+v of no step", got)
 	}
 }

@@ -65,7 +65,7 @@ func TestSameStage(t *testing.T) {
 		"a worker's":                 {changes(1, "backward-compute"), at(claim.Rank, claim.Late, 1, "backward-compute"), false},
 		"everyone's":                 {at(claim.Everyone, claim.Regression, 1, "backward-compute"), heavy, false},
 	} {
-		if got := c.one.sameStage(c.other); got != c.want {
+		if got := c.one.isSameStage(c.other); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -24,8 +24,8 @@ type Finding struct {
 	source    evidence.Source // that claims it; "": the steps
 }
 
-// Flagged reports whether a finding is certain and large enough to act on, alone or together with others.
-func (f *Finding) Flagged() bool {
+// IsFlagged reports whether a finding is certain and large enough to act on, alone or together with others.
+func (f *Finding) IsFlagged() bool {
 	return f.Confidence >= evidence.Supported && (!f.BelowMinGain || f.Jointly)
 }
 

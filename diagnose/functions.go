@@ -24,12 +24,12 @@ func (j *judge) line(f *Finding) (e evidence.SpentIn, ok bool) {
 	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return e, false
 	}
-	return j.spentIn(f)
+	return j.functionLine(f)
 }
 
-// spentIn returns the line of a finding, in the first stretch of profiled steps that shows it: a rank may have been profiled
+// functionLine returns the line of a finding, in the first stretch of profiled steps that shows it: a rank may have been profiled
 // before it became late.
-func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
+func (j *judge) functionLine(f *Finding) (e evidence.SpentIn, ok bool) {
 	for _, t := range j.functions {
 		for i, k := 0, 0; i < len(t.Steps); i = k {
 			for k = i + 1; k < len(t.Steps) && t.Steps[k] == t.Steps[k-1]+1; k++ {
@@ -47,7 +47,7 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 			if err != nil {
 				continue // other evidence stands without it
 			}
-			if e, ok = spentIn(r, f); ok {
+			if e, ok = slowestLine(r, f); ok {
 				return e, true
 			}
 		}
@@ -67,9 +67,9 @@ func ranksIn(t *operator.Totals) (ids []int) {
 	return ids
 }
 
-// spentIn returns the line in which the rank of a finding takes longest beside its peers, in the stage that it is late in; ok
+// slowestLine returns the line in which the rank of a finding takes longest beside its peers, in the stage that it is late in; ok
 // if that is most of the delay.
-func spentIn(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
+func slowestLine(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
 	type line struct {
 		evidence.SpentIn
 		most float64 // of any function there

@@ -13,11 +13,11 @@ func (j *judge) compareGroups(f *Finding) {
 		return
 	}
 	for _, r := range j.across {
-		in := insideOf(r, slices.Min(f.Ranks), "")
+		in := newInside(r, slices.Min(f.Ranks), "")
 		if in == nil {
 			continue
 		}
-		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
+		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.timePerStep()) {
 			return
 		}
 		first := in.compareOperator(in.sure[0])

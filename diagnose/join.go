@@ -25,11 +25,11 @@ func (j *judge) join(claims []Finding, t testimony) []Finding {
 	out := make([]Finding, 0, len(claims)+len(t.late)+len(t.rest))
 	for _, f := range claims {
 		if f.Kind == KindRank && f.Rank != nil && f.Cause != CauseStartUp { // a start-up is of other steps
-			if at := sameRank(t.late, &f); at < 0 {
+			if at := indexOfRank(t.late, &f); at < 0 {
 				if t.denies != nil {
 					f = t.denies(f)
 				}
-			} else if k := sameRank(left, &f); k >= 0 {
+			} else if k := indexOfRank(left, &f); k >= 0 {
 				f.agree(&t.late[at], t.agrees(&t.late[at]))
 				left = slices.Delete(left, k, k+1)
 			}
@@ -84,7 +84,7 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess || l.Explained > 2*f.Explained) {
 			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is, or where it is known to be
 		}
-		if lack, few := l.tooFew(); few && !completed && l.total() > 2*f.total() { // that it is so much is by chance, or is not
+		if lack, few := l.lackOfSteps(); few && !completed && l.total() > 2*f.total() { // that it is so much is by chance, or is not
 			f.lack(lack)
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
@@ -98,8 +98,8 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 // total returns how much longer all steps that a finding struck are together, ns.
 func (f *Finding) total() int64 { return f.Excess * int64(f.Struck.Count) }
 
-// tooFew returns what a finding lacks where it strikes too few times to exclude chance.
-func (f *Finding) tooFew() (lack evidence.Lack, ok bool) {
+// lackOfSteps returns what a finding lacks where it strikes too few times to exclude chance.
+func (f *Finding) lackOfSteps() (lack evidence.Lack, ok bool) {
 	for _, e := range f.Evidence {
 		if lack, ok = e.(evidence.Lack); ok && lack.Reason == evidence.ChanceNotExcluded {
 			return lack, true
@@ -115,7 +115,7 @@ func (f *Finding) completeWith(l *Finding, source evidence.Source) bool {
 		lack, ok := e.(evidence.Lack)
 		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
 	}
-	few, ok := l.tooFew()
+	few, ok := l.lackOfSteps()
 	if !ok || source != evidence.FromArrivals || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
 		return false
 	}
@@ -146,8 +146,8 @@ func (f *Finding) lackIf(holds bool, l evidence.Lack) {
 	}
 }
 
-// sameRank returns the index of the finding on the same rank, −1: there is none.
-func sameRank(late []Finding, f *Finding) int {
+// indexOfRank returns the index of the finding on the same rank, −1: there is none.
+func indexOfRank(late []Finding, f *Finding) int {
 	if f.Rank == nil {
 		return -1
 	}

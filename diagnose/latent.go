@@ -220,7 +220,7 @@ func (j *judge) heedLatent(claims []Finding) []Finding {
 			if !d.Sum && d.Stages[0].Stage != stagename.Residual {
 				e.Stage = d.Stages[0].Stage
 			}
-			f.Evidence = withBeside(f.Evidence, []evidence.Observation{e}, nil)
+			f.Evidence = insertBeside(f.Evidence, []evidence.Observation{e}, nil)
 		case own < 0 && other >= 0 && f.Struck.Pattern == PatternConstant:
 			d := &r.Differences[other]
 			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: &d.Rank, P: d.P})

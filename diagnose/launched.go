@@ -51,7 +51,7 @@ func (j *judge) operations() {
 			continue
 		}
 		for _, r := range j.launched {
-			in := insideOf(r, *f.Rank, f.Stage)
+			in := newInside(r, *f.Rank, f.Stage)
 			if in == nil {
 				continue
 			}
@@ -80,8 +80,8 @@ func (j *judge) harmless(least float64) (out []evidence.Observation) {
 				continue
 			}
 			seen = append(seen, at)
-			if in := insideOf(r, d.Rank, d.Stage); in.sureExcess >= least {
-				out = append(out, in.together(false), in.compareOperator(d))
+			if in := newInside(r, d.Rank, d.Stage); in.sureExcess >= least {
+				out = append(out, in.sum(false), in.compareOperator(d))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ type inside struct {
 	sureExcess float64              // ns a step
 }
 
-func insideOf(r *opnames.Result, rank int, stage string) *inside {
+func newInside(r *opnames.Result, rank int, stage string) *inside {
 	if len(r.Of(rank, "")) == 0 {
 		return nil // no peers, or it is not among those that were recorded
 	}
@@ -122,16 +122,16 @@ func (in *inside) excess() float64 { return in.own - in.peers }
 // largest of those that take longer for certain, or where no test can tell, the
 // largest.
 func (in *inside) describe(f *Finding, members []trace.Rank) {
-	lines := in.shown()
+	lines := in.observations()
 	if wait, ok := in.waiting(f, members); ok {
 		lines = append(lines, wait)
 	}
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
 }
 
-// shown returns all operators together, and the largest of the operators that describe lists.
-func (in *inside) shown() []evidence.Observation {
-	lines := []evidence.Observation{in.together(true)}
+// observations returns all operators together, and the largest of the operators that describe lists.
+func (in *inside) observations() []evidence.Observation {
+	lines := []evidence.Observation{in.sum(true)}
 	shown := in.sure
 	if len(in.sure) == 0 && len(in.all) > 0 && !in.all[0].Tested {
 		shown = in.all[:1]
@@ -148,8 +148,8 @@ func (j *judge) launchedBy(f *Finding) []evidence.Observation {
 		return nil
 	}
 	for _, r := range j.launched {
-		if in := insideOf(r, *f.Rank, f.Stage); in != nil {
-			return in.shown()
+		if in := newInside(r, *f.Rank, f.Stage); in != nil {
+			return in.observations()
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (j *judge) explain(f *Finding, in *inside) {
 // steps: it is late intermittently because its work is larger then, and that no
 // rank can fix.
 func (j *judge) doubt(f *Finding, in *inside) {
-	if f.Cause == CauseLate && in.varies(f.perStep()) {
+	if f.Cause == CauseLate && in.varies(f.timePerStep()) {
 		f.lack(evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
 	}
 }
@@ -222,8 +222,8 @@ func (in *inside) mainOperator() (opnames.Difference, bool) {
 	return in.sure[0], true
 }
 
-// together returns the sum of all operators of the rank.
-func (in *inside) together(late bool) evidence.LaunchedOperators {
+// sum returns the sum of all operators of the rank.
+func (in *inside) sum(late bool) evidence.LaunchedOperators {
 	e := evidence.LaunchedOperators{Rank: &in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
 		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
 	if in.deviceWide() {
@@ -278,7 +278,7 @@ func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.Collecti
 	}
 	w, b := robust.Upper(waited), robust.Upper(took)
 	e = evidence.CollectiveWait{Rank: in.rank, Own: int64(ownTook), OwnWaited: int64(own), Peers: int64(b), PeersWaited: int64(w)}
-	return e, w >= 2*own && w-own >= mostlyWait*float64(f.perStep())
+	return e, w >= 2*own && w-own >= mostlyWait*float64(f.timePerStep())
 }
 
 // collectives returns how long a rank waited in collectives and how long they took with the wait, ns a step.

@@ -99,8 +99,8 @@ func (j *judge) communicationsAlone() *Communications {
 	return j.heard.Communications
 }
 
-// byKernels reports whether a finding is that of the communication alone.
-func (f *Finding) byKernels() bool {
+// isCommunicationOnly reports whether a finding is that of the communication alone.
+func (f *Finding) isCommunicationOnly() bool {
 	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
@@ -129,13 +129,13 @@ const transferStem = "comm."
 // a rank that is not late of its own.
 func (j *judge) victim(f *Finding) bool {
 	if f.Rank != nil {
-		return !j.ownLate(*f.Rank)
+		return !j.isOwnDelayReportable(*f.Rank)
 	}
 	return (f.Kind == KindStage || f.Kind == KindWorkload) && (stagename.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
 }
 
-// ownLate reports whether the own delay of the rank exceeds that of the median rank
+// isOwnDelayReportable reports whether the own delay of the rank exceeds that of the median rank
 // by a reportable amount.
-func (j *judge) ownLate(rank int) bool {
+func (j *judge) isOwnDelayReportable(rank int) bool {
 	return slices.ContainsFunc(suspects.Latecomers(j.traffic), func(c claim.Claim) bool { return c.Rank() == rank && c.Saves.Largest() >= minReportedShare })
 }

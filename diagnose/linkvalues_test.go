@@ -185,11 +185,11 @@ func TestSuspectsOfKernels(t *testing.T) {
 		t.Errorf("a communicator of unknown kind: %q", got)
 	}
 	for rank, want := range map[int][]int{12: {13}, 10: {11}, 99: nil} {
-		if got := otherMember(r, []int{rank}); !slices.Equal(got, want) {
+		if got := unsuspectedMember(r, []int{rank}); !slices.Equal(got, want) {
 			t.Errorf("beside %d: %v, want %v", rank, got, want)
 		}
 	}
-	if got := otherMember(r, []int{10, 11}); got != nil {
+	if got := unsuspectedMember(r, []int{10, 11}); got != nil {
 		t.Errorf("beside all of a communicator: %v", got)
 	}
 }

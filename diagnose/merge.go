@@ -66,9 +66,9 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	for _, r := range questionRules {
 		open = r.apply(j, claims, open)
 	}
-	problems := j.lostOf()
+	problems := j.runProblems()
 	status := j.status(claims, open, problems)
-	observed := toldOnce(j.observed(status), claims)
+	observed := dropClaimed(j.observations(status), claims)
 	next := j.next(status, claims, open, problems)
 	seen := j.observeMonitoring(monitoring, status, claims)
 	return RunVerdict{
@@ -109,7 +109,7 @@ func confidenceOf(claims []Finding) evidence.Confidence {
 // before all; where somebody is named for certain, uneven work comes behind, and so does what a few traced steps show
 // and all steps do not, or what may be chance; the operator that explains a claim comes behind it.
 func (j *judge) order(claims []Finding) []Finding {
-	named := slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() && f.Cause.status() == answer.Straggler })
+	named := slices.ContainsFunc(claims, func(f Finding) bool { return f.IsFlagged() && f.Cause.status() == answer.Straggler })
 	behind := func(f *Finding) int {
 		switch {
 		case named && f.Cause.status() == answer.ImbalanceRun:
@@ -120,11 +120,11 @@ func (j *judge) order(claims []Finding) []Finding {
 		return 0
 	}
 	explains := func(o, f *Finding) bool {
-		return o.Cause == CauseOperator && f.Cause != CauseOperator && sameRank([]Finding{*o}, f) == 0 && o.Stage == f.Stage
+		return o.Cause == CauseOperator && f.Cause != CauseOperator && indexOfRank([]Finding{*o}, f) == 0 && o.Stage == f.Stage
 	}
 	out := slices.Clone(claims)
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(behind(&a), behind(&b)), byWeight(&a, &b))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(behind(&a), behind(&b)), compareWeight(&a, &b))
 	})
 	for i := 0; i < len(out); i++ {
 		at := slices.IndexFunc(out[i+1:], func(f Finding) bool { return explains(&out[i], &f) })
@@ -138,9 +138,9 @@ func (j *judge) order(claims []Finding) []Finding {
 	return out
 }
 
-// byWeight orders findings that may be acted on first, then those large enough, then by certainty, and within
+// compareWeight orders findings that may be acted on first, then those large enough, then by certainty, and within
 // each by what fixing them saves and by what they explain.
-func byWeight(a, b *Finding) int {
+func compareWeight(a, b *Finding) int {
 	return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.saving(), a.saving()), cmp.Compare(b.Explained, a.Explained))
 }
 
@@ -148,7 +148,7 @@ func (f *Finding) weight() int {
 	switch {
 	case f.Cause.status() == answer.Hang:
 		return 4
-	case f.Flagged():
+	case f.IsFlagged():
 		return 3
 	case !f.BelowMinGain && f.Confidence > evidence.Insufficient:
 		return 2
@@ -257,8 +257,8 @@ func (j *judge) ranksSeen() (n int) {
 	return n
 }
 
-// lostOf returns what was lost of the run.
-func (j *judge) lostOf() []answer.Problem {
+// runProblems returns what was lost of the run.
+func (j *judge) runProblems() []answer.Problem {
 	out := slices.Concat(j.problems(), j.noted, j.recordingErrors())
 	if r := j.entered; r != nil && len(r.Missing) > 0 && !(r.Hang != nil && r.Hang.Groups[0].GaveUp) {
 		said := slices.ContainsFunc(out, func(p answer.Problem) bool {
@@ -271,9 +271,9 @@ func (j *judge) lostOf() []answer.Problem {
 	return out
 }
 
-// observed returns what is known of the run as a whole.
-func (j *judge) observed(status answer.Status) []evidence.Observation {
-	out := j.searched(status)
+// observations returns what is known of the run as a whole.
+func (j *judge) observations(status answer.Status) []evidence.Observation {
+	out := j.searchResults(status)
 	if len(j.windows) > 0 && j.operators != nil && len(flaggedFindings(j.operators.Findings)) == 0 {
 		out = append(out, tracedSteps(j.operators.Operators))
 	}
@@ -283,10 +283,10 @@ func (j *judge) observed(status answer.Status) []evidence.Observation {
 	return out
 }
 
-// searched returns what was looked at, where no straggler is claimed, and what is known of the steps beside that.
-func (j *judge) searched(status answer.Status) []evidence.Observation {
+// searchResults returns what was looked at, where no straggler is claimed, and what is known of the steps beside that.
+func (j *judge) searchResults(status answer.Status) []evidence.Observation {
 	var one []evidence.Observation
-	if e, ok := j.ofOneRank(); ok {
+	if e, ok := j.singleRank(); ok {
 		one = append(one, e)
 	}
 	if j.alone != nil {
@@ -296,7 +296,7 @@ func (j *judge) searched(status answer.Status) []evidence.Observation {
 		return one
 	}
 	if len(j.windows) == 0 && j.entered != nil {
-		return []evidence.Observation{nobodyLate(j.entered)}
+		return []evidence.Observation{searchSummary(j.entered)}
 	}
 	e := evidence.NobodyLate{}
 	for _, w := range j.windows {
@@ -358,7 +358,7 @@ func (j *judge) addEvidence(claims []Finding) []Finding {
 			f.Source = &e.Source
 		}
 		if probes := j.probes(f); len(probes) > 0 {
-			f.Evidence = withBeside(f.Evidence, probes, nil)
+			f.Evidence = insertBeside(f.Evidence, probes, nil)
 		}
 	}
 	return out

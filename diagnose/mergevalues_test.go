@@ -220,7 +220,7 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	a, b := Finding{Cost: Cost{RunGain: 0.1, Explained: 5}}, Finding{Cost: Cost{RunGain: 0.1, Explained: 7}}
-	if byWeight(&a, &b) <= 0 {
+	if compareWeight(&a, &b) <= 0 {
 		t.Error("of equal savings what explains less comes first")
 	}
 }
@@ -354,7 +354,7 @@ func TestWhatWasLost(t *testing.T) {
 	} {
 		j := withEntries(stepsOf(), arrivals.Result{Missing: []int{6, 7}, Ranks: []int{0, 1, 2, 3, 4, 5}})
 		j.lost, j.modelled = c.lost, nil
-		if diff := gocmp.Diff(append(slices.Clone(c.lost), c.want...), j.lostOf()); diff != "" {
+		if diff := gocmp.Diff(append(slices.Clone(c.lost), c.want...), j.runProblems()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -372,7 +372,7 @@ func TestSearched(t *testing.T) {
 	last := &evidence.LastMostOften{Rank: 12, N: 30, Of: 39, Behind: 5, P: 1e-3, Significant: true}
 	check := func(name string, status answer.Status, want ...evidence.Observation) {
 		t.Helper()
-		if diff := gocmp.Diff(want, j.searched(status)); diff != "" {
+		if diff := gocmp.Diff(want, j.searchResults(status)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -443,7 +443,7 @@ func TestApartFrom(t *testing.T) {
 		"a rank without trace": {claimed(3, "", 0.2, evidence.Strong), nil, nil},
 	} {
 		f := c.f
-		if f.apartFrom(c.reported, o); gocmp.Diff(c.want, f.Evidence) != "" {
+		if f.addContradiction(c.reported, o); gocmp.Diff(c.want, f.Evidence) != "" {
 			t.Errorf("%s: %+v", name, f.Evidence)
 		}
 	}

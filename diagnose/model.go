@@ -32,10 +32,10 @@ func (j *judge) lookAtSteps() {
 	}
 	if j.modelled != nil {
 		for i := range j.modelled.Claims {
-			j.found = append(j.found, j.fromModel(&j.modelled.Claims[i])...)
+			j.found = append(j.found, j.modelFindings(&j.modelled.Claims[i])...)
 		}
 	}
-	late := slices.ContainsFunc(j.found, func(f *Finding) bool { return f.Cause == CauseLate && f.Flagged() })
+	late := slices.ContainsFunc(j.found, func(f *Finding) bool { return f.Cause == CauseLate && f.IsFlagged() })
 	for _, w := range j.windows {
 		j.device(w.Main)
 		j.groups(w)
@@ -44,7 +44,7 @@ func (j *judge) lookAtSteps() {
 		}
 	}
 	j.slower()
-	found := j.ofWindows()
+	found := j.windowFindings()
 	j.found = append(found, slices.DeleteFunc(j.found, func(f *Finding) bool { return j.explainedByDevice(f, found) })...)
 }
 
@@ -128,8 +128,8 @@ func (j *judge) isCut(stage string) bool {
 	})
 }
 
-// labelled reports whether any window has a label.
-func (j *judge) labelled(l labels.Label) bool {
+// hasLabels reports whether any window has a label.
+func (j *judge) hasLabels(l labels.Label) bool {
 	return slices.ContainsFunc(j.windows, func(w Window) bool { return slices.Contains(w.Main.Labels, l) })
 }
 
@@ -142,7 +142,7 @@ func (j *judge) modelExcludes() exclusion {
 	coverage := j.coverage()
 	seen := slices.ContainsFunc(coverage, func(c answer.Coverage) bool { return c.Seen })
 	switch {
-	case !seen && j.modelled.Steps < fewestShown && slices.ContainsFunc(coverage, drowned):
+	case !seen && j.modelled.Steps < fewestShown && slices.ContainsFunc(coverage, isNoisy):
 		return excludesNothing
 	case j.unseen(coverage):
 		return excludesSeen
@@ -150,8 +150,8 @@ func (j *judge) modelExcludes() exclusion {
 	return excludesAll
 }
 
-// drowned reports whether a delay in a place is lost in noise: more steps may show it.
-func drowned(c answer.Coverage) bool { return c.Reason == answer.TooNoisy }
+// isNoisy reports whether a delay in a place is lost in noise: more steps may show it.
+func isNoisy(c answer.Coverage) bool { return c.Reason == answer.TooNoisy }
 
 // stepLimits returns what would have been reported, or may hide, in each stage of the steps.
 func (j *judge) stepLimits() []answer.Limit {

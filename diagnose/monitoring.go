@@ -95,13 +95,13 @@ func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
 		switch {
 		case w.add(t):
 			read = true
-		case unhosted(t) && problems == nil:
+		case lacksHost(t) && problems == nil:
 			problems = []answer.Problem{{Problem: answer.MonitoringHost, Path: t.Path, N: 1}}
-		case unhosted(t):
+		case lacksHost(t):
 			problems[0].N++
 		}
 	}
-	if p, outside := w.outside(r.times(nil)); outside {
+	if p, outside := w.isOutsideRun(r.times(nil)); outside {
 		problems = append(problems, p)
 	}
 	if !read {
@@ -110,8 +110,8 @@ func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
 	return w, problems
 }
 
-// unhosted reports whether a file names no host for what it recorded.
-func unhosted(t *health.Record) bool {
+// lacksHost reports whether a file names no host for what it recorded.
+func lacksHost(t *health.Record) bool {
 	return slices.ContainsFunc(t.Series, func(s health.Series) bool { return s.Host == "" }) ||
 		slices.ContainsFunc(t.Events, func(e health.Event) bool { return e.Host == "" })
 }
@@ -204,8 +204,8 @@ func (w *watched) tellDevices(all []*health.Record) {
 	}
 }
 
-// outside reports whether all readings lie outside of the run, as those in another time zone do.
-func (w *watched) outside(times []monitoring.Interval) (answer.Problem, bool) {
+// isOutsideRun reports whether all readings lie outside of the run, as those in another time zone do.
+func (w *watched) isOutsideRun(times []monitoring.Interval) (answer.Problem, bool) {
 	if times == nil || w.from == 0 {
 		return answer.Problem{}, false
 	}
@@ -293,7 +293,7 @@ func (m *monitored) conclude(claims []Finding, all []*health.Record) (others []*
 func (m *monitored) addTo(claims []Finding) []Finding {
 	out := slices.Clone(claims)
 	for i := range out {
-		out[i].Evidence = withBeside(out[i].Evidence, m.shown[i], m.alike[i])
+		out[i].Evidence = insertBeside(out[i].Evidence, m.shown[i], m.alike[i])
 	}
 	return out
 }
@@ -407,9 +407,9 @@ func happenedIn(times []monitoring.Interval, at int64) bool {
 	})
 }
 
-// withBeside puts what was so at the time behind what speaks for a finding, before what
+// insertBeside puts what was so at the time behind what speaks for a finding, before what
 // a higher confidence lacks.
-func withBeside(list, beside []evidence.Observation, alike *evidence.Monitored) []evidence.Observation {
+func insertBeside(list, beside []evidence.Observation, alike *evidence.Monitored) []evidence.Observation {
 	if alike != nil {
 		beside = append(beside, *alike)
 	}

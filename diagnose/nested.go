@@ -34,10 +34,10 @@ func contains(w *trace.Window) (p answer.Problem, found bool) {
 		Text: fmt.Sprintf("stage %q contains other stages", w.Schema.Stages[around])}, true
 }
 
-// disordered looks for stages that stand in an order in which no step runs them, as
+// stageDisorder looks for stages that stand in an order in which no step runs them, as
 // columns do that were sorted by name: a step runs forward before backward, and the
 // optimizer after it. What a rank waits for is then read from the wrong stages.
-func disordered(stages []string) (p answer.Problem, found bool) {
+func stageDisorder(stages []string) (p answer.Problem, found bool) {
 	first := func(kind stagename.Kind) int {
 		return slices.IndexFunc(stages, func(s string) bool { return stagename.KindOf(s) == kind })
 	}

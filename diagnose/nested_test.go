@@ -152,7 +152,7 @@ func TestDisordered(t *testing.T) {
 		{[]string{"compute", "comm"}, ""},
 		{[]string{"backward", "callbacks"}, ""},
 	} {
-		if p, found := disordered(c.stages); found != (c.want != "") || p.Stage != c.want {
+		if p, found := stageDisorder(c.stages); found != (c.want != "") || p.Stage != c.want {
 			t.Errorf("%q: %q, %v; expected %q", c.stages, p.Stage, found, c.want)
 		}
 	}

@@ -39,7 +39,7 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 		}
 	}
 	if status == answer.Unseen {
-		out = append(out, j.toSee(out)...)
+		out = append(out, j.coverageActions(out)...)
 	}
 	if len(claims) > 0 && claims[0].Confidence < evidence.Ambiguous && messagesHide(open) {
 		out = append(out[found:], out[:found]...) // who is late comes before why
@@ -48,11 +48,11 @@ func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undec
 	if len(claims) > 0 {
 		out = reading(&claims[0], out)
 	}
-	return once(out)
+	return dedupeActions(out)
 }
 
-// once returns the actions without those that an earlier one does already.
-func once(all []answer.Action) (out []answer.Action) {
+// dedupeActions returns the actions without those that an earlier one does already.
+func dedupeActions(all []answer.Action) (out []answer.Action) {
 	for _, a := range all {
 		if !slices.ContainsFunc(out, func(b answer.Action) bool {
 			return a.Action == b.Action && a.With == b.With && slices.Equal(a.Ranks, b.Ranks) && slices.Equal(a.Stages, b.Stages)
@@ -63,8 +63,8 @@ func once(all []answer.Action) (out []answer.Action) {
 	return out
 }
 
-// toSee returns what would show the places that hide most, beside what is to be done already.
-func (j *judge) toSee(done []answer.Action) (out []answer.Action) {
+// coverageActions returns what would show the places that hide most, beside what is to be done already.
+func (j *judge) coverageActions(done []answer.Action) (out []answer.Action) {
 	places := slices.DeleteFunc(j.coverage(), func(c answer.Coverage) bool { return c.Seen || c.Hides == 0 })
 	slices.SortStableFunc(places, func(a, b answer.Coverage) int { return cmp.Compare(b.Hides, a.Hides) })
 	for _, c := range places {
@@ -82,9 +82,9 @@ func (j *judge) sourceNext(status answer.Status, claims []Finding) (out []answer
 		first = claims[0]
 	}
 	switch {
-	case len(j.windows) == 0 && j.operators != nil && !(j.heard != nil && first.byKernels()):
+	case len(j.windows) == 0 && j.operators != nil && !(j.heard != nil && first.isCommunicationOnly()):
 		out = j.operators.Next
-	case j.heard != nil && (!j.joinsKernels() || first.byKernels() && (first.Rank == nil || first.Stage == "")):
+	case j.heard != nil && (!j.joinsKernels() || first.isCommunicationOnly() && (first.Rank == nil || first.Stage == "")):
 		out = j.heard.Next
 	case first.source == evidence.FromOperators:
 		out = j.operators.Next
@@ -227,5 +227,5 @@ func sample(ranks []int, n int, without []int) []int {
 	return out
 }
 
-// perStep returns the time that a finding explains of each compared step, ns.
-func (f *Finding) perStep() int64 { return f.Explained / int64(max(1, f.Struck.Of)) }
+// timePerStep returns the time that a finding explains of each compared step, ns.
+func (f *Finding) timePerStep() int64 { return f.Explained / int64(max(1, f.Struck.Of)) }

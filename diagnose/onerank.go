@@ -15,9 +15,9 @@ import (
 // largestOf is the part of a step from which on a stage is worth a look by itself.
 const largestOf = 0.2
 
-// ofOneRank returns what takes the steps of the only rank, and where that changes: never who. ok is false where steps are
+// singleRank returns what takes the steps of the only rank, and where that changes: never who. ok is false where steps are
 // of several ranks, or there are none.
-func (j *judge) ofOneRank() (e evidence.OneRank, ok bool) {
+func (j *judge) singleRank() (e evidence.OneRank, ok bool) {
 	m := j.single
 	if m == nil || m.Alone == nil || m.Steps == 0 {
 		return e, false
@@ -116,7 +116,7 @@ func (j *judge) changeOf(m *delay.Result, c *claim.Claim) (out evidence.Change, 
 
 // lookAtOne returns what to do about the only rank: look into what takes its steps.
 func (j *judge) lookAtOne() []answer.Action {
-	e, ok := j.ofOneRank()
+	e, ok := j.singleRank()
 	if !ok || float64(e.Time) < largestOf*float64(e.Step) {
 		return nil
 	}

@@ -20,7 +20,7 @@ func drop(open []answer.Undecided, which func(u *answer.Undecided) bool) []answe
 // closeNamed closes who is late in a stage: where an operator trace or NCCL's kernels name the first claim, and where
 // kernels were compared and show nobody.
 func (j *judge) closeNamed(claims []Finding, open []answer.Undecided) []answer.Undecided {
-	known := len(claims) > 0 && (j.operators != nil && len(j.windows) > 0 && claims[0].byOperators() || j.joinsKernels() && claims[0].byKernels())
+	known := len(claims) > 0 && (j.operators != nil && len(j.windows) > 0 && claims[0].needsOperators() || j.joinsKernels() && claims[0].isCommunicationOnly())
 	nobody := j.joinsKernels() && len(j.heard.Findings) == 0 && j.traffic.Speed.Compared > 0
 	if !known && !nobody {
 		return open
@@ -35,7 +35,7 @@ func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Unde
 	if r == nil {
 		return open
 	}
-	seen, missing := j.stagesSeen(), j.missingMayBeLate()
+	seen, missing := j.stagesSeen(), j.mayMissLateRank()
 	var out []answer.Undecided
 	for _, u := range open {
 		if u.Needs == answer.SourceArrivals && slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Stage == u.Stage }) {
@@ -44,7 +44,7 @@ func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Unde
 		switch in := slices.Contains(seen, u.Stage); {
 		case u.Question == answer.SyncPointUnknown && len(seen) > 0:
 			continue
-		case u.HidesRank() && !missing && !in && j.noneEntered(u.Stage):
+		case u.HidesRank() && !missing && !in && j.hasNoEntries(u.Stage):
 			continue
 		case !u.HidesRank() || !in:
 		case missing && !u.Unlikely:
@@ -59,9 +59,9 @@ func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Unde
 	return out
 }
 
-// missingMayBeLate reports whether a rank without a record may be late: none of the others is, and all of them would
+// mayMissLateRank reports whether a rank without a record may be late: none of the others is, and all of them would
 // wait for it alike.
-func (j *judge) missingMayBeLate() bool {
+func (j *judge) mayMissLateRank() bool {
 	return len(j.entered.Missing) > 0 && j.entered.Hang == nil && !j.entersLate()
 }
 
@@ -72,7 +72,7 @@ func (j *judge) entersLate() bool {
 
 // askMissing asks what ranks without a record did, where entries alone are there: any may be late by as much as a step.
 func (j *judge) askMissing(_ []Finding, open []answer.Undecided) []answer.Undecided {
-	if r := j.entered; r != nil && len(j.windows) == 0 && r.Step > 0 && j.missingMayBeLate() {
+	if r := j.entered; r != nil && len(j.windows) == 0 && r.Step > 0 && j.mayMissLateRank() {
 		return append(slices.Clip(open), answer.Undecided{Question: answer.RanksNotRecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
 	}
 	return open
@@ -119,7 +119,7 @@ func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecide
 // is a peer of another: one that takes longer in all steps may do so by design, and one that does not may have less to do.
 func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
 	r := j.entered
-	if r == nil || !messagesAlone(r) && !r.Roles || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
+	if r == nil || !messagesAlone(r) && !r.Roles || slices.ContainsFunc(claims, func(f Finding) bool { return f.IsFlagged() }) {
 		return open
 	}
 	open = drop(open, func(u *answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
@@ -192,8 +192,8 @@ func (j *judge) entriesSeeAll() bool {
 	return found
 }
 
-// noneEntered reports whether entries show who is late in a stage in which none of them is, or those of messages alone.
-func (j *judge) noneEntered(stage string) bool {
+// hasNoEntries reports whether entries show who is late in a stage in which none of them is, or those of messages alone.
+func (j *judge) hasNoEntries(stage string) bool {
 	return j.entriesSeeAll() && !slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return p.Stage == stage && !j.countsElsewhere(&p) })
 }
 

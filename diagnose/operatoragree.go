@@ -19,7 +19,7 @@ func (j *opJudge) listEvidence(w int, p float64) (out []evidence.Observation) {
 		out = append(out, evidence.Outliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
 	}
 	if signs.Departs {
-		e := evidence.CompletionTimes{S: signs.S, Q: signs.Q, Later: signs.Later, Workers: j.several()}
+		e := evidence.CompletionTimes{S: signs.S, Q: signs.Q, Later: signs.Later, Workers: j.hasSharedWorkers()}
 		for _, other := range j.Signs.Ranks {
 			if other.Departs && other.Rank != signs.Rank {
 				e.Others = append(e.Others, other.Rank)
@@ -29,7 +29,7 @@ func (j *opJudge) listEvidence(w int, p float64) (out []evidence.Observation) {
 		out = append(out, e)
 	}
 	if walk := j.walk(func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp }); walk != nil {
-		e := evidence.BlameWalks{Workers: j.several(), End: signs.Walks, Symptoms: j.Walks.Symptoms, Op: walk.Op}
+		e := evidence.BlameWalks{Workers: j.hasSharedWorkers(), End: signs.Walks, Symptoms: j.Walks.Symptoms, Op: walk.Op}
 		if len(walk.Victims) > 0 {
 			e.Victims = j.ids(walk.Victims)
 		}
@@ -41,7 +41,7 @@ func (j *opJudge) listEvidence(w int, p float64) (out []evidence.Observation) {
 // confirmedBy reports whether an engine other than the tests of operators finds
 // the worker too.
 func (j *opJudge) confirmedBy(w int) bool {
-	return j.Signs.Ranks[w].Departs || j.blamed(w)
+	return j.Signs.Ranks[w].Departs || j.isBlamed(w)
 }
 
 // walk returns the first walk that matches, nil without any.
@@ -53,10 +53,10 @@ func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 	return &j.Walks.Culprits[i]
 }
 
-// blamed reports whether a third of the walks or more ends at a worker.
-func (j *opJudge) blamed(w int) bool {
-	return aThird(j.Signs.Ranks[w].Walks, j.Signs.Symptoms)
+// isBlamed reports whether a third of the walks or more ends at a worker.
+func (j *opJudge) isBlamed(w int) bool {
+	return isThird(j.Signs.Ranks[w].Walks, j.Signs.Symptoms)
 }
 
-// aThird reports whether so many walks are a third of all, or more.
-func aThird(walks, all int) bool { return all > 0 && 3*walks >= all }
+// isThird reports whether so many walks are a third of all, or more.
+func isThird(walks, all int) bool { return all > 0 && 3*walks >= all }

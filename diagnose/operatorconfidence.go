@@ -15,11 +15,11 @@ func (j *opJudge) verdict() *RunVerdict {
 	findings := map[*theory]*Finding{}
 	for _, t := range j.theories {
 		j.setCost(t)
-		findings[t] = j.fromOperators(t)
+		findings[t] = j.theoryFinding(t)
 	}
-	slices.SortStableFunc(j.theories, func(a, b *theory) int { return byWeight(findings[a], findings[b]) })
+	slices.SortStableFunc(j.theories, func(a, b *theory) int { return compareWeight(findings[a], findings[b]) })
 	// The few largest of what is too small to report are enough.
-	first := slices.IndexFunc(j.theories, func(t *theory) bool { return !j.reported(t) })
+	first := slices.IndexFunc(j.theories, func(t *theory) bool { return !j.isReportable(t) })
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
@@ -63,15 +63,15 @@ func (j *opJudge) base(t *theory) float64 {
 	return j.now
 }
 
-// reported reports whether a theory is large enough to act on: by itself, or with all others fixed.
-func (j *opJudge) reported(t *theory) bool {
+// isReportable reports whether a theory is large enough to act on: by itself, or with all others fixed.
+func (j *opJudge) isReportable(t *theory) bool {
 	return max(j.share(t), t.after/max(1, j.base(t))) >= j.minGain
 }
 
 // replayWithout returns what a step would take without what the theory is about.
 func (j *opJudge) replayWithout(t *theory) evidence.StepReplay {
 	r := evidence.StepReplay{Without: evidence.WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
-	if t.masked(len(j.Steps)) && j.share(t) >= trivial {
+	if t.isMasked(len(j.Steps)) && j.share(t) >= trivial {
 		r.Masked, r.Joint = true, int64(t.joint)
 	}
 	switch t.Cause {
@@ -83,21 +83,21 @@ func (j *opJudge) replayWithout(t *theory) evidence.StepReplay {
 	return r
 }
 
-// once reports whether what a theory is about is one stretch of the run and another, which cannot be told
+// isSingleStretch reports whether what a theory is about is one stretch of the run and another, which cannot be told
 // from bursts as long.
-func (t *theory) once() bool {
+func (t *theory) isSingleStretch() bool {
 	return t.Steps.Incidents < fewestIncidents && 3*t.Steps.Count < t.Steps.Of && !t.Steps.Ongoing
 }
 
 // slowTogether returns the ranks of the workers that are slow together with a theory's,
 // ascending; nil for one alone.
 func (j *opJudge) slowTogether(t *theory) []int {
-	if t.Cause != claim.Late || !t.masked(len(j.Steps)) || !j.reported(t) {
+	if t.Cause != claim.Late || !t.isMasked(len(j.Steps)) || !j.isReportable(t) {
 		return nil
 	}
 	var ids []int
 	for _, o := range j.theories {
-		if o.Cause == claim.Late && j.reported(o) && o.Charged()*2 >= t.Charged() {
+		if o.Cause == claim.Late && j.isReportable(o) && o.Charged()*2 >= t.Charged() {
 			ids = append(ids, o.Ranks[0])
 		}
 	}
@@ -121,10 +121,10 @@ func (j *opJudge) listUndecided() (out []answer.Undecided) {
 		ask(n.Kind == input.NoteMissingRanks, answer.Undecided{Question: answer.RanksNotRecorded, Name: n.Text})
 		missing = missing || n.Kind == input.NoteMissingRanks
 	}
-	ask(j.unlinked(), answer.Undecided{Question: answer.MessagesNotRecorded})
+	ask(j.lacksTransfers(), answer.Undecided{Question: answer.MessagesNotRecorded})
 	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.FewSteps, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
-		return t.delayed != nil && j.reported(t)
+		return t.delayed != nil && j.isReportable(t)
 	})
 	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.RankOfWorker, N: j.Layout.TP})
 	share := j.network()
@@ -151,7 +151,7 @@ func (j *opJudge) next() []answer.Action {
 	}
 	t := j.theories[0]
 	a := answer.Action{Action: answer.Profile, Steps: &[2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}}
-	members := idsOf(j.ofStage(t.Parts[0].Stage))
+	members := idsOf(j.stageWorkers(t.Parts[0].Stage))
 	if t.Kind != claim.Everyone {
 		a.Stages = []string{j.stageName(t.Parts[0].Stage)}
 	}
@@ -172,8 +172,8 @@ func (j *opJudge) next() []answer.Action {
 	return []answer.Action{a}
 }
 
-// ofStage returns the workers of a pipeline stage.
-func (j *opJudge) ofStage(stage int) []trace.Rank {
+// stageWorkers returns the workers of a pipeline stage.
+func (j *opJudge) stageWorkers(stage int) []trace.Rank {
 	return j.Workers[stage*j.Replicas : (stage+1)*j.Replicas]
 }
 

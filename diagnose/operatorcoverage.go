@@ -38,7 +38,7 @@ func (j *opJudge) coverage() (out []answer.Coverage) {
 			c.Stage = j.stageName(stage)
 		}
 		switch {
-		case j.unlinked():
+		case j.lacksTransfers():
 			c.Hides, c.Reason, c.Needs = int64(j.now), answer.MessagesBlind, answer.SourceMessages
 		case j.Replicas < 2 && j.Layout.DP > j.Replicas:
 			c.Hides, c.Reason, c.Needs = j.idle(stage), answer.RanksUnknown, answer.SourceAllRanks
@@ -58,7 +58,7 @@ func (j *opJudge) coverage() (out []answer.Coverage) {
 // idle returns by how much a step would be shorter were the own work of a stage's workers done in no time, ns: no
 // delay of theirs costs more.
 func (j *opJudge) idle(stage int) int64 {
-	return int64(j.withoutFound() - j.withoutFound(func(cost []int64) {
+	return int64(j.fixedStep() - j.fixedStep(func(cost []int64) {
 		for n, node := range j.v.Model.Nodes() {
 			if node.Stage == stage && j.local(n) {
 				clear(j.row(cost, n))
@@ -106,15 +106,15 @@ func (j *opJudge) plantIn(stage int, c *answer.Coverage) {
 // peers, were all of it a delay, ns a step. O(replicas) replays.
 func (j *opJudge) mayCost(stage int) (most int64) {
 	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
-	now := j.withoutFound()
+	now := j.fixedStep()
 	for r := range j.Replicas {
-		most = max(most, int64(now-j.withoutFound(func(cost []int64) {
+		most = max(most, int64(now-j.fixedStep(func(cost []int64) {
 			for n, node := range j.v.Model.Nodes() {
 				if node.Stage != stage || !j.local(n) {
 					continue
 				}
 				for lanes := range slices.Chunk(j.row(cost, n), j.Replicas) {
-					fromOthers(apart, lanes, scratch)
+					subtractOthers(apart, lanes, scratch)
 					lanes[r] -= max(0, apart[r])
 				}
 			}
@@ -127,10 +127,10 @@ func (j *opJudge) mayCost(stage int) (most int64) {
 // steps to be longer by what is worth acting on, ns. Found by halving between none and the least power of two that is
 // enough.
 func (j *opJudge) worthActing(l *ledger, piece, rank int) float64 {
-	now := j.withoutFound()
+	now := j.fixedStep()
 	want := now * j.minGain / (1 - j.minGain)
 	longer := func(by float64) float64 {
-		return j.withoutFound(func(cost []int64) {
+		return j.fixedStep(func(cost []int64) {
 			for n := range l.Intervals {
 				nodes := l.pieces[piece].nodes[n%l.slots]
 				for _, node := range nodes {
@@ -153,8 +153,8 @@ func (j *opJudge) worthActing(l *ledger, piece, rank int) float64 {
 	return high
 }
 
-// withoutFound returns the mean step, ns, with what was found for certain at one place fixed, and more fixes after these.
-func (j *opJudge) withoutFound(more ...fix) float64 {
+// fixedStep returns the mean step, ns, with what was found for certain at one place fixed, and more fixes after these.
+func (j *opJudge) fixedStep(more ...fix) float64 {
 	return j.step(append(fixes(j.localTheories(gates.Supported)), more...)...)
 }
 
@@ -211,8 +211,8 @@ func divisionsOf(list []*ledger) (out []*points.Division) {
 	return out
 }
 
-// covered reports what an operator trace can exclude, given what it shows of the stages.
-func (o *Operators) covered(coverage []answer.Coverage, minGain float64) exclusion {
+// exclusion reports what an operator trace can exclude, given what it shows of the stages.
+func (o *Operators) exclusion(coverage []answer.Coverage, minGain float64) exclusion {
 	alone := !slices.ContainsFunc(coverage, func(c answer.Coverage) bool { return c.Reason != answer.NoPeers })
 	switch {
 	case len(o.Steps) < leastSteps, alone && o.Stages() == 1:

@@ -24,11 +24,11 @@ func (j *judge) joinOperators(claims []Finding) []Finding {
 	}
 	o := j.operators
 	reported := flaggedFindings(o.Findings)
-	_, hidden := hiddenIn(j.stepQuestions())
+	_, hidden := largestHidden(j.stepQuestions())
 	return j.join(claims, testimony{late: reported, agrees: func(l *Finding) evidence.Witness {
 		return evidence.Witness{Source: evidence.FromOperators, Op: l.Op, Excess: l.Excess, Step: l.Step, Steps: len(o.Operators.Steps)}
 	}, denies: func(f Finding) Finding {
-		f.apartFrom(reported, o.Operators)
+		f.addContradiction(reported, o.Operators)
 		return f
 	}, alone: func(l Finding) Finding {
 		l.lackIf(l.Rank != nil && !hidden && j.synchronises(), evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported})
@@ -46,12 +46,12 @@ func (j *judge) operatorsSeen() *Operators {
 
 // flaggedFindings returns the findings that are worth acting on.
 func flaggedFindings(all []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.Flagged() })
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !f.IsFlagged() })
 }
 
-// byOperators reports whether a finding is that of an operator trace, or certain enough
+// needsOperators reports whether a finding is that of an operator trace, or certain enough
 // only with it.
-func (f *Finding) byOperators() bool {
+func (f *Finding) needsOperators() bool {
 	_, alone := evidence.Find[evidence.StepReplay](f.Evidence)
 	w, asked := evidence.WitnessOf(f.Evidence, evidence.FromOperators)
 	return alone || asked && w.Raised
@@ -62,12 +62,12 @@ func tracedSteps(o *Operators) evidence.Witness {
 	return evidence.Witness{Source: evidence.FromOperators, Operators: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
 }
 
-// apartFrom adds the evidence that operators find nothing of a rank that windows find late, where the delay is in stages in
+// addContradiction adds the evidence that operators find nothing of a rank that windows find late, where the delay is in stages in
 // which ranks compute.
-func (f *Finding) apartFrom(reported []Finding, o *Operators) {
+func (f *Finding) addContradiction(reported []Finding, o *Operators) {
 	kind := stagename.KindOf(f.Stage)
 	there := slices.ContainsFunc(o.Workers, func(r trace.Rank) bool { return r.ID == *f.Rank })
-	if !there || !f.Flagged() || f.Stage != "" && kind != stagename.Forward && kind != stagename.Backward {
+	if !there || !f.IsFlagged() || f.Stage != "" && kind != stagename.Forward && kind != stagename.Backward {
 		return
 	}
 	at := slices.IndexFunc(reported, func(l Finding) bool { return l.Rank != nil })

@@ -27,13 +27,13 @@ type theory struct {
 	gain    float64        // part of the steps that it struck that fixing it alone saves
 }
 
-// ofStages returns a theory about all replicas of pipeline stages, in all steps; without stages about everyone.
-func (j *opJudge) ofStages(kind claim.Kind, cause claim.Cause, stages ...int) *theory {
+// stageTheory returns a theory about all replicas of pipeline stages, in all steps; without stages about everyone.
+func (j *opJudge) stageTheory(kind claim.Kind, cause claim.Cause, stages ...int) *theory {
 	t, n := &theory{}, len(j.Steps)
 	t.Source, t.Kind, t.Cause, t.Host, t.P, t.Certainty = claim.Operators, kind, cause, -1, 1, claim.Event
 	t.Steps = claim.Struck{Count: n, Of: n, Last: n - 1, Pattern: claim.Constant, Incidents: 1, Ongoing: true}
 	for _, s := range stages {
-		t.Ranks, t.Parts = append(t.Ranks, idsOf(j.ofStage(s))...), append(t.Parts, claim.Part{Stage: s})
+		t.Ranks, t.Parts = append(t.Ranks, idsOf(j.stageWorkers(s))...), append(t.Parts, claim.Part{Stage: s})
 	}
 	for s := range j.v.Grid.Stages {
 		if len(stages) == 0 {
@@ -43,9 +43,9 @@ func (j *opJudge) ofStages(kind claim.Kind, cause claim.Cause, stages ...int) *t
 	return t
 }
 
-// ofWorkers returns a theory about what delays workers, by number.
-func (j *opJudge) ofWorkers(d *delayed, kind claim.Kind, cause claim.Cause, workers ...int) *theory {
-	t := j.ofStages(kind, cause, j.v.Stage(workers[0]))
+// workerTheory returns a theory about what delays workers, by number.
+func (j *opJudge) workerTheory(d *delayed, kind claim.Kind, cause claim.Cause, workers ...int) *theory {
+	t := j.stageTheory(kind, cause, j.v.Stage(workers[0]))
 	t.delayed, t.workers, t.Steps, t.P, t.Ranks = d, workers, delay.Describe(d.struck()), d.p(), nil
 	for _, w := range workers {
 		t.Ranks = append(t.Ranks, j.Workers[w].ID)
@@ -101,7 +101,7 @@ type opJudge struct {
 // local ones fixed, so that a straggler does not count as imbalance.
 func (j *opJudge) judge(run string) (*RunVerdict, error) {
 	j.prepare()
-	for _, look := range []func(){j.peel, j.links, j.collectives, j.heavyStages, j.inCommon, j.price, j.launches, j.imbalance} {
+	for _, look := range []func(){j.peel, j.links, j.collectives, j.heavyStages, j.findCommon, j.price, j.launches, j.imbalance} {
 		look()
 	}
 	v := j.verdict()
@@ -183,9 +183,9 @@ func (j *opJudge) price() {
 	})
 }
 
-// masked reports whether a theory saves much more together with others than
+// isMasked reports whether a theory saves much more together with others than
 // alone.
-func (t *theory) masked(steps int) bool {
+func (t *theory) isMasked(steps int) bool {
 	return float64(t.Charged()) > maskedFactor*t.saved*float64(steps)
 }
 
@@ -194,8 +194,8 @@ func (j *opJudge) stageName(stage int) string {
 	return fmt.Sprintf("%s=%d", trace.PipelineParallel, stage)
 }
 
-// several reports whether workers stand for several ranks each.
-func (j *opJudge) several() bool { return j.StandsFor(0) != nil }
+// hasSharedWorkers reports whether workers stand for several ranks each.
+func (j *opJudge) hasSharedWorkers() bool { return j.StandsFor(0) != nil }
 
 // ids returns the ranks of workers, ascending.
 func (j *opJudge) ids(workers []int) []int {

@@ -23,9 +23,9 @@ type piece struct {
 	own    []int64 // [step · workers + worker], ns
 }
 
-// ownPieces returns what workers do by themselves in each step, waits taken out. Workers are by pipeline stage, then by
+// workerPieces returns what workers do by themselves in each step, waits taken out. Workers are by pipeline stage, then by
 // replica. Where the transfers between stages were not recorded, how late operators start is not known.
-func (j *opJudge) ownPieces() []piece {
+func (j *opJudge) workerPieces() []piece {
 	type kind struct {
 		op   string
 		late bool
@@ -51,7 +51,7 @@ func (j *opJudge) ownPieces() []piece {
 		if j.local(n) {
 			add(n, j.recorded, false)
 		}
-		if !j.class[n].IsTransfer() && !j.unlinked() {
+		if !j.class[n].IsTransfer() && !j.lacksTransfers() {
 			add(n, starts, true)
 		}
 	}
@@ -90,7 +90,7 @@ func (j *opJudge) differ() *answer.Latent {
 	if j.Replicas < 2 || w.Step <= 0 {
 		return nil
 	}
-	pieces := shortTogether(j.ownPieces(), w.Margin())
+	pieces := shortTogether(j.workerPieces(), w.Margin())
 	for k, p := range pieces {
 		w.Pieces, w.Own = append(w.Pieces, latent.Piece{Stage: k}), append(w.Own, p.own)
 	}
@@ -114,7 +114,7 @@ func (j *opJudge) differ() *answer.Latent {
 func (j *opJudge) workerDiffers(r *latent.Result, c claim.Claim, pieces []piece) answer.Difference {
 	worker := c.Rank()
 	walks := j.walksTo(worker, &c, pieces)
-	if aThird(walks, j.Walks.Symptoms) {
+	if isThird(walks, j.Walks.Symptoms) {
 		c = r.Confirm(c)
 	}
 	out, rank := differenceOf(&c), j.Workers[worker]

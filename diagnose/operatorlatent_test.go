@@ -51,7 +51,7 @@ func TestOperatorLatent(t *testing.T) {
 		for seed := range uint64(draws.Of(t, 1, 20)) {
 			twin := operatorVerdict(t, made(t, latentJob(seed)))
 			v := operatorVerdict(t, made(t, latentJob(seed, c.fault)))
-			if len(heardOf(twin)) > 0 || v.Status != twin.Status || v.Status != answer.NoStraggler || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Flagged() }) {
+			if len(heardOf(twin)) > 0 || v.Status != twin.Status || v.Status != answer.NoStraggler || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.IsFlagged() }) {
 				t.Errorf("%s, seed %d: %v, its twin %v with %+v", name, seed, v.Status, twin.Status, heardOf(twin))
 			}
 			heard := heardOf(v)
@@ -164,7 +164,7 @@ func TestOperatorAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range j.ownPieces() {
+	for _, p := range j.workerPieces() {
 		if p.late {
 			continue
 		}

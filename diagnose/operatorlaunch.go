@@ -74,7 +74,7 @@ func (j *opJudge) lateStart(d *delayed) *theory {
 	late := make([]int64, len(recorded))
 	total, most := int64(0), int64(0)
 	bySeq := map[int]int64{}
-	d.each(func(node, lane int, part float64) {
+	d.visitNodes(func(node, lane int, part float64) {
 		x, seq := int64(part*float64(max(0, j.row(recorded, node)[lane]))), j.v.Model.Nodes()[node].Seq
 		j.row(late, node)[lane] = x
 		bySeq[seq], total = bySeq[seq]+x, total+x
@@ -87,7 +87,7 @@ func (j *opJudge) lateStart(d *delayed) *theory {
 		}
 	}
 	slices.Sort(seqs)
-	t := j.ofWorkers(d, claim.Rank, claim.Launch, d.worker())
+	t := j.workerTheory(d, claim.Rank, claim.Launch, d.worker())
 	t.late, t.Operation = late, claim.Operation{Op: op, Seqs: seqs, Behind: total / int64(len(j.Steps))}
 	return t
 }
@@ -103,7 +103,7 @@ func (j *opJudge) endedLate() []int64 {
 			for d := range ends {
 				ends[d] = j.v.End(stage*j.Replicas+d, step)
 			}
-			fromOthers(apart, ends, nil)
+			subtractOthers(apart, ends, nil)
 			for d, x := range apart {
 				by[d] = append(by[d], x)
 			}
@@ -122,9 +122,9 @@ func (j *opJudge) walkToGap(t *theory) *operators.Culprit {
 	})
 }
 
-// unlinked reports whether the trace has several pipeline stages and no
+// lacksTransfers reports whether the trace has several pipeline stages and no
 // transfers that join them: then what a pass waits for is not known.
-func (j *opJudge) unlinked() bool { return j.v.Grid.Stages > 1 && len(j.otherEnd) == 0 }
+func (j *opJudge) lacksTransfers() bool { return j.v.Grid.Stages > 1 && len(j.otherEnd) == 0 }
 
 // startsLate reports whether the start of one of the operators of a late start is surely late.
 func (j *opJudge) startsLate(t *theory) bool {

@@ -99,8 +99,8 @@ func (t *term) kind() kindOfWork { return t.pieces[t.Piece] }
 // worker returns the number of the worker that the terms are of.
 func (d *delayed) worker() int { return d.terms[0].stage*d.terms[0].Ranks + d.terms[0].Rank }
 
-// each visits what the terms take off the nodes: the part of each in a lane.
-func (d *delayed) each(visit func(node, lane int, part float64)) {
+// visitNodes visits what the terms take off the nodes: the part of each in a lane.
+func (d *delayed) visitNodes(visit func(node, lane int, part float64)) {
 	for _, t := range d.terms {
 		for n, x := range t.Less {
 			if total := t.Work[t.Piece][n*t.Ranks+t.Rank]; x > 0 && total > 0 {
@@ -151,10 +151,10 @@ func (d *delayed) p() float64 {
 	return slices.MinFunc(d.terms, func(a, b term) int { return cmp.Compare(a.P, b.P) }).P
 }
 
-// less makes the operators of the terms as long as those of the peers; both ends of a transfer.
-func (j *opJudge) less(d *delayed) fix {
+// shortenToPeers makes the operators of the terms as long as those of the peers; both ends of a transfer.
+func (j *opJudge) shortenToPeers(d *delayed) fix {
 	return func(cost []int64) {
-		d.each(func(node, lane int, part float64) {
+		d.visitNodes(func(node, lane int, part float64) {
 			for _, end := range j.ends(node) {
 				x := &j.row(cost, end)[lane]
 				*x = int64(float64(*x) * (1 - part))
@@ -186,12 +186,12 @@ func (j *opJudge) peel() {
 		return
 	}
 	list := j.work()
-	if !j.unlinked() {
+	if !j.lacksTransfers() {
 		list = append(list, j.starts()...)
 	}
 	list = slices.DeleteFunc(list, func(l *ledger) bool { return len(l.pieces) == 0 })
 	j.searched = searched{list, delay.Peel(divisionsOf(list), int64(j.now)*int64(len(j.Steps)), delay.Options{})}
-	found := together(list, j.searched.Terms)
+	found := mergeTerms(list, j.searched.Terms)
 	found = found[:min(maxAccused, len(found))]
 	for _, d := range found {
 		switch t := d.terms[0]; {
@@ -199,15 +199,15 @@ func (j *opJudge) peel() {
 			j.late = append(j.late, d)
 		case t.kind().sends:
 			j.slowTransfer(d)
-		case !j.longData(d, found):
+		case !j.hasLongData(d, found):
 			j.slowWorker(d)
 		}
 	}
 }
 
-// longData reports whether a worker takes longer than its peers now and then, and so do the other stages of
+// hasLongData reports whether a worker takes longer than its peers now and then, and so do the other stages of
 // its replica: what they have in common is the data.
-func (j *opJudge) longData(d *delayed, found []*delayed) bool {
+func (j *opJudge) hasLongData(d *delayed, found []*delayed) bool {
 	if constant(d.struck()) {
 		return false
 	}
@@ -220,8 +220,8 @@ func (j *opJudge) longData(d *delayed, found []*delayed) bool {
 	return 2*stages > j.v.Grid.Stages && stages > 1
 }
 
-// together returns terms added up by worker: its own work, and each kind of transfers and of late starts.
-func together(list []*ledger, terms []delay.Term) (out []*delayed) {
+// mergeTerms returns terms added up by worker: its own work, and each kind of transfers and of late starts.
+func mergeTerms(list []*ledger, terms []delay.Term) (out []*delayed) {
 	type key struct {
 		stage, rank int
 		op          string
@@ -254,8 +254,8 @@ func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 
 // slowWorker makes a theory of a worker that takes longer than its peers.
 func (j *opJudge) slowWorker(d *delayed) {
-	t := j.ofWorkers(d, claim.Rank, claim.Late, d.worker())
-	t.fix, t.Operation = j.less(d), j.localize(d)
+	t := j.workerTheory(d, claim.Rank, claim.Late, d.worker())
+	t.fix, t.Operation = j.shortenToPeers(d), j.localize(d)
 	j.add(t)
 }
 
@@ -265,14 +265,14 @@ func (j *opJudge) slowTransfer(d *delayed) {
 	kind, sender := first.kind(), d.worker()
 	to := j.v.Model.Nodes()[j.otherEnd[kind.nodes[0][0]]].Stage
 	own, peers := j.compareReplica(first.Rank, slices.Concat(kind.nodes...))
-	t := j.ofWorkers(d, claim.Link, claim.Transfer, sender, to*j.Replicas+first.Rank)
-	t.fix, t.Op, t.Longer = j.less(d), kind.op, float64(own)/float64(max(1, peers))
+	t := j.workerTheory(d, claim.Link, claim.Transfer, sender, to*j.Replicas+first.Rank)
+	t.fix, t.Op, t.Longer = j.shortenToPeers(d), kind.op, float64(own)/float64(max(1, peers))
 	j.add(t)
 }
 
-// inCommon finds what the replicas of a stage have in common: from which step on they take longer, and
+// findCommon finds what the replicas of a stage have in common: from which step on they take longer, and
 // which steps do.
-func (j *opJudge) inCommon() {
+func (j *opJudge) findCommon() {
 	var list []*theory
 	for stage := range j.v.Grid.Stages {
 		l := j.ledger(stage, j.recorded, false, func(n int) bool { return !j.class[n].IsReceive() })
@@ -285,7 +285,7 @@ func (j *opJudge) inCommon() {
 	}
 	for _, t := range list {
 		// Of a stage that takes longer than the others they say when.
-		if i := slices.IndexFunc(j.theories, t.sameStage); i >= 0 {
+		if i := slices.IndexFunc(j.theories, t.isSameStage); i >= 0 {
 			j.theories[i].Steps, j.theories[i].common = t.Steps, append(j.theories[i].common, t.common...)
 			continue
 		}
@@ -293,9 +293,9 @@ func (j *opJudge) inCommon() {
 	}
 }
 
-// sameStage reports whether another theory is about what one stage takes longer than others in the same kind of
+// isSameStage reports whether another theory is about what one stage takes longer than others in the same kind of
 // operators.
-func (t *theory) sameStage(o *theory) bool {
+func (t *theory) isSameStage(o *theory) bool {
 	if t.Kind == claim.Everyone || o.Kind == claim.Everyone || o.Parts[0].Stage != t.Parts[0].Stage {
 		return false
 	}
@@ -321,7 +321,7 @@ func (j *opJudge) sharedBy(list []*theory, l *ledger, f *claim.Claim, levels lev
 		}
 		return list
 	}
-	t := j.ofStages(claim.PeerSet, f.Cause, l.stage)
+	t := j.stageTheory(claim.PeerSet, f.Cause, l.stage)
 	t.fix, t.Steps, t.P, t.Certainty, t.common = fix, at, f.P, f.Certainty, []*claim.Claim{f}
 	if float64(f.Parts[0].Charged) >= chiefStage*float64(f.Charged()) {
 		t.Op = f.Op
@@ -360,7 +360,7 @@ func (j *opJudge) levelSteps(l *ledger, f *claim.Claim, levels levels) fix {
 // each step waits for another one.
 func (j *opJudge) imbalance() {
 	least := j.gates.StaticGain // noise costs some in any job
-	if j.sameData() {
+	if j.isDataBound() {
 		least = leastTurns
 	}
 	j.uneven("", j.evenPasses(), least)
@@ -371,14 +371,14 @@ func (j *opJudge) imbalance() {
 	for n, node := range j.v.Model.Nodes() {
 		if j.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
 			seen[node.Op] = true
-			j.uneven(node.Op, j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
+			j.uneven(node.Op, j.equalizeWorkers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
 		}
 	}
 }
 
-// sameData reports whether what lengthens the forward compute of a microbatch lengthens its backward compute,
+// isDataBound reports whether what lengthens the forward compute of a microbatch lengthens its backward compute,
 // and, with several stages, those of the other stages: microbatches are uneven.
-func (j *opJudge) sameData() bool {
+func (j *opJudge) isDataBound() bool {
 	if j.Passes == nil {
 		return false
 	}
@@ -398,7 +398,7 @@ func (j *opJudge) uneven(op string, even fix, least float64) {
 	if saved < least*j.now || save(1) < leastTurns*j.now { // what may be a worker's is no turn
 		return
 	}
-	t := j.ofStages(claim.Everyone, claim.Turns)
+	t := j.stageTheory(claim.Everyone, claim.Turns)
 	t.Op, t.saved = op, saved
 	t.charge(int64(saved * float64(len(j.Steps))))
 	j.add(t)

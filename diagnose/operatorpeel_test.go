@@ -59,7 +59,7 @@ func TestPeeledOperators(t *testing.T) {
 				v := operatorVerdict(t, made(t, spec))
 				var called []want
 				for _, f := range v.Findings {
-					if !f.Flagged() {
+					if !f.IsFlagged() {
 						continue
 					}
 					w := want{f.Cause, -1, f.Struck.First, f.Struck.Last, f.Struck.Count, f.Struck.Pattern}
@@ -117,7 +117,7 @@ func TestLongData(t *testing.T) {
 			})))
 			workers := 0
 			for _, f := range v.Findings {
-				if f.Cause == CauseCompute && f.Flagged() {
+				if f.Cause == CauseCompute && f.IsFlagged() {
 					workers++
 				}
 			}

@@ -68,9 +68,9 @@ func (j *opJudge) local(n int) bool {
 	return !c.IsTransfer() && !c.AcrossReplicas() && c != operator.EmbeddingGradsAllReduce
 }
 
-// fromOthers subtracts from every value the median of the others, the lower one
+// subtractOthers subtracts from every value the median of the others, the lower one
 // of an even number: stragglers are only ever slow. O(n log n) for all of them.
-func fromOthers(dst, x []int64, scratch []int64) {
+func subtractOthers(dst, x []int64, scratch []int64) {
 	scratch = append(scratch[:0], x...)
 	slices.Sort(scratch)
 	for i, v := range x {
@@ -79,9 +79,9 @@ func fromOthers(dst, x []int64, scratch []int64) {
 	}
 }
 
-// allLikePeers makes the nodes that match cost, on every worker, what the median
+// equalizeWorkers makes the nodes that match cost, on every worker, what the median
 // of the other replicas does, instance by instance and step by step.
-func (j *opJudge) allLikePeers(match func(n int) bool) fix {
+func (j *opJudge) equalizeWorkers(match func(n int) bool) fix {
 	return func(cost []int64) {
 		apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
 		for n := range j.class {
@@ -89,7 +89,7 @@ func (j *opJudge) allLikePeers(match func(n int) bool) fix {
 				continue
 			}
 			for lanes := range slices.Chunk(j.row(cost, n), j.Replicas) {
-				fromOthers(apart, lanes, scratch)
+				subtractOthers(apart, lanes, scratch)
 				for d, by := range apart {
 					lanes[d] -= by
 				}
@@ -204,8 +204,8 @@ func (l levels) mean(op string, stage int) float64 {
 	return sum / float64(max(1, len(l[op][stage])))
 }
 
-// others returns the lower median of the other stages, 0 without any.
-func others(stages int, stage int, of func(stage int) float64) float64 {
+// medianOfOthers returns the lower median of the other stages, 0 without any.
+func medianOfOthers(stages int, stage int, of func(stage int) float64) float64 {
 	var x []float64
 	for s := range stages {
 		if s != stage {
@@ -215,18 +215,18 @@ func others(stages int, stage int, of func(stage int) float64) float64 {
 	return robust.Lower(x)
 }
 
-// overOthers returns the factor by which the levels of a stage exceed the lower median of the other stages, by kind and step,
+// excessFactors returns the factor by which the levels of a stage exceed the lower median of the other stages, by kind and step,
 // at least 1; only of kinds with a larger mean. A stage may be slow in some steps only.
-func (l levels) overOthers(stage int) map[string][]float64 {
+func (l levels) excessFactors(stage int) map[string][]float64 {
 	out := make(map[string][]float64)
 	for op, stages := range l {
-		base := others(len(stages), stage, func(s int) float64 { return l.mean(op, s) })
+		base := medianOfOthers(len(stages), stage, func(s int) float64 { return l.mean(op, s) })
 		if base <= 0 || l.mean(op, stage) <= base {
 			continue
 		}
 		for t, own := range stages[stage] {
 			f := 1.0
-			if base := others(len(stages), stage, func(s int) float64 { return stages[s][t] }); base > 0 {
+			if base := medianOfOthers(len(stages), stage, func(s int) float64 { return stages[s][t] }); base > 0 {
 				f = max(1, own/base)
 			}
 			out[op] = append(out[op], f)

@@ -17,7 +17,7 @@ func TestFromOthers(t *testing.T) {
 			for i := range x {
 				x[i] = random.Int64N(int64(n))
 			}
-			fromOthers(got, x, nil)
+			subtractOthers(got, x, nil)
 			for i := range x {
 				if want := x[i] - robust.Lower(slices.Concat(x[:i], x[i+1:])); got[i] != want {
 					t.Fatalf("%v: value %d differs by %d, expected %d", x, i, got[i], want)

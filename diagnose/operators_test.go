@@ -76,7 +76,7 @@ func TestPublishedTraces(t *testing.T) {
 			t.Errorf("fixing it makes a step %.2f times as fast, expected 2", faster)
 		}
 		for _, o := range v.Findings[1:] {
-			if o.Flagged() {
+			if o.IsFlagged() {
 				t.Errorf("a victim is called: %s", show(o))
 			}
 		}
@@ -87,11 +87,11 @@ func TestPublishedTraces(t *testing.T) {
 		if first.Kind != KindWorkload || first.Confidence != evidence.Strong {
 			t.Errorf("suspect %s", show(first))
 		}
-		if second.Kind != KindStage || second.Stage != "pp=1" || !second.Flagged() {
+		if second.Kind != KindStage || second.Stage != "pp=1" || !second.IsFlagged() {
 			t.Errorf("second suspect %s", show(second))
 		}
 		for _, o := range v.Findings[2:] {
-			if o.Flagged() {
+			if o.IsFlagged() {
 				t.Errorf("also called: %s", show(o))
 			}
 		}
@@ -135,7 +135,7 @@ func TestOperatorFaults(t *testing.T) {
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
 			func(s Finding) bool {
-				return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() && s.Struck.Count == 3 && s.Struck.Of == 12 && s.Struck.Period == 4 &&
+				return s.Kind == KindRank && *s.Rank == 2*4+1 && s.IsFlagged() && s.Struck.Count == 3 && s.Struck.Of == 12 && s.Struck.Period == 4 &&
 					s.Gain > 2*s.RunGain && s.Excess*3 < int64(1.2*float64(s.Explained))
 			}},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
@@ -147,16 +147,16 @@ func TestOperatorFaults(t *testing.T) {
 				return s.Kind == KindStage && s.Stage == "pp=3" && s.Confidence == evidence.Strong
 			}},
 		{"uneven microbatches", pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.5}},
-			func(s Finding) bool { return s.Kind == KindWorkload && s.Flagged() }},
+			func(s Finding) bool { return s.Kind == KindWorkload && s.IsFlagged() }},
 		{"slow edge", pipeline.Fault{Kind: pipeline.SlowEdge, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Delay: 400}},
 			func(s Finding) bool {
-				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.Flagged()
+				return s.Kind == KindEdge && *s.Rank == 1*4+1 && s.Op == "forward-send" && s.IsFlagged()
 			}},
 		{"slow group", pipeline.Fault{Kind: pipeline.SlowGroup, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Delay: 3000}},
-			func(s Finding) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.Flagged() }},
+			func(s Finding) bool { return s.Kind == KindGroup && s.Stage == "pp=2" && s.IsFlagged() }},
 		{"late start", pipeline.Fault{Kind: pipeline.LateStart, Where: pipeline.Where{DP: at(2), PP: at(0), Op: "forward-compute", Seq: at(6)}, Size: pipeline.Size{Delay: 2500}},
 			func(s Finding) bool {
-				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.Flagged()
+				return s.Kind == KindEdge && *s.Rank == 2 && s.Op == "forward-compute" && s.IsFlagged()
 			}},
 	} {
 		for _, layout := range []string{"1F1B", "interleaved, clocks apart"} {
@@ -174,7 +174,7 @@ func TestOperatorFaults(t *testing.T) {
 					t.Errorf("suspect %s, status %v\n%v", show(v.Findings[0]), v.Status, v.Findings[0].Evidence)
 				}
 				for _, s := range v.Findings[1:] {
-					if s.Flagged() {
+					if s.IsFlagged() {
 						t.Errorf("also called: %s", show(s))
 					}
 				}
@@ -196,7 +196,7 @@ func TestHealthyJobs(t *testing.T) {
 			listed++
 			t.Logf("seed %d: %s, %s", seed, show(v.Findings[0]), v.Status)
 		}
-		if len(v.Findings) > 0 && v.Findings[0].Flagged() {
+		if len(v.Findings) > 0 && v.Findings[0].IsFlagged() {
 			t.Errorf("seed %d: %s", seed, v.Status)
 		}
 	}
@@ -216,7 +216,7 @@ func TestEqualStragglersOfAJob(t *testing.T) {
 	})))
 	var ranks []int
 	for _, s := range v.Findings {
-		if s.Flagged() {
+		if s.IsFlagged() {
 			ranks = append(ranks, *s.Rank)
 		}
 	}
@@ -237,7 +237,7 @@ func TestMaskedCauses(t *testing.T) {
 		v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Faults = faults })))
 		called := 0
 		for _, s := range v.Findings {
-			if !s.Flagged() {
+			if !s.IsFlagged() {
 				continue
 			}
 			called++
@@ -297,7 +297,7 @@ func TestHardCases(t *testing.T) {
 			v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Layout.PP, s.Faults = test.dp, test.pp, test.faults })))
 			var calls []call
 			for _, s := range v.Findings {
-				if s.Flagged() && s.Kind != KindWorkload {
+				if s.IsFlagged() && s.Kind != KindWorkload {
 					c := call{s.Kind, -1, s.Op}
 					if s.Rank != nil {
 						c.rank = *s.Rank
@@ -343,7 +343,7 @@ func TestLongByTurns(t *testing.T) {
 			s.Faults = append(s.Faults, f)
 		}
 	})))
-	if s := v.Findings[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || !s.Flagged() || s.Gain < 0.1 {
+	if s := v.Findings[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || !s.IsFlagged() || s.Gain < 0.1 {
 		t.Errorf("suspect %s", show(s))
 	}
 }
@@ -356,7 +356,7 @@ func TestUsualDifferences(t *testing.T) {
 		s.Ops.Optimizer.Mean, s.Ops.Optimizer.Jitter = 500, 0.001
 	})))
 	for _, s := range v.Findings {
-		if s.Op == "optimizer" || s.Flagged() {
+		if s.Op == "optimizer" || s.IsFlagged() {
 			t.Errorf("suspect %s", show(s))
 		}
 	}

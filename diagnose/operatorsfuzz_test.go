@@ -47,7 +47,7 @@ func FuzzOperators(f *testing.F) {
 		}
 		v := d.Verdict()
 		for _, s := range v.Findings {
-			if !(s.Gain >= 0 && s.Gain <= 1.0001) || s.Explained < 0 || len(s.Evidence) == 0 || s.Flagged() && s.Score <= 0 {
+			if !(s.Gain >= 0 && s.Gain <= 1.0001) || s.Explained < 0 || len(s.Evidence) == 0 || s.IsFlagged() && s.Score <= 0 {
 				t.Errorf("%+v", s)
 			}
 		}

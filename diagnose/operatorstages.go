@@ -17,17 +17,17 @@ func (j *opJudge) heavyStages() {
 	}
 	levels := j.levels(func(n int) bool { return j.class[n].IsCompute() })
 	for stage := range j.v.Grid.Stages {
-		over := levels.overOthers(stage)
+		over := levels.excessFactors(stage)
 		if len(over) == 0 {
 			continue
 		}
 		change := j.scaleNodes(stage, over)
 		saved := j.now - j.step(change)
-		few := j.Replicas < enoughReplicas && saved >= listedUntested*j.now && j.everyStep(levels, stage)
+		few := j.Replicas < enoughReplicas && saved >= listedUntested*j.now && j.isSlowThroughout(levels, stage)
 		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
 		}
-		t := j.ofStages(claim.PeerSet, claim.Heavy, stage)
+		t := j.stageTheory(claim.PeerSet, claim.Heavy, stage)
 		t.fix, t.Longer, t.Evenly = change, j.stageFactor(levels, stage), int64(j.balancedStep(levels))
 		j.add(t)
 	}
@@ -37,13 +37,13 @@ func (j *opJudge) heavyStages() {
 // workers differ by.
 func (j *opJudge) surelyHeavy(stage int) bool { return j.Passes != nil && j.Passes.Stages[stage].Slow }
 
-// everyStep reports whether the passes of a stage take longer than the median
+// isSlowThroughout reports whether the passes of a stage take longer than the median
 // of the other stages in nearly every step, or clearly in some and shorter in
 // none. Too few are alike for a test.
-func (j *opJudge) everyStep(l levels, stage int) bool {
+func (j *opJudge) isSlowThroughout(l levels, stage int) bool {
 	longer, clearly, shorter, of := 0, 0, 0, len(j.Steps)
 	for t := range j.Steps {
-		own, like := l.total(stage, t), others(j.v.Grid.Stages, stage, func(s int) float64 { return l.total(s, t) })
+		own, like := l.total(stage, t), medianOfOthers(j.v.Grid.Stages, stage, func(s int) float64 { return l.total(s, t) })
 		if own > like {
 			longer++
 		}
@@ -66,7 +66,7 @@ func (j *opJudge) stageFactor(l levels, stage int) float64 {
 		}
 		return sum
 	}
-	return total(stage) / max(1, others(j.v.Grid.Stages, stage, total))
+	return total(stage) / max(1, medianOfOthers(j.v.Grid.Stages, stage, total))
 }
 
 // balancedStep returns the step time with every kind of pass on every stage scaled to
@@ -97,11 +97,11 @@ func (j *opJudge) collectives() {
 	}
 	levels := j.levels(func(n int) bool { return j.class[n].AcrossReplicas() && j.class[n] != operator.OptimizerClip })
 	for stage := range j.v.Grid.Stages {
-		over := levels.overOthers(stage)
+		over := levels.excessFactors(stage)
 		for _, op := range slices.Sorted(maps.Keys(over)) {
-			f := levels.mean(op, stage) / others(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
+			f := levels.mean(op, stage) / medianOfOthers(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
 			if f >= heavierSize {
-				t := j.ofStages(claim.Communicator, claim.Transfer, stage)
+				t := j.stageTheory(claim.Communicator, claim.Transfer, stage)
 				t.fix, t.Op, t.Longer = j.scaleNodes(stage, map[string][]float64{op: over[op]}), op, f
 				j.addPriced(t)
 			}
@@ -148,7 +148,7 @@ func (j *opJudge) links() {
 			continue
 		}
 		f := each(w) / usual
-		t := j.ofStages(claim.Link, claim.Transfer, w.from, w.to)
+		t := j.stageTheory(claim.Link, claim.Transfer, w.from, w.to)
 		t.fix, t.Op, t.Longer = j.scaleNodes(w.from, map[string][]float64{w.op: slices.Repeat([]float64{f}, len(j.Steps))}), w.op, f
 		j.addPriced(t)
 	}

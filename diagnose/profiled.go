@@ -27,7 +27,7 @@ func (j *judge) joinTraces(claims []Finding) []Finding {
 	return j.join(claims, testimony{late: late, agrees: func(l *Finding) evidence.Witness {
 		return evidence.Witness{Source: evidence.FromProfiler, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps}
 	}, denies: func(f Finding) Finding {
-		f.lackIf(f.Cause == CauseLate && f.Flagged(), evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank, Source: evidence.FromProfiler})
+		f.lackIf(f.Cause == CauseLate && f.IsFlagged(), evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank, Source: evidence.FromProfiler})
 		return f
 	}, alone: func(l Finding) Finding {
 		l.source, l.Windows, l.Detail = evidence.FromProfiler, nil, -1 // they are of the traces

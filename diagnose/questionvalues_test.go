@@ -113,11 +113,11 @@ func TestHiddenStages(t *testing.T) {
 		if c.change != nil {
 			c.change(j)
 		}
-		if diff := gocmp.Diff(c.want, j.hidden(j.stepLimits())); diff != "" {
+		if diff := gocmp.Diff(c.want, j.hiddenDelays(j.stepLimits())); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if got := hiding(stepsOf()).needed("forward"); got != 0 {
+	if got := hiding(stepsOf()).minStageTime("forward"); got != 0 {
 		t.Errorf("a forward pass needs %d", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestLargestHidden(t *testing.T) {
 		"another question":  {[]answer.Undecided{q(answer.RanksNotRecorded, 9, false)}, -1},
 		"a transfer, so so": {[]answer.Undecided{q(answer.TransferHidden, 9, true)}, 0},
 	} {
-		got, ok := hiddenIn(c.open)
+		got, ok := largestHidden(c.open)
 		if ok != (c.want >= 0) || ok && !gocmp.Equal(got, c.open[c.want]) {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
@@ -233,7 +233,7 @@ func TestHealthyRun(t *testing.T) {
 			t.Errorf("%s: small %v", name, got)
 		}
 	}
-	if got := allRanks(CauseSlowSteps, "", 0.2); got.once() {
+	if got := allRanks(CauseSlowSteps, "", 0.2); got.isEvent() {
 		t.Error("a certain finding is an event")
 	}
 }

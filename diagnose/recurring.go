@@ -26,8 +26,8 @@ type Recurrence struct {
 	Lost      int64   // time of all ranks
 }
 
-// ByChance reports whether it may be chance that they come up so often.
-func (r *Recurrence) ByChance() bool { return r.P > gates.Supported }
+// MayBeChance reports whether it may be chance that they come up so often.
+func (r *Recurrence) MayBeChance() bool { return r.P > gates.Supported }
 
 // Recurrences returns the hosts, or the GPUs, that delay two or more runs, the least likely first. Under the null the late rank
 // of a run is on any of its hosts alike, so that a host which is in all n runs comes up k times or more with the chance that k
@@ -50,7 +50,7 @@ func Recurrences(runs []Delayer) []Recurrence {
 		chances = append(chances, 1/float64(r.Among))
 		most = max(most, r.Among)
 	}
-	tail := atLeast(chances)
+	tail := tailChances(chances)
 	var out []Recurrence
 	for _, h := range seen {
 		if h.Runs >= 2 {
@@ -65,8 +65,8 @@ func Recurrences(runs []Delayer) []Recurrence {
 	return out
 }
 
-// atLeast returns the chance of k or more of independent events, by k. O(n²).
-func atLeast(chances []float64) []float64 {
+// tailChances returns the chance of k or more of independent events, by k. O(n²).
+func tailChances(chances []float64) []float64 {
 	exactly := []float64{1}
 	for _, p := range chances {
 		exactly = append(exactly, 0)
@@ -85,11 +85,11 @@ func atLeast(chances []float64) []float64 {
 func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 	var late []Delayer
 	for i := range runs {
-		if f := runs[i].Findings; len(f) > 0 && f[0].Flagged() {
+		if f := runs[i].Findings; len(f) > 0 && f[0].IsFlagged() {
 			late = append(late, Delayer{Host: f[0].Host, LocalRank: -1, Among: runs[i].Hosts()})
 		}
 	}
-	if all := Recurrences(late); len(all) > 0 && !all[0].ByChance() {
+	if all := Recurrences(late); len(all) > 0 && !all[0].MayBeChance() {
 		return &evidence.RecurringHost{Host: all[0].Host, N: all[0].Runs, Of: all[0].Of, P: all[0].P}
 	}
 	return nil

@@ -75,7 +75,7 @@ func TestAtLeast(t *testing.T) {
 			want[k] += p
 		}
 	}
-	for k, got := range atLeast(chances) {
+	for k, got := range tailChances(chances) {
 		if math.Abs(got-want[k]) > 1e-12 {
 			t.Errorf("%d or more: %v, want %v", k, got, want[k])
 		}

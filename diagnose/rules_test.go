@@ -265,7 +265,7 @@ var ruleTests = map[string]func(t *testing.T){
 			if got := v.Status == answer.Straggler; got != (c.want == answer.Straggler) {
 				t.Errorf("%s: %v", name, v.Status)
 			}
-			if counts := v.Findings[len(v.Findings)-1].Flagged(); c.want == answer.Straggler && !counts {
+			if counts := v.Findings[len(v.Findings)-1].IsFlagged(); c.want == answer.Straggler && !counts {
 				t.Errorf("%s: the last does not count", name)
 			}
 		}

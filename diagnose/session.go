@@ -367,7 +367,7 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 	if of.contains != nil {
 		lose(*of.contains)
 	}
-	if p, found := disordered(w.Schema.Stages); found && len(r.books) == 0 {
+	if p, found := stageDisorder(w.Schema.Stages); found && len(r.books) == 0 {
 		lose(p)
 	}
 	for _, n := range w.Notes {

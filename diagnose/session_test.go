@@ -141,7 +141,7 @@ func TestEveryFamily(t *testing.T) {
 			for family, stage := range alike {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
 					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
-					if v.Status != answer.Unseen || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Flagged() }) {
+					if v.Status != answer.Unseen || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.IsFlagged() }) {
 						t.Errorf("status %v, findings %v", v.Status, v.Findings)
 					}
 					i := slices.IndexFunc(v.Limits, func(l answer.Limit) bool { return l.Stage == stage })
@@ -202,7 +202,7 @@ func TestNoFaultIsHealthy(t *testing.T) {
 		for seed := range uint64(20) {
 			v := verdictOn(t, windows(t, spec(ranks, 40, seed))...)
 			for _, s := range v.Findings {
-				if s.Flagged() {
+				if s.IsFlagged() {
 					t.Errorf("%d ranks, seed %d: %v", ranks, seed, show(s))
 				}
 				if s.Confidence == evidence.Strong {
@@ -228,7 +228,7 @@ func TestSmallDelayIsSureAndSmall(t *testing.T) {
 	for seed := range uint64(5) {
 		v := verdictOn(t, windows(t, spec(8, 40, seed, simulate.Fault{Family: simulate.Data, Delay: 12, Ranks: []int{3}}))...)
 		s := v.Findings[0]
-		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != evidence.Strong || !s.BelowMinGain || s.Flagged() {
+		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != evidence.Strong || !s.BelowMinGain || s.IsFlagged() {
 			t.Errorf("seed %d: %v", seed, show(s))
 		}
 	}
@@ -328,7 +328,7 @@ func TestVictimsAreNotBlamed(t *testing.T) {
 		}
 		v := verdictOn(t, windows(t, s)...)
 		for _, x := range v.Findings {
-			if x.Flagged() && (x.Rank == nil || *x.Rank != 1) {
+			if x.IsFlagged() && (x.Rank == nil || *x.Rank != 1) {
 				t.Errorf("two ranks, seed %d: %v", seed, show(x))
 			}
 		}
@@ -338,7 +338,7 @@ func TestVictimsAreNotBlamed(t *testing.T) {
 			s.Work = []simulate.WorkFactor{{Ranks: []int{1}, Stages: []string{simulate.StageCallbacks}, Factor: 0.1}}
 			v := verdictOn(t, windows(t, s)...)
 			for _, x := range v.Findings {
-				if x.Flagged() && x.Rank != nil && *x.Rank == 1 {
+				if x.IsFlagged() && x.Rank != nil && *x.Rank == 1 {
 					t.Errorf("the only early rank of %d, seed %d: %v", ranks, seed, show(x))
 				}
 			}
@@ -444,7 +444,7 @@ func TestTensorParallelGroupsSynchroniseOnTheWay(t *testing.T) {
 					t.Errorf("%v, tp 4 × dp %d, seed %d: suspect %v", family, dp, seed, show(first))
 				}
 				for _, x := range v.Findings[1:] {
-					if x.Flagged() {
+					if x.IsFlagged() {
 						t.Errorf("%v, tp 4 × dp %d, seed %d: also %v", family, dp, seed, show(x))
 					}
 				}
@@ -474,7 +474,7 @@ func TestNoisyHealthyRuns(t *testing.T) {
 		}
 		v := verdictOn(t, windows(t, s)...)
 		for _, x := range v.Findings {
-			if x.Kind == KindRank && x.Flagged() {
+			if x.Kind == KindRank && x.IsFlagged() {
 				t.Errorf("seed %d: %v", seed, show(x))
 			}
 		}
@@ -499,7 +499,7 @@ func TestSeldomInEveryWindow(t *testing.T) {
 		}
 		called := 0
 		for _, x := range verdictOn(t, windows(t, s)...).Findings {
-			if x.Kind == KindRank && x.Flagged() {
+			if x.Kind == KindRank && x.IsFlagged() {
 				called++
 				if *x.Rank != 1 {
 					t.Errorf("same %v: %v", same, show(x))

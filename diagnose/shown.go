@@ -7,9 +7,9 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// Shown returns the window that stands for a run: the one with the evidence for the first finding, else the longest; nil
+// MainWindow returns the window that stands for a run: the one with the evidence for the first finding, else the longest; nil
 // without windows.
-func (v *RunVerdict) Shown() *Window {
+func (v *RunVerdict) MainWindow() *Window {
 	if len(v.Windows) == 0 {
 		return nil
 	}
@@ -36,9 +36,9 @@ func (v *RunVerdict) Account(w *Window) *frontier.Result {
 	return w.Main
 }
 
-// InStage returns the findings in the row of a stage, of an account of the run, and by how much its steps would be shorter
+// StageFindings returns the findings in the row of a stage, of an account of the run, and by how much its steps would be shorter
 // without the largest, ns.
-func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding, recoverable float64) {
+func (v *RunVerdict) StageFindings(stage string, w *frontier.Result) (list []*Finding, recoverable float64) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		small := f.BelowMinGain && !f.Jointly && (i > 0 || f.Confidence < evidence.Supported)
@@ -47,14 +47,14 @@ func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding,
 			continue
 		}
 		list = append(list, f)
-		recoverable = max(recoverable, f.perStepOf(w))
+		recoverable = max(recoverable, f.accountTime(w))
 	}
 	return list, recoverable
 }
 
-// perStepOf returns the time that a finding adds to a step of an account, ns: to struck steps, or, of an intermittent one, on
+// accountTime returns the time that a finding adds to a step of an account, ns: to struck steps, or, of an intermittent one, on
 // average to all, and at most its stage's time there.
-func (f *Finding) perStepOf(w *frontier.Result) float64 {
+func (f *Finding) accountTime(w *frontier.Result) float64 {
 	if p := f.Struck.Pattern; p != PatternIntermittent && p != PatternPeriodic {
 		return float64(f.Excess)
 	}
@@ -104,7 +104,7 @@ func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
 		_, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals)
 		then := f.Struck.First < m.StepAt(m.Steps) && f.Struck.Last >= m.FirstStep
 		now := f.Struck.Pattern == PatternIntermittent || f.Struck.Pattern == PatternPeriodic
-		if arrived && then && !now && f.Rank != nil && f.Flagged() {
+		if arrived && then && !now && f.Rank != nil && f.IsFlagged() {
 			return Lateness{Rank: *f.Rank, Host: f.Host, Stage: f.Stage, Excess: f.Excess}, true
 		}
 	}

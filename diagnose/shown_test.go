@@ -13,14 +13,14 @@ import (
 // TestShown: the window of a run is that with the evidence for its first finding, else the first of the longest.
 func TestShown(t *testing.T) {
 	v := &RunVerdict{}
-	if v.Shown() != nil {
+	if v.MainWindow() != nil {
 		t.Error("a window of a run without any")
 	}
 	for _, steps := range []int{5, 9, 9, 3} {
 		v.Windows = append(v.Windows, Window{Main: &frontier.Result{Steps: steps}})
 	}
 	at := func() int {
-		return slices.IndexFunc(v.Windows, func(w Window) bool { return w.Main == v.Shown().Main })
+		return slices.IndexFunc(v.Windows, func(w Window) bool { return w.Main == v.MainWindow().Main })
 	}
 	if got := at(); got != 1 {
 		t.Errorf("without findings window %d, want 1", got)
@@ -94,7 +94,7 @@ func TestInStage(t *testing.T) {
 		"in a window without whole steps": {[]Finding{inStage(seldom)}, &none, 1, 10},
 	} {
 		v := &RunVerdict{Findings: c.findings}
-		if list, recoverable := v.InStage("forward", c.w); len(list) != c.n || recoverable != c.recoverable {
+		if list, recoverable := v.StageFindings("forward", c.w); len(list) != c.n || recoverable != c.recoverable {
 			t.Errorf("%s: %d findings, %v ns, want %d and %v", name, len(list), recoverable, c.n, c.recoverable)
 		}
 	}

@@ -76,8 +76,8 @@ func TestConfirmed(t *testing.T) {
 		"nothing": {false, 0, 0, false, false}, "completion times": {true, 0, 9, false, true}, "a third of the walks": {false, 3, 9, true, true}, "fewer": {false, 2, 9, false, false}, "both": {true, 9, 9, true, true},
 	} {
 		j := &opJudge{Operators: &Operators{Signs: &operators.Signs{Symptoms: c.all, Ranks: []operators.RankSigns{{}, {Departs: c.departs, Walks: c.walks}}}}}
-		if j.blamed(1) != c.blamed || j.confirmedBy(1) != c.isConfirmed || j.blamed(0) || j.confirmedBy(0) {
-			t.Errorf("%s: blamed %v, confirmed %v", name, j.blamed(1), j.confirmedBy(1))
+		if j.isBlamed(1) != c.blamed || j.confirmedBy(1) != c.isConfirmed || j.isBlamed(0) || j.confirmedBy(0) {
+			t.Errorf("%s: blamed %v, confirmed %v", name, j.isBlamed(1), j.confirmedBy(1))
 		}
 	}
 }

@@ -54,7 +54,7 @@ func statusOf(claims []Finding, open []answer.Undecided, can exclusion) answer.S
 func (f *Finding) decides(can exclusion) answer.Status {
 	of := f.Cause.status()
 	switch {
-	case f.Flagged(), of == answer.Hang && f.Confidence >= evidence.Ambiguous: // somebody waits, named or not
+	case f.IsFlagged(), of == answer.Hang && f.Confidence >= evidence.Ambiguous: // somebody waits, named or not
 		return of
 	case f.perhaps() && can != excludesNothing:
 		return answer.UndecidedRun
@@ -89,11 +89,11 @@ const (
 
 // excludes returns how much the windows can exclude.
 func (j *judge) excludes() exclusion {
-	if j.modelled != nil && !j.tooLittle() {
+	if j.modelled != nil && !j.lacksData() {
 		return j.modelExcludes()
 	}
 	switch {
-	case j.entered != nil && nobodyLate(j.entered).Steps >= leastSteps:
+	case j.entered != nil && searchSummary(j.entered).Steps >= leastSteps:
 		switch {
 		case len(j.windows) == 0 && j.untold():
 			return excludesSome
@@ -102,7 +102,7 @@ func (j *judge) excludes() exclusion {
 		}
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:
-		return j.operators.Operators.covered(j.operators.Coverage, j.minGain)
+		return j.operators.Operators.exclusion(j.operators.Coverage, j.minGain)
 	case j.traffic != nil && len(j.windows) == 0:
 		return communications(j.traffic).excludes()
 	}
@@ -119,8 +119,8 @@ func (j *judge) synchronises() bool {
 // of findings is meaningful.
 const leastSteps = 5
 
-// tooLittle reports whether the data are too few to exclude a fault.
-func (j *judge) tooLittle() bool {
+// lacksData reports whether the data are too few to exclude a fault.
+func (j *judge) lacksData() bool {
 	steps := 0
 	for _, w := range j.windows {
 		if m := w.Main; len(m.Ranks) >= 2 && m.Leader.Stage >= 0 && !incomplete(m) {
@@ -132,7 +132,7 @@ func (j *judge) tooLittle() bool {
 
 // short reports whether more steps are what the recording of a group lacks.
 func (j *judge) short() bool {
-	return j.tooLittle() && slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Ranks) >= 2 }) &&
+	return j.lacksData() && slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Ranks) >= 2 }) &&
 		!slices.ContainsFunc(j.windows, func(w Window) bool { return w.Incomplete() })
 }
 
@@ -142,10 +142,12 @@ func (w *Window) Incomplete() bool { return incomplete(w.Main) }
 
 // incomplete reports [Window.Incomplete] of the result over all ranks. Time in no stage withholds certainty but is measured on
 // every rank, and does not count.
-func incomplete(w *frontier.Result) bool { return hasReason(w, labels.MissingRanks) || distrusted(w) }
+func incomplete(w *frontier.Result) bool {
+	return hasReason(w, labels.MissingRanks) || hasUntrustedTimes(w)
+}
 
-// distrusted reports whether times of the ranks that were recorded cannot be trusted.
-func distrusted(w *frontier.Result) bool {
+// hasUntrustedTimes reports whether times of the ranks that were recorded cannot be trusted.
+func hasUntrustedTimes(w *frontier.Result) bool {
 	return hasReason(w, labels.GatherFailed, labels.SchemaMismatch, labels.VectorUnusable, labels.DataWaitUnassigned, labels.OverlapError)
 }
 

@@ -162,7 +162,7 @@ func (s *series) outgrows(part recordedWindow) bool {
 		return false
 	}
 	S, all := len(part.schema.Stages), len(s.members)
-	if !sameRanks(s.open[len(s.open)-1].ranks, part.ranks) {
+	if !equalRanks(s.open[len(s.open)-1].ranks, part.ranks) {
 		for _, r := range part.ranks {
 			if !s.members[r.ID] {
 				all++
@@ -177,7 +177,7 @@ func (s *series) take(part recordedWindow) {
 	if s.members == nil {
 		s.members = make(map[int]bool)
 	}
-	if n := len(s.open); n == 0 || !sameRanks(s.open[n-1].ranks, part.ranks) {
+	if n := len(s.open); n == 0 || !equalRanks(s.open[n-1].ranks, part.ranks) {
 		for _, r := range part.ranks {
 			s.members[r.ID] = true
 		}
@@ -229,7 +229,7 @@ func (s *series) complete(in *steps) {
 			first = whole.divide(of, in)
 		}
 	}
-	s.windows.inOrder(of)
+	s.windows.accountInOrder(of)
 	begun = true
 	s.busy.Go(func() {
 		defer in.beside.leave()
@@ -296,7 +296,7 @@ func (s *series) divide(of stretch, in *steps) *division {
 
 // divideBy divides a stretch whose stages are cut, or, nil, are not.
 func (s *series) divideBy(of stretch, in *steps, cuts *arrivals.Cuts) *division {
-	run, at := of.laidOut(in.memory.take())
+	run, at := of.join(in.memory.take())
 	if cuts != nil {
 		cutStages(run, at, cuts)
 	}
@@ -456,8 +456,8 @@ func (s stretch) giveBack(in *steps) {
 	}
 }
 
-// laidOut puts the windows together, in the order of time.
-func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
+// join puts the windows together, in the order of time.
+func (s stretch) join(memory *points.Memory) (*delay.Run, placed) {
 	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))

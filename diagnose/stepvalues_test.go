@@ -45,7 +45,7 @@ func TestLacksOfSteps(t *testing.T) {
 		if c.change != nil {
 			c.change(j, &f)
 		}
-		for _, got := range j.fromModel(&f) {
+		for _, got := range j.modelFindings(&f) {
 			var lacks []evidence.Lack
 			sure := evidence.Strong
 			for _, e := range got.Evidence {
@@ -67,7 +67,7 @@ func TestShownPoints(t *testing.T) {
 		j.placed = placed{ranks: []int{10, 11}, steps: numberedAs([]int64{100}, make([]int, 1)), walled: true}
 		j.modelled.Points = []points.Point{{Stage: 2, Evidence: by, Slope: -0.9, Low: -0.95, High: -0.8}}
 		f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, Certainty: claim.Strong, Parts: []claim.Part{{Stage: 1, Charged: 1}}, Steps: claim.Struck{Count: 1, Of: 1}}
-		if got, _ := evidence.Find[evidence.SyncPoint](j.fromModel(&f)[0].Evidence); got != want {
+		if got, _ := evidence.Find[evidence.SyncPoint](j.modelFindings(&f)[0].Evidence); got != want {
 			t.Errorf("%v: %+v, want %+v", by, got, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestParts(t *testing.T) {
 		for k, x := range c.charged {
 			f.Parts = append(f.Parts, claim.Part{Stage: k, Charged: x})
 		}
-		got := j.fromModel(&f)[0]
+		got := j.modelFindings(&f)[0]
 		e := got.Evidence[0].(evidence.LastToArrive)
 		if got.Stage != c.stage || e.Stage != c.stage || e.Mainly != c.mainly || *got.Rank != 11 || e.Rank != 11 || got.Explained != 100 || got.Score != 0.25 {
 			t.Errorf("%s: %s, %+v", name, findingInShort(got), e)
@@ -113,7 +113,7 @@ func TestTurnsAndChanges(t *testing.T) {
 		if f.Cause == claim.StartUp && len(f.Ranks) == 1 {
 			f.Kind = claim.Rank
 		}
-		return j.fromModel(&f)[0]
+		return j.modelFindings(&f)[0]
 	}
 	several := evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}
 	struck := claim.Struck{Count: 3, Of: 4, First: 1, Last: 3, Pattern: claim.Span}

@@ -15,10 +15,10 @@ import (
 // one rank's delay.
 const plainBackward = 2
 
-// hidden asks who is late inside the stages in which all ranks synchronise, where that may be worth acting on. What a
+// hiddenDelays asks who is late inside the stages in which all ranks synchronise, where that may be worth acting on. What a
 // backward pass needs is an assumption; that a delay may hide within it is said, and decides nothing. In a stage that
 // takes no longer than in a healthy run none hides.
-func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
+func (j *judge) hiddenDelays(limits []answer.Limit) (out []answer.Undecided) {
 	if j.placed.mixed {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
 		if float64(l.MayHide) < least || compared && healthy.High < least {
 			continue
 		}
-		u := answer.Undecided{Question: answer.RankHidden, Stage: l.Stage, Time: l.MayHide, Hides: l.MayHide - j.needed(l.Stage), Step: j.modelled.Step, Needs: answer.SourceArrivals}
+		u := answer.Undecided{Question: answer.RankHidden, Stage: l.Stage, Time: l.MayHide, Hides: l.MayHide - j.minStageTime(l.Stage), Step: j.modelled.Step, Needs: answer.SourceArrivals}
 		if len(j.launched) > 0 {
 			u.Needs = answer.SourceOperators
 		}
@@ -40,9 +40,9 @@ func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
 	return out
 }
 
-// needed returns the least time that a step needs in a stage, ns: for a backward pass, derived from the forward pass; 0 if
+// minStageTime returns the least time that a step needs in a stage, ns: for a backward pass, derived from the forward pass; 0 if
 // unknown, and of what calls cut off it.
-func (j *judge) needed(stage string) (ns int64) {
+func (j *judge) minStageTime(stage string) (ns int64) {
 	if j.isCut(stage) {
 		return 0
 	}
@@ -56,10 +56,10 @@ func (j *judge) needed(stage string) (ns int64) {
 	return ns
 }
 
-// Hidden returns the stage of the run that may hide the largest delay, of one rank or of a transfer.
-func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) { return hiddenIn(v.Undecided) }
+// LargestHidden returns the stage of the run that may hide the largest delay, of one rank or of a transfer.
+func (v *RunVerdict) LargestHidden() (u answer.Undecided, ok bool) { return largestHidden(v.Undecided) }
 
-func hiddenIn(open []answer.Undecided) (u answer.Undecided, ok bool) {
+func largestHidden(open []answer.Undecided) (u answer.Undecided, ok bool) {
 	for _, o := range open {
 		if (o.HidesRank() && !o.Unlikely || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
 			u, ok = o, true
@@ -86,7 +86,7 @@ func (j *judge) stepQuestions() (out []answer.Undecided) {
 	if j.modelled == nil {
 		return j.windowQuestions()
 	}
-	out = append(j.hidden(j.stepLimits()), j.windowQuestions()...)
+	out = append(j.hiddenDelays(j.stepLimits()), j.windowQuestions()...)
 	if !j.synchronises() {
 		out = append(out, answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: j.modelled.Steps})
 	}

@@ -51,9 +51,9 @@ func (v *RunVerdict) healthy() *Healthy {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		switch {
-		case h.Once == nil && f.once():
+		case h.Once == nil && f.isEvent():
 			h.Once = f
-		case h.Periodic == nil && f.Cause == CausePeriodic && !f.Flagged():
+		case h.Periodic == nil && f.Cause == CausePeriodic && !f.IsFlagged():
 			h.Periodic = f
 		case h.StartUp == nil && f.Cause == CauseStartUp:
 			h.StartUp = f
@@ -62,14 +62,14 @@ func (v *RunVerdict) healthy() *Healthy {
 	if i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely }); i >= 0 {
 		h.Inside = &v.Undecided[i]
 	}
-	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
+	if u, ok := v.LargestHidden(); ok && u.Question == answer.TransferHidden {
 		h.Transfer = &u
 	}
 	return h
 }
 
-// once reports whether a finding is an event: what happened in a step or a few, however large.
-func (f *Finding) once() bool {
+// isEvent reports whether a finding is an event: what happened in a step or a few, however large.
+func (f *Finding) isEvent() bool {
 	return f.Confidence == evidence.Ambiguous && f.Struck.Pattern == PatternIntermittent && (f.Cause == CauseLate || f.Cause == CauseSlowSteps)
 }
 
@@ -168,7 +168,7 @@ func problemText(problems []answer.Problem, kind answer.ProblemKind) string {
 
 // openQuestion returns the question that leaves the run undecided: by default, where its ranks synchronise.
 func (v *RunVerdict) openQuestion() answer.Undecided {
-	hidden, ok := v.Hidden()
+	hidden, ok := v.LargestHidden()
 	for _, q := range []answer.Question{answer.RanksNotRecorded, answer.ClockOrDelay, answer.RolesMixed, answer.MessagesNotRecorded} {
 		i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == q && u.Hides > 0 })
 		first := q == answer.RanksNotRecorded || q == answer.RolesMixed // before any stage

@@ -65,8 +65,8 @@ func (f *Finding) Where() Where {
 	return w
 }
 
-// Inside returns the operator that explains most of the finding; "" without one.
-func (v *RunVerdict) Inside(f *Finding) string {
+// MainOperator returns the operator that explains most of the finding; "" without one.
+func (v *RunVerdict) MainOperator(f *Finding) string {
 	i := slices.IndexFunc(v.Findings, func(o Finding) bool {
 		return o.Cause == CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage
 	})

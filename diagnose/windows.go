@@ -67,8 +67,8 @@ func (f *Finding) place(w *frontier.Result) {
 	}
 }
 
-// ofWindows returns the findings of windows, with their cost to the run.
-func (j *judge) ofWindows() (out []*Finding) {
+// windowFindings returns the findings of windows, with their cost to the run.
+func (j *judge) windowFindings() (out []*Finding) {
 	whole, steps := 0, 0
 	for _, w := range j.windows {
 		whole, steps = whole+int(w.Main.Makespan), steps+w.Main.Steps
@@ -146,9 +146,9 @@ func (j *judge) device(w *frontier.Result) {
 	stage := w.Stages[d.Stages[0]].Name
 	perStep := max(0, d.PerStep-w.Slack(d.Stages[0]))
 	if host := j.waitsForDevice(w); host != nil && d.P <= gates.Supported {
-		charged := float64(host.perStep())
+		charged := float64(host.timePerStep())
 		if charged >= (1-chiefStage)*d.PerStep {
-			j.lostOnDevice(host, w)
+			j.nameDeviceStage(host, w)
 			return
 		}
 		perStep = max(0, perStep-charged)
@@ -167,7 +167,7 @@ func (j *judge) device(w *frontier.Result) {
 			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: &rank, Device: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
 			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported},
 		}}
-	if distrusted(w) {
+	if hasUntrustedTimes(w) {
 		f.Confidence = evidence.Ambiguous
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
@@ -182,7 +182,7 @@ func (j *judge) waitsForDevice(w *frontier.Result) *Finding {
 		if !f.modelled || f.Kind != KindRank || f.Cause != CauseLate || *f.Rank != w.Device.Rank {
 			return false
 		}
-		at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.lostIn() })
+		at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.hostStage() })
 		return at > w.Device.Stages[0] && (!w.Stages[at].Syncs || j.microsteps() > 1)
 	})
 	if i < 0 {
@@ -191,19 +191,19 @@ func (j *judge) waitsForDevice(w *frontier.Result) *Finding {
 	return j.found[i]
 }
 
-// lostOnDevice names the stage that is timed on the device as where the rank of a finding loses its time, if it is
+// nameDeviceStage names the stage that is timed on the device as where the rank of a finding loses its time, if it is
 // most of what its host waits behind it; of about half of that no stage. Device time is charged once.
-func (j *judge) lostOnDevice(f *Finding, w *frontier.Result) {
+func (j *judge) nameDeviceStage(f *Finding, w *frontier.Result) {
 	d := w.Device
-	if f.onDevice() {
+	if f.isOnDevice() {
 		return
 	}
 	stage, seen := w.Stages[d.Stages[0]].Name, d.PerStep
-	if at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.lostIn() }); at >= 0 && w.Stages[at].Syncs {
+	if at := slices.IndexFunc(w.Stages, func(s frontier.Stage) bool { return s.Name == f.hostStage() }); at >= 0 && w.Stages[at].Syncs {
 		k := float64(j.microsteps())
 		seen *= (k - 1) / k
 	}
-	switch charged := float64(f.perStep()); {
+	switch charged := float64(f.timePerStep()); {
 	case seen >= chiefStage*charged:
 		f.Stage = stage
 	case seen >= (1-chiefStage)*charged:
@@ -224,14 +224,14 @@ func (j *judge) microsteps() int {
 	return most
 }
 
-// lostIn returns the stage with most of the host time of a finding of the model.
-func (f *Finding) lostIn() string {
+// hostStage returns the stage with most of the host time of a finding of the model.
+func (f *Finding) hostStage() string {
 	last, _ := evidence.Find[evidence.LastToArrive](f.Evidence)
 	return cmp.Or(last.Stage, last.Mainly)
 }
 
-// onDevice reports whether device times say where the rank of a finding loses its time.
-func (f *Finding) onDevice() bool {
+// isOnDevice reports whether device times say where the rank of a finding loses its time.
+func (f *Finding) isOnDevice() bool {
 	_, found := evidence.Find[evidence.DeviceTime](f.Evidence)
 	return found
 }

@@ -261,8 +261,8 @@ func TestShownBesideProfiles(t *testing.T) {
 	traces := windows(t, spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)))[0]
 	traces.Run = first.Run
 	v := judged(t, Options{}, first, second, trace.ProfiledWindow{Window: traces})
-	if len(v.Findings) == 0 || *v.Findings[0].Rank != 5 || v.Shown().Main.Steps < 30 {
-		t.Errorf("a window of %d steps is shown of %q, want that of 40", v.Shown().Main.Steps, inShort(v))
+	if len(v.Findings) == 0 || *v.Findings[0].Rank != 5 || v.MainWindow().Main.Steps < 30 {
+		t.Errorf("a window of %d steps is shown of %q, want that of 40", v.MainWindow().Main.Steps, inShort(v))
 	}
 }
 

@@ -45,7 +45,7 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 			flagged++
 		}
 	}
-	byChance := func(h diagnose.Recurrence) bool { return h.ByChance() }
+	byChance := func(h diagnose.Recurrence) bool { return h.MayBeChance() }
 	hosts, gpus := slices.DeleteFunc(sum.Hosts(), byChance), slices.DeleteFunc(sum.GPUs(), byChance)
 	none := prose("")
 	if len(hosts) == 0 && len(gpus) == 0 && flagged > 1 {
@@ -143,7 +143,7 @@ func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 		if h.LocalRank >= 0 {
 			what, alike = fmt.Sprintf("Local rank %d of %s", h.LocalRank, h.Host), "GPU"
 		}
-		if !h.ByChance() {
+		if !h.MayBeChance() {
 			out = append(out, glyph.Visible(fmt.Sprintf("%s delays %d of %d runs with a late rank, %s if any %s were as likely.", what, h.Runs, h.Of, pValue(h.P), alike)))
 		}
 	}

@@ -123,7 +123,7 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	} else if ok {
 		return fmt.Sprintf(" (%s, %s)", e.Source.Call, e.Source.Short())
 	}
-	if op := v.Inside(f); op != "" {
+	if op := v.MainOperator(f); op != "" {
 		return fmt.Sprintf(" (%s)", opnames.Label(op))
 	}
 	return ""

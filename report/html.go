@@ -51,7 +51,7 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 		}
 		f := RunFragments{Run: glyph.Visible(r.Run), Headline: glyph.Visible(Headline(r)), Answer: fragment(answerBlocks(r)), Step: fragment(runBlocks(r, Style{})),
 			Evidence: fragment(append(evidenceBlocks(r), nextBlocks(r)...))}
-		switch w, o := r.Shown(), r.Operators; {
+		switch w, o := r.MainWindow(), r.Operators; {
 		case o != nil:
 			f.Account = fragment(slices.Concat(kindBlocks(o), walkBlocks(r), noteBlocks(o.Notes)))
 		case w != nil:

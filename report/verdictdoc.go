@@ -106,7 +106,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if v.Operators != nil && len(v.Windows) == 0 {
 		return operatorBlocks(v, s)
 	}
-	w := v.Shown()
+	w := v.MainWindow()
 	var d document
 	if w != nil {
 		d = document{stepTable(v, w), prose(inputLine(v, w))}
@@ -221,7 +221,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	if s.Syncs {
 		ranks = table.TextCell("synchronise")
 	}
-	list, most := v.InStage(s.Name, w)
+	list, most := v.StageFindings(s.Name, w)
 	if len(list) == 0 {
 		return table.Cell{}, ranks, false
 	}

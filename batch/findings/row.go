@@ -276,7 +276,7 @@ func (r Row) finding(f *diagnose.Finding, place int) Row {
 	}
 	whole := func(n int) *int64 { x := int64(n); return &x }
 	r.Confidence, r.Kind, r.Cause = text(f.Confidence.String()), text(f.Kind.String()), text(f.Cause.String())
-	r.Place, r.Flagged = whole(place+1), f.Flagged()
+	r.Place, r.Flagged = whole(place+1), f.IsFlagged()
 	if f.Rank != nil {
 		r.Rank = whole(*f.Rank)
 	}

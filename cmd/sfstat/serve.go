@@ -177,7 +177,7 @@ func recurring(runs []serve.Run) []string {
 	var hosts, gpus []diagnose.Delayer
 	for i := range runs {
 		r := &runs[i]
-		if len(r.Findings) == 0 || !r.Findings[0].Flagged() {
+		if len(r.Findings) == 0 || !r.Findings[0].IsFlagged() {
 			continue
 		}
 		f := &r.Findings[0]
@@ -208,7 +208,7 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 		r.Host, r.Certainty, r.Gain = a.First.Host, a.First.Confidence, a.Saving.Run
 	}
 	for i, f := range v.Findings {
-		if i == 0 || f.Flagged() {
+		if i == 0 || f.IsFlagged() {
 			f.Evidence = nil
 			r.Findings = append(r.Findings, f)
 		}

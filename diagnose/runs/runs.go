@@ -363,7 +363,7 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 		r.Values[Measure{Kind: StepTime}] = whole / float64(steps)
 	}
 	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Flagged() {
+		if f := &v.Findings[i]; f.IsFlagged() {
 			r.Found = append(r.Found, *f)
 			r.Values[Measure{FoundDelay, f.Stage}] += f.RunGain * r.Values[Measure{Kind: StepTime}]
 		}

@@ -128,7 +128,7 @@ func (r *Run) Samples() []Sample {
 	waits := make(map[[2]string]int64)
 	for n := range r.Findings[:min(len(r.Findings), mostFindings)] {
 		f := &r.Findings[n]
-		if !f.Flagged() {
+		if !f.IsFlagged() {
 			continue
 		}
 		if n == 0 && f.Step > 0 {

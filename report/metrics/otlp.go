@@ -55,7 +55,7 @@ func (e Export) Verdicts(runs []diagnose.RunVerdict) ([]byte, error) {
 	for i := range runs {
 		v := &runs[i]
 		severity, labels := info, []Label{{"sfstat.run", Key(v.Run)}, {"sfstat.status", v.Status.String()}}
-		if len(v.Findings) > 0 && v.Findings[0].Flagged() {
+		if len(v.Findings) > 0 && v.Findings[0].IsFlagged() {
 			f := &v.Findings[0]
 			severity = warning
 			labels = append(labels, Label{"sfstat.rank", rankOf(f)}, Label{"sfstat.stage", limitLabel(f.Stage)}, Label{"sfstat.host", limitLabel(f.Host)},

@@ -53,11 +53,11 @@ func (c *runCase) places(f *diagnose.Finding) bool {
 func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 	out := verdict{Confidence: v.Confidence.String(), Answer: rankNone}
 	for _, s := range v.Findings {
-		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
+		if s.Kind == diagnose.KindRank && s.Rank != nil && s.IsFlagged() && !c.hides(*s.Rank) {
 			out.Innocent++
 		}
 	}
-	if u, hidden := v.Hidden(); hidden && v.Status <= answer.UndecidedRun && v.Status != answer.TooLittleData {
+	if u, hidden := v.LargestHidden(); hidden && v.Status <= answer.UndecidedRun && v.Status != answer.TooLittleData {
 		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.isSeeded(u.Stage), rankUndecidable
 		return out
 	}
@@ -75,7 +75,7 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 	default:
 		out.Answer = rankWrong
 	}
-	out.Called = first.Flagged()
+	out.Called = first.IsFlagged()
 	out.Named = out.StageRight && out.Answer == rankRight && out.Called
 	return out
 }

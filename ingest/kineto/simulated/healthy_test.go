@@ -54,7 +54,7 @@ func TestHealthy(t *testing.T) {
 			change(j)
 			v := verdict(t, j)
 			for _, s := range v.Findings {
-				if s.Flagged() {
+				if s.IsFlagged() {
 					t.Errorf("%s, seed %d: %s", name, j.Seed, v.Status)
 					break
 				}

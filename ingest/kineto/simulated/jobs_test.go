@@ -273,7 +273,7 @@ func TestShards(t *testing.T) {
 				return
 			}
 			for _, s := range v.Findings {
-				if s.Flagged() {
+				if s.IsFlagged() {
 					t.Errorf("%s: %+v", v.Status, s)
 				}
 			}

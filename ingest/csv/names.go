@@ -58,6 +58,9 @@ var underscored = strings.NewReplacer(" ", "_", "-", "_")
 // leaf returns the last part of a name in folders, as trackers write it: trainer/global_step. That of data/ms is a unit.
 func leaf(name string) string {
 	last := name[strings.LastIndexByte(name, '/')+1:]
+	if len(last) == len(name) {
+		return name
+	}
 	if _, unit := isUnit(last); unit || strings.TrimSpace(last) == "" {
 		return name
 	}
@@ -76,30 +79,30 @@ func nameless(name string) bool {
 // the first of its synonyms counts, and the others are ignored: they are no
 // stages.
 func meanings(names []string) []column {
-	out := make([]column, len(names))
+	out, normal := make([]column, len(names)), make([]string, len(names))
 	for i, name := range names {
-		if nameless(name) || isNotTime(name) {
+		if normal[i] = normalName(leaf(name)); nameless(name) || isNotTime(name) {
 			out[i].kind = ignored
 		}
 	}
 	for _, s := range synonyms {
-		if !mean(out, names, s.column, s.names) {
-			mean(out, names, s.column, s.weak)
+		if !mean(out, normal, s.column, s.names) {
+			mean(out, normal, s.column, s.weak)
 		}
 	}
 	return out
 }
 
-// mean gives columns with one of the names of a kind their meaning, and reports whether there is one.
+// mean gives columns with one of the names of a kind their meaning, by their normal names, and reports whether there is one.
 func mean(out []column, names []string, of column, known []string) bool {
 	best := len(known)
 	places := make([]int, len(names)) // in the names that are known, −1 for none
 	for i, name := range names {
-		p, unit := normalName(leaf(name)), Unsaid
-		if of.kind == wall {
-			p, unit = splitUnit(p)
+		unit := Unsaid
+		if places[i] = slices.Index(known, name); places[i] < 0 && of.kind == wall {
+			name, unit = splitUnit(name)
+			places[i] = slices.Index(known, name)
 		}
-		places[i] = slices.Index(known, p)
 		if places[i] < 0 {
 			continue
 		}

@@ -59,7 +59,13 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 	_, long := longColumns(names)
 	s.Named = at.rank >= 0
 	s.OnHost = at.rank < 0 && at.local >= 0 || at.weak
-	ascends, steps := true, make(map[string]bool)
+	ascends, steps, rows := true, make(map[string]bool), make(map[[3]string]bool)
+	cell := func(cells []string, at int) string {
+		if at < 0 || at >= len(cells) {
+			return ""
+		}
+		return cells[at]
+	}
 	for range inBatch {
 		cells, err := t.Next()
 		if err != nil || max(at.step, at.rank, at.host) >= len(cells) {
@@ -73,7 +79,11 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 		if at.host >= 0 && !slices.Contains(s.Hosts, cells[at.host]) {
 			s.Hosts = append(s.Hosts, strings.Clone(cells[at.host]))
 		}
-		if !s.Named {
+		of := [3]string{cell(cells, at.rank), cell(cells, at.host), cell(cells, at.local)}
+		if (s.Named || s.OnHost) && rows[of] { // the next step
+			break
+		}
+		if rows[of] = true; !s.Named {
 			continue
 		}
 		rank, err := strconv.Atoi(numberOf(cells[at.rank]))

@@ -122,11 +122,11 @@ func TestHarmlessOperators(t *testing.T) {
 // TestVaryingWork: operators vary where they are longer by half of the delay or more, shorter in some step by a quarter of their mean, and not longer
 // on average beyond chance.
 func TestVaryingWork(t *testing.T) {
-	course := func(ns ...int64) *inside {
-		return &inside{Result: &opnames.Result{Steps: make([]int64, len(ns))}, sure: []opnames.Difference{{Course: ns}}}
+	course := func(ns ...int64) *launchedSuspect {
+		return &launchedSuspect{Result: &opnames.Result{Steps: make([]int64, len(ns))}, sure: []opnames.Difference{{Course: ns}}}
 	}
 	for name, c := range map[string]struct {
-		in    *inside
+		in    *launchedSuspect
 		delay int64
 		want  bool
 	}{
@@ -139,7 +139,7 @@ func TestVaryingWork(t *testing.T) {
 		"shorter by enough":       {course(100, -4, -4, -4, -4, -4), 10, true},
 		"two steps":               {course(100, -100), 10, false},
 		"never longer":            {course(-5, -6, -7, 0), 0, false},
-		"in two of its operators": {&inside{Result: &opnames.Result{Steps: make([]int64, 4)}, sure: []opnames.Difference{{Course: []int64{60, -60, 60, -60}}, {Course: []int64{40, -40, 40, -40}}}}, 100, true},
+		"in two of its operators": {&launchedSuspect{Result: &opnames.Result{Steps: make([]int64, 4)}, sure: []opnames.Difference{{Course: []int64{60, -60, 60, -60}}, {Course: []int64{40, -40, 40, -40}}}}, 100, true},
 	} {
 		if got := c.in.varies(c.delay); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -149,15 +149,15 @@ func TestVaryingWork(t *testing.T) {
 
 // TestOneFactor: a device is slow where three operators or more, half of all, take longer by factors that differ by less than half of the least excess.
 func TestOneFactor(t *testing.T) {
-	of := func(all int, factors ...float64) *inside {
-		in := &inside{all: make([]opnames.Difference, all)}
+	of := func(all int, factors ...float64) *launchedSuspect {
+		in := &launchedSuspect{all: make([]opnames.Difference, all)}
 		for _, f := range factors {
 			in.sure = append(in.sure, opnames.Difference{Means: opnames.Means{Own: 100 * f, Peers: 100}})
 		}
 		return in
 	}
 	for name, c := range map[string]struct {
-		in   *inside
+		in   *launchedSuspect
 		want bool
 	}{
 		"three alike": {of(6, 1.5, 1.5, 1.5), true}, "two alike": {of(2, 1.5, 1.5), false}, "three of seven": {of(7, 1.5, 1.5, 1.5), false}, "near": {of(3, 1.4, 1.5, 1.59), true}, "apart": {of(3, 1.4, 1.5, 1.61), false},

@@ -61,9 +61,9 @@ func (b *Beside) leave() {
 	}
 }
 
-// lent is a window whose times are used where they lie, until all its steps were looked at and it has
+// windowLoan is a window whose times are used where they lie, until all its steps were looked at and it has
 // its account.
-type lent struct {
+type windowLoan struct {
 	w       *trace.Window
 	book    book
 	before  *frontier.Border
@@ -72,14 +72,14 @@ type lent struct {
 }
 
 // lend takes a window for one use more.
-func (l *lent) lend() {
+func (l *windowLoan) lend() {
 	if l != nil {
 		l.uses.Add(1)
 	}
 }
 
 // giveBack ends a use. After the last one nothing of a window is kept but what it says of itself.
-func (l *lent) giveBack(to *Beside) {
+func (l *windowLoan) giveBack(to *Beside) {
 	if l == nil || l.uses.Add(-1) > 0 {
 		return
 	}
@@ -88,11 +88,11 @@ func (l *lent) giveBack(to *Beside) {
 
 // addLent adds a window whose account is made with those of its stretch. It is in use until it is given
 // back.
-func (s *Session) addLent(r *run, w *trace.Window) *lent {
+func (s *Session) addLent(r *run, w *trace.Window) *windowLoan {
 	if n := len(r.lent); n > 0 && equalRanks(r.lent[n-1].w.Ranks, w.Ranks) {
 		w.Ranks = r.lent[n-1].w.Ranks // kept once
 	}
-	of := &lent{w: w, book: r.bookOf(w), before: r.border}
+	of := &windowLoan{w: w, book: r.bookOf(w), before: r.border}
 	of.lend()
 	r.border = frontier.BorderOf(w)
 	r.record(w, s, of)

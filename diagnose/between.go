@@ -9,9 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// between adds up what lies between the windows of a run: a recorder cuts them where evaluation or a checkpoint
+// windowGaps adds up what lies between the windows of a run: a recorder cuts them where evaluation or a checkpoint
 // interrupts the steps. A rank's times are on its own clock alone.
-type between struct {
+type windowGaps struct {
 	step  int64         // after the last window
 	ends  map[int]int64 // of the last window, by rank
 	spent map[int]int64 // between windows, by rank
@@ -19,7 +19,7 @@ type between struct {
 }
 
 // add takes the next window. Windows that do not follow one another say nothing of what lies between them.
-func (b *between) add(w *trace.Window) {
+func (b *windowGaps) add(w *trace.Window) {
 	if w.Wall == nil || w.Epochs == nil {
 		b.ends = nil
 		return
@@ -69,7 +69,7 @@ func dropClaimed(seen []evidence.Observation, claims []Finding) (out []evidence.
 
 // evidence returns what there is to tell. Where ranks wait for each other between the steps too, only what they
 // entered there says who is longest; nil: nothing is known of that.
-func (b *between) evidence(entered *arrivals.Result) []evidence.Observation {
+func (b *windowGaps) evidence(entered *arrivals.Result) []evidence.Observation {
 	if len(b.spent) == 0 {
 		return nil
 	}

@@ -44,7 +44,7 @@ func TestBetweenSteps(t *testing.T) {
 		{"steps that are missing are none", []int64{250, 250, 250}, 2, []evidence.Observation{evidence.BetweenSteps{Time: 500, Share: 500. / 4500, Rank: 0}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var b between
+			var b windowGaps
 			for i, w := range evaluated(5, tt.after) {
 				if i == 0 || i != tt.drop {
 					b.add(w)

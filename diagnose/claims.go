@@ -55,7 +55,7 @@ func (j *judge) modelFindings(f *claim.Claim) (out []*Finding) {
 const chiefStage = 0.6
 
 // modelFinding returns what findings of the model have in common.
-func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
+func (j *judge) modelFinding(f *claim.Claim, at stepPlaces) Finding {
 	m := j.modelled
 	out := Finding{Kind: KindRank, Cause: CauseLate, Confidence: confidenceIn(f.Certainty), modelled: true}
 	if main, charged := j.mainStage(f); f.Factor == 0 && float64(charged) >= chiefStage*float64(f.Charged()) {
@@ -112,7 +112,7 @@ func modelPattern(p claim.Pattern) Pattern {
 }
 
 // modelEvidence adds the evidence for a finding of the model, and the lack of a higher confidence.
-func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
+func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at stepPlaces) {
 	m := j.modelled
 	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: longerBy(f, m.Step), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
 	switch f.Cause {
@@ -206,14 +206,14 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 }
 
 // stageChange returns the time of a stage from the step of its change on, and before.
-func (j *judge) stageChange(f *claim.Claim, at placed) evidence.Slower {
+func (j *judge) stageChange(f *claim.Claim, at stepPlaces) evidence.Slower {
 	first := f.Steps.First
 	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.steps.number(first), at.steps.last()},
 		BaseSteps: [2]int64{at.steps.number(0), at.steps.number(max(0, first-1))}, Time: f.From, BaseTime: f.Before, Grows: f.Grows}
 }
 
 // placedFinding returns a finding with the windows that show it.
-func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
+func (j *judge) placedFinding(f *claim.Claim, one Finding, at stepPlaces) *Finding {
 	last := -1
 	see := func(t int) {
 		k := at.steps.window(t) - j.forgotten()

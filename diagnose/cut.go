@@ -22,7 +22,7 @@ const mostEntered = 0.9
 
 // cutStages divides the stages of a run where entries of calls show that its ranks wait: the calls fill the same division as
 // the stage times, and cut it finer. Steps in which no call was recorded are divided as the others of their rank are.
-func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
+func cutStages(run *delay.Run, at stepPlaces, c *arrivals.Cuts) {
 	if !slices.Equal(at.ranks, c.Ranks) {
 		return
 	}
@@ -65,7 +65,7 @@ func cutStages(run *delay.Run, at placed, c *arrivals.Cuts) {
 // enteredSteps are the steps of a run beside what entries of calls show of them.
 type enteredSteps struct {
 	c   *arrivals.Cuts
-	at  placed
+	at  stepPlaces
 	run *delay.Run
 }
 

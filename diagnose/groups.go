@@ -13,7 +13,7 @@ func (j *judge) compareGroups(f *Finding) {
 		return
 	}
 	for _, r := range j.across {
-		in := newInside(r, slices.Min(f.Ranks), "")
+		in := newLaunchedSuspect(r, slices.Min(f.Ranks), "")
 		if in == nil {
 			continue
 		}

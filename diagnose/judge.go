@@ -23,14 +23,14 @@ type judge struct {
 	heard    *RunVerdict      // what these show by themselves; nil likewise
 	traced   *RunVerdict      // what a profiler's traces of the same steps show by themselves; nil: none
 	found    []*Finding       // of the steps
-	byWindow []*windowed
+	byWindow []*windowFinding
 	// differences from the baseline, by stage; nil without one.
 	differences    map[string]compare.Difference
 	modelled       *delay.Result  // of the steps; nil: passes over windows judge
 	single         *delay.Result  // what the steps of the only rank show; nil where there are several
 	differs        *latent.Result // of their own work, the second stage; nil: nothing was tested
 	differsEntered *latent.Result // the same between calls, of a run without windows; nil likewise
-	placed         placed         // where its steps are
+	placed         stepPlaces     // where its steps are
 	noted          []answer.Problem
 }
 

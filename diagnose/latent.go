@@ -63,7 +63,7 @@ func (s stretch) unit() int64 {
 }
 
 // differing returns who differs in the own work of the run; nil where nothing was tested.
-func differing(list []*looked, at placed) *latent.Result {
+func differing(list []*completeStretch, at stepPlaces) *latent.Result {
 	var of []*latent.Result
 	for _, l := range list {
 		alike := l.latent != nil && slices.Equal(l.placed.ranks, at.ranks)

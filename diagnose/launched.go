@@ -51,7 +51,7 @@ func (j *judge) operations() {
 			continue
 		}
 		for _, r := range j.launched {
-			in := newInside(r, *f.Rank, f.Stage)
+			in := newLaunchedSuspect(r, *f.Rank, f.Stage)
 			if in == nil {
 				continue
 			}
@@ -80,7 +80,7 @@ func (j *judge) harmless(least float64) (out []evidence.Observation) {
 				continue
 			}
 			seen = append(seen, at)
-			if in := newInside(r, d.Rank, d.Stage); in.sureExcess >= least {
+			if in := newLaunchedSuspect(r, d.Rank, d.Stage); in.sureExcess >= least {
 				out = append(out, in.sum(false), in.compareOperator(d))
 			}
 		}
@@ -88,8 +88,8 @@ func (j *judge) harmless(least float64) (out []evidence.Observation) {
 	return out
 }
 
-// inside is what a rank launched in the stage that it is suspected in.
-type inside struct {
+// launchedSuspect is what a rank launched in the stage that it is suspected in.
+type launchedSuspect struct {
 	*opnames.Result
 	rank       int
 	stage      string               // "": all of them
@@ -99,11 +99,11 @@ type inside struct {
 	sureExcess float64              // ns a step
 }
 
-func newInside(r *opnames.Result, rank int, stage string) *inside {
+func newLaunchedSuspect(r *opnames.Result, rank int, stage string) *launchedSuspect {
 	if len(r.Of(rank, "")) == 0 {
 		return nil // no peers, or it is not among those that were recorded
 	}
-	in := &inside{Result: r, rank: rank, stage: stage, all: r.Of(rank, stage)}
+	in := &launchedSuspect{Result: r, rank: rank, stage: stage, all: r.Of(rank, stage)}
 	for _, d := range in.all {
 		in.own += d.Whole.Own
 		in.peers += d.Whole.Peers
@@ -116,12 +116,12 @@ func newInside(r *opnames.Result, rank int, stage string) *inside {
 }
 
 // excess returns the excess of all operators together, ns a step.
-func (in *inside) excess() float64 { return in.own - in.peers }
+func (in *launchedSuspect) excess() float64 { return in.own - in.peers }
 
 // describe adds to a finding what its operators show: all together, and the
 // largest of those that take longer for certain, or where no test can tell, the
 // largest.
-func (in *inside) describe(f *Finding, members []trace.Rank) {
+func (in *launchedSuspect) describe(f *Finding, members []trace.Rank) {
 	lines := in.observations()
 	if wait, ok := in.waiting(f, members); ok {
 		lines = append(lines, wait)
@@ -130,7 +130,7 @@ func (in *inside) describe(f *Finding, members []trace.Rank) {
 }
 
 // observations returns all operators together, and the largest of the operators that describe lists.
-func (in *inside) observations() []evidence.Observation {
+func (in *launchedSuspect) observations() []evidence.Observation {
 	lines := []evidence.Observation{in.sum(true)}
 	shown := in.sure
 	if len(in.sure) == 0 && len(in.all) > 0 && !in.all[0].Tested {
@@ -148,7 +148,7 @@ func (j *judge) launchedBy(f *Finding) []evidence.Observation {
 		return nil
 	}
 	for _, r := range j.launched {
-		if in := newInside(r, *f.Rank, f.Stage); in != nil {
+		if in := newLaunchedSuspect(r, *f.Rank, f.Stage); in != nil {
 			return in.observations()
 		}
 	}
@@ -167,7 +167,7 @@ func stacksFor(list []answer.Action, rank int) []answer.Action {
 }
 
 // explain adds a finding on the operator that explains most of one on a rank.
-func (j *judge) explain(f *Finding, in *inside) {
+func (j *judge) explain(f *Finding, in *launchedSuspect) {
 	if d, ok := in.mainOperator(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
 		s := &Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
@@ -180,7 +180,7 @@ func (j *judge) explain(f *Finding, in *inside) {
 // doubt lowers the certainty of a rank whose operators are shorter in other
 // steps: it is late intermittently because its work is larger then, and that no
 // rank can fix.
-func (j *judge) doubt(f *Finding, in *inside) {
+func (j *judge) doubt(f *Finding, in *launchedSuspect) {
 	if f.Cause == CauseLate && in.varies(f.timePerStep()) {
 		f.lack(evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
 	}
@@ -191,7 +191,7 @@ func (j *judge) doubt(f *Finding, in *inside) {
 // half of a delay, in ns a step, or more; in some step they are shorter, by a
 // quarter of what they are longer on average; and the mean over all steps is not
 // above 0 beyond chance (Student's t, one side, 1 %).
-func (in *inside) varies(delay int64) bool {
+func (in *launchedSuspect) varies(delay int64) bool {
 	course := make([]float64, len(in.Steps))
 	for _, d := range in.sure {
 		for t, ns := range d.Course {
@@ -215,7 +215,7 @@ func (in *inside) varies(delay int64) bool {
 
 // mainOperator returns the operator that explains most of what the rank takes longer, where
 // not all are slow alike.
-func (in *inside) mainOperator() (opnames.Difference, bool) {
+func (in *launchedSuspect) mainOperator() (opnames.Difference, bool) {
 	if len(in.sure) == 0 || in.deviceWide() || in.sure[0].Excess() < mainOperatorShare*in.excess() {
 		return opnames.Difference{}, false
 	}
@@ -223,7 +223,7 @@ func (in *inside) mainOperator() (opnames.Difference, bool) {
 }
 
 // sum returns the sum of all operators of the rank.
-func (in *inside) sum(late bool) evidence.LaunchedOperators {
+func (in *launchedSuspect) sum(late bool) evidence.LaunchedOperators {
 	e := evidence.LaunchedOperators{Rank: &in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
 		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
 	if in.deviceWide() {
@@ -234,7 +234,7 @@ func (in *inside) sum(late bool) evidence.LaunchedOperators {
 }
 
 // factors returns the least and the largest by which operators take longer.
-func (in *inside) factors() (low, high float64) {
+func (in *launchedSuspect) factors() (low, high float64) {
 	low = math.Inf(1)
 	for _, d := range in.sure {
 		low, high = min(low, d.Factor()), max(high, d.Factor())
@@ -244,13 +244,13 @@ func (in *inside) factors() (low, high float64) {
 
 // deviceWide reports whether factors are so many and so close to each other
 // that no operator is to blame.
-func (in *inside) deviceWide() bool {
+func (in *launchedSuspect) deviceWide() bool {
 	low, high := in.factors()
 	return len(in.sure) >= 3 && 2*len(in.sure) >= len(in.all) && high-1 < 1.5*(low-1)
 }
 
 // compareOperator returns one operator beside its peers.
-func (in *inside) compareOperator(d opnames.Difference) evidence.OperatorDifference {
+func (in *launchedSuspect) compareOperator(d opnames.Difference) evidence.OperatorDifference {
 	e := evidence.OperatorDifference{Op: d.Name, Own: int64(d.Own), Peers: int64(d.Peers), Steps: len(d.Steps), Of: len(in.Steps),
 		Count: d.Count, PeerCount: d.PeerCount, Excess: int64(d.Excess())}
 	if len(in.all) > 1 {
@@ -260,7 +260,7 @@ func (in *inside) compareOperator(d opnames.Difference) evidence.OperatorDiffere
 }
 
 // waiting returns the waits of the others' collectives for the rank, where the wait is most of them.
-func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
+func (in *launchedSuspect) waiting(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
 	var waited, took []float64
 	own, ownTook := 0.0, 0.0
 	for _, m := range members {
@@ -282,7 +282,7 @@ func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.Collecti
 }
 
 // collectives returns how long a rank waited in collectives and how long they took with the wait, ns a step.
-func (in *inside) collectives(rank int) (waited, took float64, any bool) {
+func (in *launchedSuspect) collectives(rank int) (waited, took float64, any bool) {
 	for _, d := range in.Of(rank, "") {
 		if d.Kind == opnames.Collective {
 			waited, took, any = waited+d.Whole.Waited, took+d.Whole.Own+d.Whole.Waited, true

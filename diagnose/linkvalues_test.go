@@ -270,7 +270,7 @@ func TestBetweenWindows(t *testing.T) {
 	for seed := range uint64(300) {
 		g := rand.New(rand.NewPCG(seed, 8))
 		R := 1 + g.IntN(6)
-		var b between
+		var b windowGaps
 		spent, steps, ends := make([]int64, R), make([]int64, R), make([]int64, R)
 		seen := make([]bool, R)
 		next := int64(0)
@@ -329,7 +329,7 @@ func TestBetweenWindows(t *testing.T) {
 		}
 	}
 	observed := func(entered *arrivals.Result, spent ...int64) []evidence.Observation {
-		b := between{spent: map[int]int64{}, steps: map[int]int64{}}
+		b := windowGaps{spent: map[int]int64{}, steps: map[int]int64{}}
 		for r, x := range spent {
 			if b.steps[r] = 1000; x > 0 {
 				b.spent[r] = x
@@ -361,7 +361,7 @@ func TestBetweenWindows(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if (&between{}).evidence(nil) != nil {
+	if (&windowGaps{}).evidence(nil) != nil {
 		t.Error("of no windows")
 	}
 }

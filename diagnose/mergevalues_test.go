@@ -414,7 +414,7 @@ func TestValuesSetAside(t *testing.T) {
 	if len(j.recordingErrors()) != 0 {
 		t.Error("of none")
 	}
-	j.placed = placed{ranks: []int{10, 11}, steps: numberedAs([]int64{100, 101, 102}, make([]int, 3))}
+	j.placed = stepPlaces{ranks: []int{10, 11}, steps: numberedAs([]int64{100, 101, 102}, make([]int, 3))}
 	j.modelled.Errors = append(j.modelled.Errors, points.Error{Step: 2, Rank: 1, Stage: 1, Size: 77})
 	want := answer.Problem{Problem: answer.RecordingError, Ranks: trace.RankSetOf([]int{11}), Steps: &[2]int64{102, 102}, Stage: "forward", Size: 77}
 	if diff := gocmp.Diff([]answer.Problem{want}, j.recordingErrors()); diff != "" {

@@ -57,12 +57,12 @@ func (j *judge) explainedByDevice(f *Finding, found []*Finding) bool {
 	return slices.ContainsFunc(found, func(d *Finding) bool { return d.Cause == CauseDevice && 2*d.Explained >= f.Explained })
 }
 
-// place of steps: their numbers, and the window that each is in.
-type placed struct {
+// stepPlaces is the place of steps: their numbers, and the window that each is in.
+type stepPlaces struct {
 	ranks  []int
 	hosts  []string
 	host   []int // of each rank, in hosts; −1: not known
-	steps  numbered
+	steps  stepNumbers
 	splits []trace.Split
 	walled bool // how long the steps took was recorded
 	mixed  bool // the ranks have roles that do different work
@@ -80,7 +80,7 @@ func (j *judge) roleGroup(rank int) string {
 }
 
 // nameOf returns the common name of a set of ranks, by positions; "" where they are no set.
-func (p placed) nameOf(ranks []int) string {
+func (p stepPlaces) nameOf(ranks []int) string {
 	for _, s := range p.splits {
 		for i, set := range s.Sets {
 			if slices.Equal(set, ranks) {
@@ -92,14 +92,14 @@ func (p placed) nameOf(ranks []int) string {
 }
 
 // hostOf returns the host of a rank, by position; "" where it is not known.
-func (p placed) hostOf(r int) string {
+func (p stepPlaces) hostOf(r int) string {
 	if p.host[r] < 0 {
 		return ""
 	}
 	return p.hosts[p.host[r]]
 }
 
-func (p placed) ids(ranks []int) (out []int) {
+func (p stepPlaces) ids(ranks []int) (out []int) {
 	for _, r := range ranks {
 		out = append(out, p.ranks[r])
 	}

@@ -20,8 +20,8 @@ import (
 // added when the suspects are ranked and their confidence is decided, and changes
 // neither; it decides what to look at first.
 
-// watched is what monitoring recorded of the hosts and devices of a run.
-type watched struct {
+// hostMonitoring is what monitoring recorded of the hosts and devices of a run.
+type hostMonitoring struct {
 	job    monitoring.Job
 	units  []monitoring.Unit // of the run
 	ranks  map[int][]monitoring.Unit
@@ -49,7 +49,7 @@ func hostKey(name string) string {
 
 // hostInPath returns the host of the run that the path of a file names, as a word; the longest of several, in the last part
 // that names one; else the only host , or "".
-func (w *watched) hostInPath(path string) string {
+func (w *hostMonitoring) hostInPath(path string) string {
 	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' || r == '\\' })
 	for _, part := range slices.Backward(parts) {
 		best := ""
@@ -70,16 +70,16 @@ func (w *watched) hostInPath(path string) string {
 	return ""
 }
 
-// seenOn is a rank on its host.
-type seenOn struct {
+// hostedRank is a rank on its host.
+type hostedRank struct {
 	host  string
 	local int // −1: not known
 }
 
 // watch puts together what was recorded of the hosts of a run; nil where it is
 // nothing, with what could not be joined as problems.
-func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
-	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]*watchedHost)}
+func (r *run) watch(all []*health.Record) (*hostMonitoring, []answer.Problem) {
+	w := &hostMonitoring{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]*watchedHost)}
 	for _, on := range r.places {
 		if key := hostKey(on.host); on.host != "" && len(all) > 0 && w.hosts[key] == nil {
 			w.hosts[key] = &watchedHost{name: on.host, word: regexp.MustCompile("(^|[^a-z0-9])" + regexp.QuoteMeta(key) + "([^a-z0-9]|$)")}
@@ -118,7 +118,7 @@ func lacksHost(t *health.Record) bool {
 
 // place gives ranks their host and device: that of their local rank, or where that is not
 // known all that were recorded of their host.
-func (w *watched) place(places map[int]seenOn, all []*health.Record) {
+func (w *hostMonitoring) place(places map[int]hostedRank, all []*health.Record) {
 	have := make(map[monitoring.Unit]bool)
 	for rank, on := range places {
 		if on.host == "" {
@@ -148,7 +148,7 @@ func (w *watched) place(places map[int]seenOn, all []*health.Record) {
 }
 
 // hostOf returns the key of the host of a name, or else of the file's path. "": no host of the run.
-func (w *watched) hostOf(name, path string) string {
+func (w *hostMonitoring) hostOf(name, path string) string {
 	key := hostKey(name)
 	if name == "" {
 		key = w.hostInPath(path)
@@ -160,7 +160,7 @@ func (w *watched) hostOf(name, path string) string {
 }
 
 // add adds what a file has of hosts of the run; it reports whether there is some.
-func (w *watched) add(t *health.Record) (any bool) {
+func (w *hostMonitoring) add(t *health.Record) (any bool) {
 	see := func(name string) string {
 		key := w.hostOf(name, t.Path)
 		if key != "" {
@@ -192,7 +192,7 @@ func (w *watched) add(t *health.Record) (any bool) {
 }
 
 // tellDevices gives events the device that is at their address.
-func (w *watched) tellDevices(all []*health.Record) {
+func (w *hostMonitoring) tellDevices(all []*health.Record) {
 	for _, t := range all {
 		for _, b := range t.Buses {
 			for i := range w.events {
@@ -205,7 +205,7 @@ func (w *watched) tellDevices(all []*health.Record) {
 }
 
 // isOutsideRun reports whether all readings lie outside of the run, as those in another time zone do.
-func (w *watched) isOutsideRun(times []monitoring.Interval) (answer.Problem, bool) {
+func (w *hostMonitoring) isOutsideRun(times []monitoring.Interval) (answer.Problem, bool) {
 	if times == nil || w.from == 0 {
 		return answer.Problem{}, false
 	}
@@ -304,7 +304,7 @@ func (f *Finding) concerns(ranks []int) bool {
 }
 
 // suspectedUnits returns the units of the ranks of a finding.
-func (w *watched) suspectedUnits(f *Finding) (units []monitoring.Unit) {
+func (w *hostMonitoring) suspectedUnits(f *Finding) (units []monitoring.Unit) {
 	ranks := f.Ranks
 	if f.Rank != nil {
 		ranks = append([]int{*f.Rank}, f.Ranks...)
@@ -340,7 +340,7 @@ func (r *run) times(of []int64) (times []monitoring.Interval) {
 
 // observe returns what was reported and measured of some units in some times, in which a step took so many nanoseconds (0: not
 // known), and else what was compared and alike.
-func (w *watched) observe(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
+func (w *hostMonitoring) observe(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
 	for _, e := range w.eventsIn(units, times) {
 		out = append(out, e)
 	}
@@ -364,7 +364,7 @@ func (w *watched) observe(units []monitoring.Unit, times []monitoring.Interval, 
 	return out, alike
 }
 
-func (w *watched) evidenceOf(d *monitoring.Difference, step int64) evidence.Monitored {
+func (w *hostMonitoring) evidenceOf(d *monitoring.Difference, step int64) evidence.Monitored {
 	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name,
 		Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High, N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
 	if d.Device >= 0 {
@@ -378,7 +378,7 @@ func (w *watched) evidenceOf(d *monitoring.Difference, step int64) evidence.Moni
 
 // eventsIn returns the events of some units in some times, by kind and device; those of
 // another device of the host are not theirs.
-func (w *watched) eventsIn(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
+func (w *hostMonitoring) eventsIn(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Reported) {
 	for _, e := range w.events {
 		if !slices.ContainsFunc(units, func(u monitoring.Unit) bool { return u.Host == e.Host && (u.Device == e.Device || e.Device < 0) }) || !happenedIn(times, e.At) {
 			continue
@@ -475,10 +475,10 @@ func timesOfWindow(w *trace.Window) (t monitoring.Interval) {
 // seeRank notes where a rank runs.
 func (r *run) seeRank(id int, host string, local int) {
 	if r.places == nil {
-		r.places = make(map[int]seenOn)
+		r.places = make(map[int]hostedRank)
 	}
 	if host != "" {
-		r.places[id] = seenOn{host, local}
+		r.places[id] = hostedRank{host, local}
 	}
 }
 

@@ -103,9 +103,9 @@ func exceeding(w *trace.Window) int {
 // inside are taken off: what merely takes as long as others varies on its own.
 const follows = 0.1
 
-// inner is a stage and others that it may be recorded around: from one stage to
+// nestedStages is a stage and others that it may be recorded around: from one stage to
 // before another, itself left out.
-type inner struct {
+type nestedStages struct {
 	around, from, to int
 	own, rest        spread // of the stage, and of what it takes beyond the others
 }
@@ -136,7 +136,7 @@ func embracing(w *trace.Window) int {
 				until[s+1] = until[s] + float64(step[s*R+r])
 				total[s] += float64(step[s*R+r])
 			}
-			could = slices.DeleteFunc(could, func(c inner) bool {
+			could = slices.DeleteFunc(could, func(c nestedStages) bool {
 				d, others := until[c.around+1]-until[c.around], until[c.to]-until[c.from]
 				if c.from <= c.around && c.around < c.to {
 					others -= d
@@ -160,7 +160,7 @@ func embracing(w *trace.Window) int {
 }
 
 // countTimed returns how many of the other stages took any time; total is the time of each over all steps and ranks.
-func (c *inner) countTimed(total []float64) (n int) {
+func (c *nestedStages) countTimed(total []float64) (n int) {
 	for s := c.from; s < c.to; s++ {
 		if s != c.around && total[s] > 0 {
 			n++
@@ -170,7 +170,7 @@ func (c *inner) countTimed(total []float64) (n int) {
 }
 
 // take adds a step of a rank, whose stages end at those times.
-func (c *inner) take(until []float64) {
+func (c *nestedStages) take(until []float64) {
 	d, others := until[c.around+1]-until[c.around], until[c.to]-until[c.from]
 	c.own.add(d)
 	c.rest.add(d - others)
@@ -180,16 +180,16 @@ func (c *inner) take(until []float64) {
 const mostInside = 64
 
 // candidates returns all stages with all others, and with two or more that stand beside them.
-func candidates(S int) []inner {
-	var out []inner
+func candidates(S int) []nestedStages {
+	var out []nestedStages
 	for s := range S {
-		out = append(out, inner{around: s, to: S})
+		out = append(out, nestedStages{around: s, to: S})
 		for k := 2; k < min(S, mostInside+1); k++ {
 			if s+1+k <= S {
-				out = append(out, inner{around: s, from: s + 1, to: s + 1 + k})
+				out = append(out, nestedStages{around: s, from: s + 1, to: s + 1 + k})
 			}
 			if s-k >= 0 {
-				out = append(out, inner{around: s, from: s - k, to: s})
+				out = append(out, nestedStages{around: s, from: s - k, to: s})
 			}
 		}
 	}

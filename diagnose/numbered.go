@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// numbered is the numbers of the steps of a run, and the windows that they are in, by their positions. It grows with the windows, not
+// stepNumbers is the numbers of the steps of a run, and the windows that they are in, by their positions. It grows with the windows, not
 // with the steps.
-type numbered struct {
+type stepNumbers struct {
 	n    int
 	runs []numberedRun
 }
@@ -19,7 +19,7 @@ type numberedRun struct {
 }
 
 // add appends steps of a window.
-func (s *numbered) add(steps int, r numberedRun) {
+func (s *stepNumbers) add(steps int, r numberedRun) {
 	if steps > 0 {
 		r.at = s.n
 		s.runs, s.n = append(s.runs, r), s.n+steps
@@ -27,7 +27,7 @@ func (s *numbered) add(steps int, r numberedRun) {
 }
 
 // join appends the steps that follow.
-func (s *numbered) join(next *numbered) {
+func (s *stepNumbers) join(next *stepNumbers) {
 	for _, r := range next.runs {
 		r.at += s.n
 		s.runs = append(s.runs, r)
@@ -36,7 +36,7 @@ func (s *numbered) join(next *numbered) {
 }
 
 // runAt returns the run of steps that the one at a position belongs to.
-func (s *numbered) runAt(i int) *numberedRun {
+func (s *stepNumbers) runAt(i int) *numberedRun {
 	if i < 0 || i >= s.n {
 		panic("a step outside of the run")
 	}
@@ -48,13 +48,13 @@ func (s *numbered) runAt(i int) *numberedRun {
 }
 
 // number returns the number of the step at a position.
-func (s *numbered) number(i int) int64 {
+func (s *stepNumbers) number(i int) int64 {
 	r := s.runAt(i)
 	return r.first + int64(i-r.at)*r.every
 }
 
 // last returns the number of the last step.
-func (s *numbered) last() int64 { return s.number(s.n - 1) }
+func (s *stepNumbers) last() int64 { return s.number(s.n - 1) }
 
 // window returns the number, in the run, of the window of the step at a position.
-func (s *numbered) window(i int) int { return s.runAt(i).window }
+func (s *stepNumbers) window(i int) int { return s.runAt(i).window }

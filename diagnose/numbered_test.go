@@ -3,7 +3,7 @@ package diagnose
 import "testing"
 
 // numberedAs returns steps of those numbers in windows, each by itself where it does not follow the one before.
-func numberedAs(numbers []int64, windows []int) (s numbered) {
+func numberedAs(numbers []int64, windows []int) (s stepNumbers) {
 	for i := 0; i < len(numbers); {
 		n := 1
 		for i+n < len(numbers) && numbers[i+n] == numbers[i]+int64(n) && windows[i+n] == windows[i] {
@@ -16,7 +16,7 @@ func numberedAs(numbers []int64, windows []int) (s numbered) {
 }
 
 // alikeSteps reports whether steps have those numbers and windows.
-func alikeSteps(s *numbered, numbers []int64, windows []int) bool {
+func alikeSteps(s *stepNumbers, numbers []int64, windows []int) bool {
 	if s.n != len(numbers) {
 		return false
 	}
@@ -30,7 +30,7 @@ func alikeSteps(s *numbered, numbers []int64, windows []int) bool {
 
 // TestNumbered finds the number and the window of each step where windows leave steps out, log some only, and are joined.
 func TestNumbered(t *testing.T) {
-	var s, next numbered
+	var s, next stepNumbers
 	s.add(3, numberedRun{window: 4, first: 100, every: 10})
 	s.add(0, numberedRun{window: 5, first: 7, every: 1})
 	s.add(2, numberedRun{window: 6, first: 200, every: 1})

@@ -12,8 +12,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// searched is what the replicas of the stages were compared in, and what that left.
-type searched struct {
+// operatorSearch is what the replicas of the stages were compared in, and what that left.
+type operatorSearch struct {
 	ledgers []*ledger
 	*delay.Peeled
 }

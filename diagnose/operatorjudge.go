@@ -17,7 +17,7 @@ import (
 type theory struct {
 	claim.Claim
 	fix     fix
-	delayed *delayed       // the terms that it fixes; nil of what is not a worker's
+	delayed *workerTerms   // the terms that it fixes; nil of what is not a worker's
 	workers []int          // of those Ranks, by number
 	common  []*claim.Claim // what all replicas of its stage have in common
 	late    []int64        // of a late start, what it adds to launch delays, [node][lane]
@@ -44,7 +44,7 @@ func (j *opJudge) stageTheory(kind claim.Kind, cause claim.Cause, stages ...int)
 }
 
 // workerTheory returns a theory about what delays workers, by number.
-func (j *opJudge) workerTheory(d *delayed, kind claim.Kind, cause claim.Cause, workers ...int) *theory {
+func (j *opJudge) workerTheory(d *workerTerms, kind claim.Kind, cause claim.Cause, workers ...int) *theory {
 	t := j.stageTheory(kind, cause, j.v.Stage(workers[0]))
 	t.delayed, t.workers, t.Steps, t.P, t.Ranks = d, workers, delay.Describe(d.struck()), d.p(), nil
 	for _, w := range workers {
@@ -92,8 +92,8 @@ type opJudge struct {
 	err      error            // of the first replay that failed, whose steps take no time
 
 	theories []*theory
-	late     []*delayed // operators that start late
-	searched searched   // what replicas were compared in; of fewer than two nothing
+	late     []*workerTerms // operators that start late
+	searched operatorSearch // what replicas were compared in; of fewer than two nothing
 }
 
 // judge collects theories: first those about one place, which price divides

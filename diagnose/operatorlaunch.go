@@ -69,7 +69,7 @@ func (j *opJudge) startDelays() []int64 {
 }
 
 // lateStart makes a theory of operators that start later than those of the peers.
-func (j *opJudge) lateStart(d *delayed) *theory {
+func (j *opJudge) lateStart(d *workerTerms) *theory {
 	op, recorded := d.terms[0].kind().op, j.v.Model.RecordedTimeline().Delay
 	late := make([]int64, len(recorded))
 	total, most := int64(0), int64(0)

@@ -11,7 +11,7 @@ import (
 
 // localize returns in which operators a worker loses its time: one kind, or one
 // instance, where that is nearly all; else the two kinds that cost it most.
-func (j *opJudge) localize(d *delayed) (in claim.Operation) {
+func (j *opJudge) localize(d *workerTerms) (in claim.Operation) {
 	charged, nodes, total := make(map[string]float64), make(map[string][]int), d.sumCharged()
 	for _, t := range d.terms {
 		charged[t.kind().op] += t.Charged

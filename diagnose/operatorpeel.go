@@ -84,8 +84,8 @@ func (j *opJudge) ledger(stage int, values []int64, passes bool, match func(n in
 	return l
 }
 
-// delayed are terms of one worker that are fixed as one.
-type delayed struct{ terms []term }
+// workerTerms are terms of one worker that are fixed as one.
+type workerTerms struct{ terms []term }
 
 // term is one of engine/delay, with the ledger that it is in.
 type term struct {
@@ -97,10 +97,10 @@ type term struct {
 func (t *term) kind() kindOfWork { return t.pieces[t.Piece] }
 
 // worker returns the number of the worker that the terms are of.
-func (d *delayed) worker() int { return d.terms[0].stage*d.terms[0].Ranks + d.terms[0].Rank }
+func (d *workerTerms) worker() int { return d.terms[0].stage*d.terms[0].Ranks + d.terms[0].Rank }
 
 // visitNodes visits what the terms take off the nodes: the part of each in a lane.
-func (d *delayed) visitNodes(visit func(node, lane int, part float64)) {
+func (d *workerTerms) visitNodes(visit func(node, lane int, part float64)) {
 	for _, t := range d.terms {
 		for n, x := range t.Less {
 			if total := t.Work[t.Piece][n*t.Ranks+t.Rank]; x > 0 && total > 0 {
@@ -113,7 +113,7 @@ func (d *delayed) visitNodes(visit func(node, lane int, part float64)) {
 }
 
 // steps returns the time that the terms take off each step, ns.
-func (d *delayed) steps() []float64 {
+func (d *workerTerms) steps() []float64 {
 	out := make([]float64, d.terms[0].Intervals/d.terms[0].slots)
 	for _, t := range d.terms {
 		for n, x := range t.Less {
@@ -124,7 +124,7 @@ func (d *delayed) steps() []float64 {
 }
 
 // struck returns the steps in which the terms take off time: a delay that strikes a pass by chance belongs to no step.
-func (d *delayed) struck() []bool {
+func (d *workerTerms) struck() []bool {
 	by := d.steps()
 	sizes := slices.DeleteFunc(slices.Clone(by), func(x float64) bool { return x <= 0 })
 	slices.Sort(sizes)
@@ -136,7 +136,7 @@ func (d *delayed) struck() []bool {
 }
 
 // sumCharged returns what the peers waited for because of the terms, ns.
-func (d *delayed) sumCharged() (sum float64) {
+func (d *workerTerms) sumCharged() (sum float64) {
 	for _, t := range d.terms {
 		sum += t.Charged
 	}
@@ -147,12 +147,12 @@ func (d *delayed) sumCharged() (sum float64) {
 func constant(struck []bool) bool { return delay.Describe(struck).Pattern == claim.Constant }
 
 // p returns the p-value of the most certain term.
-func (d *delayed) p() float64 {
+func (d *workerTerms) p() float64 {
 	return slices.MinFunc(d.terms, func(a, b term) int { return cmp.Compare(a.P, b.P) }).P
 }
 
 // shortenToPeers makes the operators of the terms as long as those of the peers; both ends of a transfer.
-func (j *opJudge) shortenToPeers(d *delayed) fix {
+func (j *opJudge) shortenToPeers(d *workerTerms) fix {
 	return func(cost []int64) {
 		d.visitNodes(func(node, lane int, part float64) {
 			for _, end := range j.ends(node) {
@@ -190,7 +190,7 @@ func (j *opJudge) peel() {
 		list = append(list, j.starts()...)
 	}
 	list = slices.DeleteFunc(list, func(l *ledger) bool { return len(l.pieces) == 0 })
-	j.searched = searched{list, delay.Peel(divisionsOf(list), int64(j.now)*int64(len(j.Steps)), delay.Options{})}
+	j.searched = operatorSearch{list, delay.Peel(divisionsOf(list), int64(j.now)*int64(len(j.Steps)), delay.Options{})}
 	found := mergeTerms(list, j.searched.Terms)
 	found = found[:min(maxAccused, len(found))]
 	for _, d := range found {
@@ -207,7 +207,7 @@ func (j *opJudge) peel() {
 
 // hasLongData reports whether a worker takes longer than its peers now and then, and so do the other stages of
 // its replica: what they have in common is the data.
-func (j *opJudge) hasLongData(d *delayed, found []*delayed) bool {
+func (j *opJudge) hasLongData(d *workerTerms, found []*workerTerms) bool {
 	if constant(d.struck()) {
 		return false
 	}
@@ -221,13 +221,13 @@ func (j *opJudge) hasLongData(d *delayed, found []*delayed) bool {
 }
 
 // mergeTerms returns terms added up by worker: its own work, and each kind of transfers and of late starts.
-func mergeTerms(list []*ledger, terms []delay.Term) (out []*delayed) {
+func mergeTerms(list []*ledger, terms []delay.Term) (out []*workerTerms) {
 	type key struct {
 		stage, rank int
 		op          string
 		late        bool
 	}
-	at := map[key]*delayed{}
+	at := map[key]*workerTerms{}
 	for _, t := range terms {
 		one := term{t, list[t.In]}
 		k := key{one.stage, t.Rank, "", one.late}
@@ -235,32 +235,32 @@ func mergeTerms(list []*ledger, terms []delay.Term) (out []*delayed) {
 			k.op = one.kind().op
 		}
 		if at[k] == nil {
-			at[k] = &delayed{}
+			at[k] = &workerTerms{}
 			out = append(out, at[k])
 		}
 		at[k].terms = append(at[k].terms, one)
 	}
-	chance := func(d *delayed) int {
+	chance := func(d *workerTerms) int {
 		if d.p() <= gates.Supported {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(out, func(a, b *delayed) int {
+	slices.SortStableFunc(out, func(a, b *workerTerms) int {
 		return cmp.Or(cmp.Compare(chance(a), chance(b)), cmp.Compare(b.sumCharged(), a.sumCharged()))
 	})
 	return out
 }
 
 // slowWorker makes a theory of a worker that takes longer than its peers.
-func (j *opJudge) slowWorker(d *delayed) {
+func (j *opJudge) slowWorker(d *workerTerms) {
 	t := j.workerTheory(d, claim.Rank, claim.Late, d.worker())
 	t.fix, t.Operation = j.shortenToPeers(d), j.localize(d)
 	j.add(t)
 }
 
 // slowTransfer makes a theory of transfers that take longer than those between the peers of two workers.
-func (j *opJudge) slowTransfer(d *delayed) {
+func (j *opJudge) slowTransfer(d *workerTerms) {
 	first := d.terms[0]
 	kind, sender := first.kind(), d.worker()
 	to := j.v.Model.Nodes()[j.otherEnd[kind.nodes[0][0]]].Stage

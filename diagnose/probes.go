@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// probed is the time of a probe in a window.
-type probed struct {
+// probeTime is the time of a probe in a window.
+type probeTime struct {
 	channel string
 	ranks   []int
 	spent   []float64 // of each rank, ns a step that it ran in
@@ -20,7 +20,7 @@ type probed struct {
 }
 
 // probesOf sums up the probes of a window. O(samples).
-func probesOf(w *trace.Window) (out []probed) {
+func probesOf(w *trace.Window) (out []probeTime) {
 	for _, c := range w.Side {
 		if !strings.HasSuffix(c.Name, trace.ProbeSuffix) {
 			continue
@@ -32,7 +32,7 @@ func probesOf(w *trace.Window) (out []probed) {
 				n[s.Rank]++
 			}
 		}
-		p := probed{channel: c.Name}
+		p := probeTime{channel: c.Name}
 		for r, rank := range w.Ranks {
 			if n[r] > 0 {
 				p.ranks, p.spent = append(p.ranks, rank.ID), append(p.spent, sum[r]/float64(n[r]))
@@ -58,7 +58,7 @@ func (j *judge) probes(f *Finding) []evidence.Observation {
 
 // longerProbes returns the probes in which a rank takes longer than the ranks that are not late with it, the longest difference
 // first.
-func longerProbes(all []probed, rank int, together []int) []evidence.Observation {
+func longerProbes(all []probeTime, rank int, together []int) []evidence.Observation {
 	var found []evidence.ProbeTime
 	for _, p := range all {
 		at := slices.Index(p.ranks, rank)

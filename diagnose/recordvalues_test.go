@@ -66,9 +66,9 @@ func TestLaidOut(t *testing.T) {
 
 // TestUnion: stretches of other ranks are of the run's ranks, and hosts.
 func TestUnion(t *testing.T) {
-	of := func(first int, walled bool, ids []int, hosts []string, host []int, numbers ...int64) *looked {
+	of := func(first int, walled bool, ids []int, hosts []string, host []int, numbers ...int64) *completeStretch {
 		s := &series{}
-		l := &looked{first: first}
+		l := &completeStretch{first: first}
 		w := recordedWindow{schema: trace.Schema{Stages: []string{"a"}}, steps: len(numbers)}
 		for i, id := range ids {
 			w.ranks = append(w.ranks, trace.Rank{ID: id})
@@ -82,16 +82,16 @@ func TestUnion(t *testing.T) {
 			}
 		}
 		s.look(l, stretch{[]recordedWindow{w}}, &steps{memory: make(memory, 1)}, nil)
-		l.placed = placed{ranks: ids, hosts: hosts, host: host, steps: numberedAs(numbers, slices.Repeat([]int{first}, len(numbers))), walled: walled, splits: []trace.Split{{}}}
+		l.placed = stepPlaces{ranks: ids, hosts: hosts, host: host, steps: numberedAs(numbers, slices.Repeat([]int{first}, len(numbers))), walled: walled, splits: []trace.Split{{}}}
 		return l
 	}
-	list := []*looked{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10, 11), of(1, true, []int{2, 4}, []string{"b"}, []int{-1, 0}, 12)}
+	list := []*completeStretch{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10, 11), of(1, true, []int{2, 4}, []string{"b"}, []int{-1, 0}, 12)}
 	all := union(list)
-	want := placed{ranks: []int{1, 2, 4}, hosts: []string{"a", "b"}, host: []int{0, -1, 1}, steps: numberedAs([]int64{10, 11, 12}, []int{0, 0, 1}), walled: true}
-	if diff := gocmp.Diff(want, all, gocmp.AllowUnexported(placed{}, numbered{}, numberedRun{})); diff != "" {
+	want := stepPlaces{ranks: []int{1, 2, 4}, hosts: []string{"a", "b"}, host: []int{0, -1, 1}, steps: numberedAs([]int64{10, 11, 12}, []int{0, 0, 1}), walled: true}
+	if diff := gocmp.Diff(want, all, gocmp.AllowUnexported(stepPlaces{}, stepNumbers{}, numberedRun{})); diff != "" {
 		t.Error(diff)
 	}
-	same := []*looked{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10), of(1, false, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 11)}
+	same := []*completeStretch{of(0, true, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 10), of(1, false, []int{1, 4}, []string{"a", "b"}, []int{0, 1}, 11)}
 	if all := union(same); all.walled || len(all.splits) != 1 || !alikeSteps(&all.steps, []int64{10, 11}, []int{0, 1}) {
 		t.Errorf("of the same ranks: %+v", all)
 	}
@@ -245,10 +245,10 @@ func TestToolsConclude(t *testing.T) {
 
 // TestHostsInPaths: a path names the host of a run as a word, the longest of several, in its last part that names one; of one host all files are.
 func TestHostsInPaths(t *testing.T) {
-	hosts := func(names ...string) *watched {
-		r := &run{places: map[int]seenOn{}}
+	hosts := func(names ...string) *hostMonitoring {
+		r := &run{places: map[int]hostedRank{}}
 		for i, name := range names {
-			r.places[i] = seenOn{name, 0}
+			r.places[i] = hostedRank{name, 0}
 		}
 		w, _ := r.watch([]*health.Record{{Path: "x", Series: []health.Series{{Host: names[0]}}}})
 		return w

@@ -71,7 +71,7 @@ type run struct {
 	goesOn  bool      // Options.GoesOn
 	sums    sums.Rule // of its windows
 	windows []Window
-	lent    []*lent          // windows behind them, whose accounts are not made yet
+	lent    []*windowLoan    // windows behind them, whose accounts are not made yet
 	border  *frontier.Border // of the last of these
 	series  *frontier.Series
 	healthy *frontier.Sample // of Options
@@ -92,11 +92,11 @@ type run struct {
 	calls     []*comms.Record       // calls and kernels of NCCL
 	limits    *comm.Benchmarks      // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
-	places    map[int]seenOn        // of ranks
+	places    map[int]hostedRank    // of ranks
 	called    []monitoring.Interval // when calls were entered
 	later     later                 // what comes to the stretch that is open
 	steps     *steps                // of the windows
-	between   between               // what lies between windows
+	between   windowGaps            // what lies between windows
 	earlier   *Earlier              // windows that are not kept any more; nil: all are
 }
 
@@ -194,7 +194,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 		return input.Bad(input.ErrTooLarge, "more than %d runs, whose verdicts are held together: give fewer inputs, or sfstat batch, which judges any number one after the other", mostRuns)
 	}
 	w = r.flat(w)
-	var of *lent
+	var of *windowLoan
 	if s.o.Beside != nil {
 		of = s.addLent(r, w)
 	} else if err := s.account(r, w); err != nil {
@@ -256,7 +256,7 @@ type book struct {
 	world, accum int
 	schema       trace.Schema
 	times        monitoring.Interval // when it was recorded; zero: not known
-	probed       []probed
+	probed       []probeTime
 	stages       []string        // in the order of its steps
 	contains     *answer.Problem // of the first window of a run; nil: nothing
 	resolution   int64           // of its times, ns: all are whole multiples of it; of the first window of a run, else 0

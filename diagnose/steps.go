@@ -37,7 +37,7 @@ type series struct {
 	widest  int              // most ranks of a window in open
 	open    []recordedWindow // of the last stretch
 	steps   int              // in open
-	looked  []*looked
+	looked  []*completeStretch
 	summed  int            // how many of them have a summary of what all ranks have in common
 	busy    parallel.Group // looks at the last of them
 	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
@@ -53,12 +53,12 @@ type series struct {
 	total   int
 }
 
-// looked is a stretch that is complete.
-type looked struct {
+// completeStretch is a stretch to which no step will be added, and what was found in it.
+type completeStretch struct {
 	first   int // number of its first window
 	stretch *delay.Stretch
 	latent  *latent.Result // of its own work; nil: not tested
-	placed  placed
+	placed  stepPlaces
 }
 
 // recordedWindow is a window or a part of one.
@@ -70,9 +70,9 @@ type recordedWindow struct {
 	ranks           []trace.Rank
 	wait            trace.DataWait
 	steps           int
-	durations, wall []int64 // [step][stage][rank] and [step][rank]; wall nil: not recorded
-	of              *lent   // whose times they are; nil: they are the part's own
-	last            bool    // part of it
+	durations, wall []int64     // [step][stage][rank] and [step][rank]; wall nil: not recorded
+	of              *windowLoan // whose times they are; nil: they are the part's own
+	last            bool        // part of it
 }
 
 const (
@@ -87,7 +87,7 @@ const (
 )
 
 // record keeps the times of a window, which the caller may change unless it is lent.
-func (r *run) record(w *trace.Window, s *Session, of *lent) {
+func (r *run) record(w *trace.Window, s *Session, of *windowLoan) {
 	if r.steps == nil {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
@@ -205,7 +205,7 @@ func (s *series) complete(in *steps) {
 		}
 	}
 	of := stretch{s.open}
-	l := &looked{first: s.open[0].at}
+	l := &completeStretch{first: s.open[0].at}
 	s.looked = append(s.looked, l)
 	s.open, s.steps, s.members, s.widest = nil, 0, nil, 0
 	in.beside.enter()
@@ -274,7 +274,7 @@ func (s *steps) firstKept() int {
 type division struct {
 	*points.Division
 	run   *delay.Run
-	at    placed
+	at    stepPlaces
 	first bool // stretch of the series
 }
 
@@ -322,7 +322,7 @@ func (s *series) adopt(d *division, of stretch, in *steps) {
 }
 
 // look looks at a stretch, which may be divided. The first says how small a delay would have been found.
-func (s *series) look(l *looked, of stretch, in *steps, d *division) {
+func (s *series) look(l *completeStretch, of stretch, in *steps, d *division) {
 	if d == nil {
 		d = s.divide(of, in)
 	}
@@ -368,9 +368,9 @@ func (s *steps) end(cuts *arrivals.Cuts) {
 }
 
 // result returns what the steps of the run come down to; nil where there are none.
-func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result, placed) {
+func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result, stepPlaces) {
 	if len(s.series) == 0 {
-		return nil, nil, placed{}
+		return nil, nil, stepPlaces{}
 	}
 	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
 	one.busy.Wait()
@@ -378,7 +378,7 @@ func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result,
 	// What is open is looked at without being complete.
 	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
-		l := &looked{first: one.open[0].at}
+		l := &completeStretch{first: one.open[0].at}
 		if open.points == nil {
 			open.cuts = cutsOf(entered)
 		}
@@ -404,7 +404,7 @@ func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result,
 }
 
 // union returns where the steps of all stretches are. Stretches with other ranks get the numbers of their ranks among all.
-func union(list []*looked) placed {
+func union(list []*completeStretch) stepPlaces {
 	at := list[0].placed
 	if len(list) == 1 {
 		return at
@@ -415,7 +415,7 @@ func union(list []*looked) placed {
 			hosts[id] = l.placed.hostOf(i)
 		}
 	}
-	all := placed{splits: at.splits, walled: at.walled, mixed: at.mixed}
+	all := stepPlaces{splits: at.splits, walled: at.walled, mixed: at.mixed}
 	for id := range hosts {
 		all.ranks = append(all.ranks, id)
 	}
@@ -441,7 +441,7 @@ func union(list []*looked) placed {
 		for k, name := range l.placed.hosts {
 			of[k] = slices.Index(all.hosts, name)
 		}
-		list[i] = &looked{l.first, l.stretch.Renumber(ranks, of), l.latent, l.placed}
+		list[i] = &completeStretch{l.first, l.stretch.Renumber(ranks, of), l.latent, l.placed}
 	}
 	return all
 }
@@ -457,14 +457,14 @@ func (s stretch) giveBack(in *steps) {
 }
 
 // join puts the windows together, in the order of time.
-func (s stretch) join(memory *points.Memory) (*delay.Run, placed) {
+func (s stretch) join(memory *points.Memory) (*delay.Run, stepPlaces) {
 	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
 	})
 	first := windows[0]
 	order := stageOrder(first)
-	at, stages := placed{}, make([]points.Stage, len(order))
+	at, stages := stepPlaces{}, make([]points.Stage, len(order))
 	for i, k := range order {
 		stages[i] = points.StageOf(first.schema.Stages[k])
 	}

@@ -37,7 +37,7 @@ func TestLacksOfSteps(t *testing.T) {
 		j.gates = gates.Default()
 		main := *j.windows[0].Main
 		j.windows[0].Main = &main
-		j.placed = placed{ranks: []int{10, 11, 12, 13}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
+		j.placed = stepPlaces{ranks: []int{10, 11, 12, 13}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
 		j.modelled.Whole = 400
 		j.modelled.Points = []points.Point{{Stage: 2, Evidence: points.Named}}
 		f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, P: 1e-6, Certainty: claim.Strong, Size: 30, Length: 100, Saves: claim.Exact(0.3), Arrival: claim.Arrival{Waited: 1, Last: 4},
@@ -64,7 +64,7 @@ func TestLacksOfSteps(t *testing.T) {
 func TestShownPoints(t *testing.T) {
 	for by, want := range map[points.Evidence]evidence.SyncPoint{points.Named: {Stage: "backward", By: "named"}, points.Likely: {Stage: "backward", By: "name"}, points.Shown: {Stage: "backward", By: "slope", Slope: 0.9, Low: 0.8, High: 0.95}} {
 		j := stepsOf()
-		j.placed = placed{ranks: []int{10, 11}, steps: numberedAs([]int64{100}, make([]int, 1)), walled: true}
+		j.placed = stepPlaces{ranks: []int{10, 11}, steps: numberedAs([]int64{100}, make([]int, 1)), walled: true}
 		j.modelled.Points = []points.Point{{Stage: 2, Evidence: by, Slope: -0.9, Low: -0.95, High: -0.8}}
 		f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, Certainty: claim.Strong, Parts: []claim.Part{{Stage: 1, Charged: 1}}, Steps: claim.Struck{Count: 1, Of: 1}}
 		if got, _ := evidence.Find[evidence.SyncPoint](j.modelFindings(&f)[0].Evidence); got != want {
@@ -87,7 +87,7 @@ func TestParts(t *testing.T) {
 		"the first most": {[3]int64{90, 5, 5}, 0, "data", ""},
 	} {
 		j := stepsOf()
-		j.placed = placed{ranks: []int{10, 11}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
+		j.placed = stepPlaces{ranks: []int{10, 11}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
 		j.modelled.Whole = 400
 		f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, P: 1e-6, Certainty: claim.Strong, Size: 30, Length: 100, Saves: claim.Exact(0.3), Arrival: claim.Arrival{Waited: 1, Last: 4, Factor: c.factor},
 			Steps: claim.Struck{Count: 4, Of: 4, Last: 3, Pattern: claim.Constant, Incidents: 1}}
@@ -107,7 +107,7 @@ func TestTurnsAndChanges(t *testing.T) {
 	of := func(f claim.Claim) *Finding {
 		j := stepsOf()
 		j.modelled.Stages = append(j.modelled.Stages, points.Stage{Name: "rest", Role: points.Rest})
-		j.placed = placed{ranks: []int{10, 11, 12, 13}, hosts: []string{"a", "b"}, host: []int{0, 1, 1, -1}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
+		j.placed = stepPlaces{ranks: []int{10, 11, 12, 13}, hosts: []string{"a", "b"}, host: []int{0, 1, 1, -1}, steps: numberedAs([]int64{100, 101, 102, 103}, make([]int, 4)), walled: true}
 		j.modelled.Whole, j.modelled.Step = 400, 100
 		f.Kind, f.Host, f.Certainty, f.Length = claim.Everyone, -1, claim.Supported, 130
 		if f.Cause == claim.StartUp && len(f.Ranks) == 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// windowed is a finding that single windows show, with what it comes to over them.
-type windowed struct {
+// windowFinding is a finding that single windows show, with what it comes to over them.
+type windowFinding struct {
 	Finding
 	most     int64   // that it explains in the window that the evidence is from
 	seen     []int   // indices of the windows that show it
@@ -25,13 +25,13 @@ type windowed struct {
 // add merges what a window shows: Explained and Gain are of that window. The same finding in several windows is
 // one. The evidence is that of the window in which it is surest, and among those explains most.
 func (j *judge) add(w *frontier.Result, s Finding) {
-	same := func(have *windowed) bool {
+	same := func(have *windowFinding) bool {
 		return have.Cause == s.Cause && have.Kind == s.Kind && have.Stage == s.Stage && have.Group == s.Group && (s.Rank == nil || *have.Rank == *s.Rank)
 	}
 	i := slices.IndexFunc(j.byWindow, same)
 	if i < 0 {
 		i = len(j.byWindow)
-		j.byWindow = append(j.byWindow, &windowed{Finding: s})
+		j.byWindow = append(j.byWindow, &windowFinding{Finding: s})
 		j.byWindow[i].Explained = 0
 		j.byWindow[i].place(w)
 	}
@@ -91,7 +91,7 @@ func (j *judge) windowFindings() (out []*Finding) {
 const mostSteps = 0.8
 
 // struck returns which steps of the run a finding struck, of how many: of all windows that show it.
-func (j *judge) struck(f *windowed, n, of int) Struck {
+func (j *judge) struck(f *windowFinding, n, of int) Struck {
 	s := Struck{Count: n, Of: of, First: -1, Last: -1, Pattern: PatternWindow}
 	for _, i := range f.seen {
 		m := j.windows[i].Main

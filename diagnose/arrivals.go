@@ -375,7 +375,7 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	case f.Rank == nil:
 		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
 	}
-	profile := do(answer.Profile, answer.SourceProfiler, ranks...).Against(sample(r.Ranks, 2, ranks))
+	profile := do(answer.Profile, answer.SourceProfiler, ranks...).AddPeers(sample(r.Ranks, 2, ranks))
 	host := do(answer.InspectHost, answer.SourceDevice, ranks...)
 	switch stagename.KindOf(f.Stage) {
 	case stagename.Data:

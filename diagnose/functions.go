@@ -75,7 +75,7 @@ func slowestLine(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
 		most float64 // of any function there
 	}
 	var lines []line
-	for _, d := range r.Of(*f.Rank, "") {
+	for _, d := range r.RankDifferences(*f.Rank, "") {
 		source, placed := sourceOfFunction(d.Name)
 		if !placed || f.Stage != "" && cmp.Or(d.Stage, stagename.Residual) != f.Stage {
 			continue

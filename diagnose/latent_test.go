@@ -29,7 +29,7 @@ func TestLatent(t *testing.T) {
 		for seed := range uint64(3) {
 			v := verdictOn(t, windows(t, slower(seed, c.factor, 120))...)
 			l := v.Runs[0].Latent
-			heard := slices.DeleteFunc(slices.Clone(l.Differences), func(d answer.Difference) bool { return !d.Heard() })
+			heard := slices.DeleteFunc(slices.Clone(l.Differences), func(d answer.Difference) bool { return !d.IsReported() })
 			if c.heard != (len(heard) == 1) || v.Status == answer.Straggler {
 				t.Errorf("factor %v, seed %d: %v, %+v", c.factor, seed, v.Status, l)
 				continue
@@ -78,7 +78,7 @@ func TestLatentUnderFinding(t *testing.T) {
 		t.Errorf("%+v under %s", e, f.Stage)
 	}
 	for _, d := range v.Runs[0].Latent.Differences {
-		if d.Rank == 3 && (d.Heard() || !d.Named) {
+		if d.Rank == 3 && (d.IsReported() || !d.Named) {
 			t.Errorf("%+v is heard beside the finding", d)
 		}
 	}

@@ -29,7 +29,7 @@ func (r *run) addLaunched(t *operator.Totals) error {
 		return err
 	}
 	r.launched = append(r.launched, compared)
-	groups, err := opnames.Across(t, opnames.Alpha)
+	groups, err := opnames.CompareGroups(t, opnames.Alpha)
 	if groups != nil {
 		r.across = append(r.across, groups)
 	}
@@ -74,7 +74,7 @@ func (j *judge) harmless(least float64) (out []evidence.Observation) {
 	}
 	var seen []place
 	for _, r := range j.launched {
-		for _, d := range r.Found() {
+		for _, d := range r.SureDifferences() {
 			at := place{d.Rank, d.Stage}
 			if slices.Contains(seen, at) || len(seen) == listedOps {
 				continue
@@ -100,10 +100,10 @@ type launchedSuspect struct {
 }
 
 func newLaunchedSuspect(r *opnames.Result, rank int, stage string) *launchedSuspect {
-	if len(r.Of(rank, "")) == 0 {
+	if len(r.RankDifferences(rank, "")) == 0 {
 		return nil // no peers, or it is not among those that were recorded
 	}
-	in := &launchedSuspect{Result: r, rank: rank, stage: stage, all: r.Of(rank, stage)}
+	in := &launchedSuspect{Result: r, rank: rank, stage: stage, all: r.RankDifferences(rank, stage)}
 	for _, d := range in.all {
 		in.own += d.Whole.Own
 		in.peers += d.Whole.Peers
@@ -283,7 +283,7 @@ func (in *launchedSuspect) waiting(f *Finding, members []trace.Rank) (e evidence
 
 // collectives returns how long a rank waited in collectives and how long they took with the wait, ns a step.
 func (in *launchedSuspect) collectives(rank int) (waited, took float64, any bool) {
-	for _, d := range in.Of(rank, "") {
+	for _, d := range in.RankDifferences(rank, "") {
 		if d.Kind == opnames.Collective {
 			waited, took, any = waited+d.Whole.Waited, took+d.Whole.Own+d.Whole.Waited, true
 		}

@@ -173,10 +173,10 @@ func (j *judge) actions(f *Finding) []answer.Action {
 		return rankActions(f, w.Ranks, do)
 	case f.Kind == KindHost:
 		peers := sample(w.Ranks, 1, f.Ranks)
-		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 1, nil)...).Against(peers)}
+		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 1, nil)...).AddPeers(peers)}
 	case f.Kind == KindGroup:
 		if f.Cause == CauseLate {
-			return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 2, nil)...).Against(sample(w.Ranks, 2, f.Ranks))}
+			return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 2, nil)...).AddPeers(sample(w.Ranks, 2, f.Ranks))}
 		}
 		return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
 	case kind == stagename.Data:
@@ -196,7 +196,7 @@ const mostSampled = 4
 // host where it is slow all over.
 func rankActions(f *Finding, all []int, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
-	profile := do(answer.Profile, answer.SourceProfiler, rank).Against(sample(all, 2, append([]int{rank}, f.Ranks...)))
+	profile := do(answer.Profile, answer.SourceProfiler, rank).AddPeers(sample(all, 2, append([]int{rank}, f.Ranks...)))
 	host := do(answer.InspectHost, answer.SourceDevice, rank)
 	launched, known := evidence.Find[evidence.LaunchedOperators](f.Evidence)
 	switch kind := stagename.KindOf(f.Stage); {

@@ -28,7 +28,7 @@ func heardOf(v *Verdict) []answer.Difference {
 	if v.Runs[0].Latent == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(v.Runs[0].Latent.Differences), func(d answer.Difference) bool { return !d.Heard() })
+	return slices.DeleteFunc(slices.Clone(v.Runs[0].Latent.Differences), func(d answer.Difference) bool { return !d.IsReported() })
 }
 
 // meanStep returns the mean step of a trace, ns.
@@ -260,9 +260,9 @@ func TestOperatorPower(t *testing.T) {
 				}
 				for _, d := range operatorVerdict(t, o).Runs[0].Latent.Differences {
 					switch {
-					case d.Rank != truth.Faults[0].Workers[0].Rank && d.Heard():
+					case d.Rank != truth.Faults[0].Workers[0].Rank && d.IsReported():
 						wrong++
-					case d.Heard():
+					case d.IsReported():
 						right++
 					default:
 						alone++

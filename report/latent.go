@@ -23,7 +23,7 @@ func latentLine(l *answer.Latent) string {
 	for i := range l.Differences {
 		d := &l.Differences[i]
 		switch {
-		case !d.Heard():
+		case !d.IsReported():
 		case len(said) == mostHeard:
 			more++
 		default:

@@ -15,7 +15,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 	if r == nil {
 		return nil
 	}
-	found, text := r.Found(), ""
+	found, text := r.SureDifferences(), ""
 	rate := sayNameRate(r)
 	switch tested := slices.ContainsFunc(r.Differences, func(d opnames.Difference) bool { return d.Tested }); {
 	case len(r.Differences) == 0:

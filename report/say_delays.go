@@ -346,7 +346,7 @@ func sayBrieflyLast(f *diagnose.Finding, e evidence.LastToArrive) string {
 	replay, replayed := evidence.Find[evidence.Replay](f.Evidence)
 	if together && all.Host+all.Group != "" {
 		text += fmt.Sprintf("; all %d ranks there and no other", len(all.Ranks))
-	} else if replayed && replay.AsCharged() {
+	} else if replayed && replay.MatchesCharge() {
 		text += "; recomputed without it, steps are as much shorter"
 	}
 	return text

@@ -16,7 +16,7 @@ func (r *Row) setLatent(l *answer.Latent) {
 	}
 	p := 1.0
 	for _, d := range l.Differences {
-		if !d.Heard() || d.Peer != nil || d.P >= p {
+		if !d.IsReported() || d.Peer != nil || d.P >= p {
 			continue
 		}
 		p = d.P

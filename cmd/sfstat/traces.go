@@ -92,7 +92,7 @@ func forWindowSteps(w *trace.Window, see viewing, each func(report.Traced) error
 	if err != nil {
 		return windowError(w, err)
 	}
-	list, err := operators.FromWindow(w, a)
+	list, err := operators.WindowTraces(w, a)
 	if err != nil {
 		return windowError(w, err)
 	}

@@ -19,8 +19,8 @@ type Action struct {
 	Reported  *evidence.Reported   // what the kernel of a host reported
 }
 
-// Against returns the action with ranks to compare with.
-func (a Action) Against(peers []int) Action {
+// AddPeers returns the action with ranks to compare with.
+func (a Action) AddPeers(peers []int) Action {
 	a.Peers = peers
 	return a
 }

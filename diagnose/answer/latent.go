@@ -79,5 +79,5 @@ type Excess struct {
 	Time  int64
 }
 
-// Heard reports whether a difference is worth a line under a verdict: distribution and waits agree, and no finding has it.
-func (d *Difference) Heard() bool { return !d.Named && d.Confidence >= evidence.Supported }
+// IsReported reports whether a difference is worth a line under a verdict: distribution and waits agree, and no finding has it.
+func (d *Difference) IsReported() bool { return !d.Named && d.Confidence >= evidence.Supported }

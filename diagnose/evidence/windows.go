@@ -37,8 +37,8 @@ type Replay struct {
 	Charged float64 `json:"charged,omitempty" doc:"exposed time that is charged to the ranks, as a fraction"`
 }
 
-// AsCharged reports whether a replay saves about what is charged.
-func (r Replay) AsCharged() bool { return math.Abs(r.Saves-r.Charged) <= 0.25*r.Charged }
+// MatchesCharge reports whether a replay saves about what is charged.
+func (r Replay) MatchesCharge() bool { return math.Abs(r.Saves-r.Charged) <= 0.25*r.Charged }
 
 // LateTogether: several ranks are late for the same reason, and what fixing all
 // of them saves.

@@ -39,7 +39,7 @@ func (v *View) Frequency(name string, bins int) *Frequency {
 	}
 	f.Bin = end/int64(bins) + 1
 	v.instancesOf(name, func(w, step int, row int32) {
-		f.spread(f.Rates[at[w]], v.Trace.Start[row]-v.origins[step]+f.Steps[step], v.Trace.Dur[row])
+		f.addCompletion(f.Rates[at[w]], v.Trace.Start[row]-v.origins[step]+f.Steps[step], v.Trace.Dur[row])
 	})
 	return f
 }
@@ -76,9 +76,9 @@ func (v *View) instancesOf(name string, visit func(worker, step int, row int32))
 	}
 }
 
-// spread adds one completion to the bins over which its operator ran. An
+// addCompletion adds one completion to the bins over which its operator ran. An
 // operator without a duration counts in the bin that it is in.
-func (f *Frequency) spread(rates []float64, start, length int64) {
+func (f *Frequency) addCompletion(rates []float64, start, length int64) {
 	const second = 1e9
 	end := start + max(length, 1)
 	for b := max(start, 0) / f.Bin; b < int64(len(rates)) && b*f.Bin < end; b++ {

@@ -49,7 +49,7 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 		}
 		operators = append(operators, op)
 		k := totalKey{in.Name, in.Stage}
-		if in.Class.IsCommunication() || !v.byClass() && v.communicates(i) || count[k] < 2 {
+		if in.Class.IsCommunication() || !v.usesClass() && v.communicates(i) || count[k] < 2 {
 			continue
 		}
 		at, first := totals.Of(k)
@@ -119,11 +119,11 @@ type totalKey struct{ name, stage int32 }
 // members were found, start and transfer where they are on other pipeline stages, else its start alone.
 func (v *View) quantities(instance int) []zscore.Quantity {
 	switch {
-	case v.byClass():
+	case v.usesClass():
 		return quantities(v.Grid.Instances[instance].Class)
-	case v.joined(instance) && v.joinsStages(instance):
+	case v.isMatched(instance) && v.joinsStages(instance):
 		return []zscore.Quantity{zscore.Start, zscore.Transfer}
-	case v.joined(instance):
+	case v.isMatched(instance):
 		return []zscore.Quantity{zscore.Wait, zscore.Transfer}
 	case v.communicates(instance):
 		return []zscore.Quantity{zscore.Start}
@@ -131,13 +131,13 @@ func (v *View) quantities(instance int) []zscore.Quantity {
 	return []zscore.Quantity{zscore.Start, zscore.Duration}
 }
 
-// byClass reports whether the class of an operator says what it waits for; else
+// usesClass reports whether the class of an operator says what it waits for; else
 // its group does.
-func (v *View) byClass() bool { return v.Model != nil && !v.Trace.Serial }
+func (v *View) usesClass() bool { return v.Model != nil && !v.Trace.Serial }
 
-// joined reports whether an instance was found on other ranks in all lanes, so
+// isMatched reports whether an instance was found on other ranks in all lanes, so
 // that its wait is known.
-func (v *View) joined(instance int) bool {
+func (v *View) isMatched(instance int) bool {
 	lanes := v.Grid.Lanes()
 	return !slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool { return v.Trace.Group[row] < 0 })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// FromWindow returns the steps of a window as operator traces, so that every engine runs on stage times: a stage instance is an
+// WindowTraces returns the steps of a window as operator traces, so that every engine runs on stage times: a stage instance is an
 // operator of its rank's only queue, which runs from the end of the stage before it (Serial), and a stage in which the ranks
 // synchronise is a collective: what a rank spends there until the last one arrives is its wait.
 //
@@ -25,11 +25,11 @@ import (
 // count the groups and the ranks in them. Groups that synchronise among
 // themselves alone, or differ in size, are a trace each; a is the account of the
 // window. O(T·S·R).
-func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error) {
+func WindowTraces(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error) {
 	groups := trace.RoleGroups(w.Ranks)
 	whole := !a.Main.SyncPoint.WithinPeers && !slices.ContainsFunc(groups, func(g []int) bool { return len(g) != len(groups[0]) })
 	if whole {
-		t, err := fromStages(w, groups, a.Main.SyncPoint)
+		t, err := stageTrace(w, groups, a.Main.SyncPoint)
 		return []*operator.Trace{t}, err
 	}
 	var out []*operator.Trace
@@ -39,7 +39,7 @@ func FromWindow(w *trace.Window, a *frontier.Analysis) ([]*operator.Trace, error
 			point = a.Groups[i].SyncPoint
 		}
 		part := w.Select(columns)
-		t, err := fromStages(part, trace.RoleGroups(part.Ranks), point)
+		t, err := stageTrace(part, trace.RoleGroups(part.Ranks), point)
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +77,10 @@ func cutOf(w *trace.Window, m frontier.SyncPoint) (program []stageCut, fewer int
 	return program, fewer
 }
 
-// noneOf returns −1 for each of n operators.
-func noneOf(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+// missingRows returns −1 for each of n operators.
+func missingRows(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
-func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operator.Trace, error) {
+func stageTrace(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operator.Trace, error) {
 	program, fewer := cutOf(w, m)
 	steps := w.Steps() - fewer
 	t := &operator.Trace{Run: w.Run, Serial: true, StepClock: true, Resolution: 1, Units: "stage times", Notes: slices.Clone(w.Notes)}
@@ -104,7 +104,7 @@ func fromStages(w *trace.Window, groups [][]int, m frontier.SyncPoint) (*operato
 		}
 	}
 	n := len(t.Start)
-	t.Lane, t.Chunk, t.GlobalChunk, t.Microbatch = make([]int32, n), noneOf(n), noneOf(n), noneOf(n)
+	t.Lane, t.Chunk, t.GlobalChunk, t.Microbatch = make([]int32, n), missingRows(n), missingRows(n), missingRows(n)
 	return t, t.Arrange(nil)
 }
 

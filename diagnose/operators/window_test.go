@@ -28,7 +28,7 @@ func small() (*trace.Window, *frontier.Analysis) {
 
 func TestFromWindow(t *testing.T) {
 	w, a := small()
-	traces, err := FromWindow(w, a)
+	traces, err := WindowTraces(w, a)
 	if err != nil || len(traces) != 1 {
 		t.Fatal(traces, err)
 	}
@@ -99,7 +99,7 @@ func TestFromWindowLayouts(t *testing.T) {
 			Groups: []*frontier.Result{{SyncPoint: open}, {SyncPoint: open}}}, []operator.Layout{{DP: 2, PP: 1, World: 4}, {DP: 2, PP: 1, World: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			traces, err := FromWindow(c.w, c.a)
+			traces, err := WindowTraces(c.w, c.a)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -93,9 +93,9 @@ func (c *comparison) excess(step int) int64 {
 // hold to stand for it.
 const mostly = 0.8
 
-// chosen returns the steps to average over: the outlying steps where they hold most of the excess, so that the others do not
+// selectSteps returns the steps to average over: the outlying steps where they hold most of the excess, so that the others do not
 // dilute a factor.
-func (c *comparison) chosen(all []int) []int {
+func (c *comparison) selectSteps(all []int) []int {
 	var excess, off int64
 	for _, s := range all {
 		by := max(0, c.excess(s))
@@ -116,7 +116,7 @@ func (c *comparison) difference(t *operator.Totals) Difference {
 	for s := range all {
 		all[s] = s
 	}
-	steps := c.chosen(all)
+	steps := c.selectSteps(all)
 	d := Difference{Operator: c.Operator, Rank: t.Ranks[c.rank].ID, Means: c.means(steps), Whole: c.means(all)}
 	for _, s := range steps {
 		d.Steps = append(d.Steps, t.Steps[s])

@@ -8,11 +8,11 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Across compares groups of peers, as Compare does, by operators that all ranks launch equally often in every step, such as the
+// CompareGroups compares groups of peers, as Compare does, by operators that all ranks launch equally often in every step, such as the
 // layers of a pipeline's stages: the amount of work is then no reason for longer operators in one group, unless its inputs are
 // larger, which names do not show. A group is its mean, and stands under its lowest rank. nil where there are fewer than two
 // groups. O(n·G) for n rows of G groups.
-func Across(t *operator.Totals, alpha float64) (*Result, error) {
+func CompareGroups(t *operator.Totals, alpha float64) (*Result, error) {
 	groups := trace.RoleGroups(t.Ranks)
 	if len(groups) < 2 {
 		return nil, nil
@@ -23,7 +23,7 @@ func Across(t *operator.Totals, alpha float64) (*Result, error) {
 	}
 	for _, rows := range instances(t) {
 		if len(rows) == len(t.Ranks) && !slices.ContainsFunc(rows, func(r operator.Total) bool { return r.Communicates > 0 || r.Count != rows[0].Count }) {
-			out.Rows = append(out.Rows, means(rows, groups)...)
+			out.Rows = append(out.Rows, groupMeans(rows, groups)...)
 		}
 	}
 	return Compare(out, alpha)
@@ -46,8 +46,8 @@ func instances(t *operator.Totals) [][]operator.Total {
 	return out
 }
 
-// means returns the rows of one operator in one step, a rank for each group.
-func means(rows []operator.Total, groups [][]int) []operator.Total {
+// groupMeans returns the rows of one operator in one step, a rank for each group.
+func groupMeans(rows []operator.Total, groups [][]int) []operator.Total {
 	var out []operator.Total
 	for g, ranks := range groups {
 		row := rows[ranks[0]]

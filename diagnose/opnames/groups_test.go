@@ -21,7 +21,7 @@ func grouped(change func(row *operator.Total)) *operator.Totals {
 // compared, and neither is anything in a run of one group.
 func TestAcross(t *testing.T) {
 	const slow, more = 2, 5
-	r, err := Across(grouped(func(row *operator.Total) {
+	r, err := CompareGroups(grouped(func(row *operator.Total) {
 		if row.Rank/2 == 1 && (row.Name == slow || row.Name == more) {
 			row.Dur = row.Dur * 3 / 2
 		}
@@ -32,7 +32,7 @@ func TestAcross(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := r.Found()
+	found := r.SureDifferences()
 	if len(found) != 1 || found[0].Rank != 4 || found[0].Name != "void kernel_2<float>(int)" || found[0].Factor() < 1.45 {
 		t.Errorf("found %+v, want kernel_2 of rank 4", found)
 	}
@@ -41,10 +41,10 @@ func TestAcross(t *testing.T) {
 			t.Errorf("compared %s", d.Name)
 		}
 	}
-	if r, err := Across(job(8, 1, nil), Alpha); r != nil || err != nil {
+	if r, err := CompareGroups(job(8, 1, nil), Alpha); r != nil || err != nil {
 		t.Errorf("one group: %v, %v", r, err)
 	}
-	if r, err := Across(grouped(nil), Alpha); err != nil || len(r.Found()) != 0 {
-		t.Errorf("healthy: %v, %v", r.Found(), err)
+	if r, err := CompareGroups(grouped(nil), Alpha); err != nil || len(r.SureDifferences()) != 0 {
+		t.Errorf("healthy: %v, %v", r.SureDifferences(), err)
 	}
 }

@@ -17,7 +17,7 @@ var noise = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", ""
 // is still long is cut, and a digest of the name distinguishes it.
 func Label(name string) string {
 	short := noise.Replace(strings.TrimPrefix(name, "void "))
-	short = withoutParameters(short)
+	short = trimParameters(short)
 	if utf8.RuneCountInString(short) <= widestLabel {
 		return short
 	}
@@ -27,8 +27,8 @@ func Label(name string) string {
 	return fmt.Sprintf("%s…%04x", string(runes[:widestLabel-5]), h.Sum32()&0xffff)
 }
 
-// withoutParameters cuts the parameter list at the end of a name.
-func withoutParameters(name string) string {
+// trimParameters cuts the parameter list at the end of a name.
+func trimParameters(name string) string {
 	if !strings.HasSuffix(name, ")") {
 		return name
 	}

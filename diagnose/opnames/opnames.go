@@ -90,8 +90,8 @@ type Result struct {
 	Differences []Difference // operators that differ, the largest excess first
 }
 
-// Found returns the differences that certainly cost time, the largest first.
-func (r *Result) Found() []Difference {
+// SureDifferences returns the differences that certainly cost time, the largest first.
+func (r *Result) SureDifferences() []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
 		if d.Sure && d.Excess() > 0 {
@@ -101,8 +101,8 @@ func (r *Result) Found() []Difference {
 	return out
 }
 
-// Of returns the differences of a rank in a stage, by excess; stage "" is all.
-func (r *Result) Of(rank int, stage string) []Difference {
+// RankDifferences returns the differences of a rank in a stage, by excess; stage "" is all.
+func (r *Result) RankDifferences(rank int, stage string) []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
 		if d.Rank == rank && (stage == "" || d.Stage == stage) {

@@ -61,7 +61,7 @@ func TestSlowKernel(t *testing.T) {
 			row.Dur = row.Dur * 14 / 10
 		}
 	}))
-	found := r.Found()
+	found := r.SureDifferences()
 	if len(found) != 1 {
 		t.Fatalf("%d are found, expected one: %+v", len(found), found)
 	}
@@ -75,7 +75,7 @@ func TestSlowKernel(t *testing.T) {
 	if e := d.Excess(); math.Abs(e-0.28e6) > 0.02e6 { // 0.4 ms in 7 of 10 steps
 		t.Errorf("excess %.0f ns a step, expected 280 000", e)
 	}
-	if of := r.Of(6, "forward"); len(of) != 5 || of[0].Name != d.Name {
+	if of := r.RankDifferences(6, "forward"); len(of) != 5 || of[0].Name != d.Name {
 		t.Errorf("%d operators of rank 6 in forward, expected 5 with the slow one first", len(of))
 	}
 }
@@ -90,7 +90,7 @@ func TestHealthy(t *testing.T) {
 				row.Dur, row.Wait = row.Dur+5e6, row.Wait+5e6
 			}
 		}))
-		if len(r.Found()) > 0 {
+		if len(r.SureDifferences()) > 0 {
 			with++
 		}
 	}
@@ -108,7 +108,7 @@ func TestSlowTransfer(t *testing.T) {
 			row.Dur += 5e5
 		}
 	}
-	found := compare(t, job(5, 3, slow)).Found()
+	found := compare(t, job(5, 3, slow)).SureDifferences()
 	if len(found) != 1 || found[0].Rank != 4 || found[0].Kind != Collective || found[0].Whole.Waited == 0 {
 		t.Errorf("found %+v", found)
 	}
@@ -134,12 +134,12 @@ func TestPeers(t *testing.T) {
 	for i := range totals.Ranks {
 		totals.Ranks[i].Role = trace.Role{{Axis: "dp", Index: i / 2}, {Axis: "pp", Index: i % 2}}
 	}
-	if found := compare(t, totals).Found(); len(found) > 0 {
+	if found := compare(t, totals).SureDifferences(); len(found) > 0 {
 		t.Errorf("pipeline stages were compared with each other: %+v", found)
 	}
 	two := compare(t, job(2, 5, func(row *operator.Total) { row.Dur *= int64(row.Rank) + 1 }))
-	if len(two.Found()) > 0 || len(two.Differences) != 22 || two.Differences[0].Tested || two.Differences[0].Rank != 2 {
-		t.Errorf("two ranks: %d found, %d differences", len(two.Found()), len(two.Differences))
+	if len(two.SureDifferences()) > 0 || len(two.Differences) != 22 || two.Differences[0].Tested || two.Differences[0].Rank != 2 {
+		t.Errorf("two ranks: %d found, %d differences", len(two.SureDifferences()), len(two.Differences))
 	}
 	if one := compare(t, job(1, 6, nil)); len(one.Differences) != 0 {
 		t.Errorf("a rank alone has %d differences", len(one.Differences))
@@ -153,7 +153,7 @@ func TestMoreLaunches(t *testing.T) {
 			row.Count, row.Dur = 6, row.Dur*6/4
 		}
 	}))
-	found := r.Found()
+	found := r.SureDifferences()
 	if len(found) != 1 || found[0].Count != 6 || found[0].PeerCount != 4 {
 		t.Errorf("found %+v", found)
 	}
@@ -163,7 +163,7 @@ func TestMoreLaunches(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	totals := job(4, 8, nil)
 	totals.Rows = slices.DeleteFunc(totals.Rows, func(row operator.Total) bool { return row.Name == 4 && row.Rank != 2 })
-	found := compare(t, totals).Found()
+	found := compare(t, totals).SureDifferences()
 	if len(found) != 1 || found[0].Peers != 0 || !math.IsInf(found[0].Factor(), 1) || found[0].PeerCount != 0 {
 		t.Errorf("found %+v", found)
 	}

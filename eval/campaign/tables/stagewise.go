@@ -30,7 +30,7 @@ func (s *stagewise) windows(list []*trace.Window) {
 		if err != nil { // the commands refuse it
 			continue
 		}
-		traces, err := operators.FromWindow(w, a)
+		traces, err := operators.WindowTraces(w, a)
 		if err != nil {
 			continue
 		}

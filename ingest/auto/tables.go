@@ -33,7 +33,6 @@ type shareOf struct {
 
 var (
 	hostInside = regexp.MustCompile(`(?i)^(|.*?[^a-z])((?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+)$`)
-	hostFolder = regexp.MustCompile(`(?i)^(?:.*[^a-z])?(?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+$`)
 	digits     = regexp.MustCompile(`\d+`)
 	endNumber  = regexp.MustCompile(`^(.*?)[._-]?(\d+)$`)
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
@@ -208,7 +207,7 @@ func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 	s.stem = name
 	if rank, rest, ok := csv.RankIn(name); ok {
 		s.rank, s.word, s.stem = rank, true, rest
-		if hostFolder.MatchString(rest) {
+		if hostInside.MatchString(rest) {
 			s.host, s.stem = rest, ""
 		}
 	}
@@ -223,7 +222,7 @@ func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 		} else if s.rank < 0 && ofRank.MatchString(last) {
 			_, s.rank, _ = placeOf(filepath.Join(s.folder, "x"), nil)
 			s.word = true
-		} else if s.host == "" && hostFolder.MatchString(last) {
+		} else if s.host == "" && hostInside.MatchString(last) {
 			s.host = last
 		} else {
 			break

@@ -76,7 +76,7 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 		return LaunchedOperators, nil
 	case isOperators(names):
 		return OperatorTrace, nil
-	case csv.HasStepTimes(names):
+	case csv.HasStepTimes(names), csv.Nearly(names) && isOfRank(in.Name):
 		return WideParquet, nil
 	}
 	return Archive, err

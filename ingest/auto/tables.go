@@ -38,8 +38,10 @@ var (
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
 )
 
-// shareTables joins tables that are parts of one, and gives those of one rank that rank.
+// shareTables joins tables that are parts of one, and gives those of one rank that rank. Where a folder has several such tables, a run goes
+// by the name of its files.
 func (r *Reader) shareTables() {
+	joined := make(map[string][]*shareOf) // first parts, by folder
 	for _, g := range groupBy(r.tableShares(), func(s *shareOf) string {
 		switch {
 		case s.extent.Series:
@@ -54,10 +56,19 @@ func (r *Reader) shareTables() {
 			r.joinNamed(g)
 		case isOne(g):
 			r.merge(g)
+			joined[g[0].folder] = append(joined[g[0].folder], g[0])
 		default:
 			for _, s := range g {
 				r.readAlone(s)
 			}
+		}
+	}
+	for folder, of := range joined {
+		if len(of) == 1 {
+			continue
+		}
+		for _, s := range of {
+			s.unit.run = cmp.Or(strings.TrimRight(s.stem, "-_. "), filepath.Base(folder))
 		}
 	}
 }
@@ -239,6 +250,9 @@ func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 	return s
 }
 
+// isOfRank reports whether the path of a file says of which rank it is.
+func isOfRank(path string) bool { return NamesRank(path) || JobFolder(dirOf(path)) != dirOf(path) }
+
 // JobFolder returns the folder of the job that a file in a folder is of: the one above where the folder is named for a rank, as in
 // job/rank3.
 func JobFolder(folder string) string {
@@ -367,17 +381,12 @@ func (r *Reader) merge(g []*shareOf) {
 	slices.SortStableFunc(g, func(a, b *shareOf) int {
 		return cmp.Or(natural.Compare(a.host, b.host), cmp.Compare(a.rank, b.rank), natural.Compare(a.unit.inputs[0].Path, b.unit.inputs[0].Path))
 	})
-	perHost := slices.ContainsFunc(g, func(s *shareOf) bool { return s.host != g[0].host })
-	u, shares := g[0].unit, []csv.Share(nil)
-	rank := -1
+	u, shares, ranks := g[0].unit, []csv.Share(nil), ranksOnHosts(g)
 	for i, s := range g {
-		if i == 0 || s.host != g[i-1].host || s.rank != g[i-1].rank {
-			rank++
-		}
 		share := r.share(s)
 		share.OnHost = onHost
-		if perHost && !s.hasRankColumn() {
-			share.Rank, share.Local = rank, s.rank
+		if ranks != nil && !s.hasRankColumn() {
+			share.Rank, share.Local = ranks[i], s.rank
 		}
 		if shares = append(shares, share); i > 0 {
 			r.fold(u, s.unit)
@@ -386,6 +395,29 @@ func (r *Reader) merge(g []*shareOf) {
 	u.shares = [][]csv.Share{shares}
 	u.folder = g[0].folder
 	u.run = filepath.Base(g[0].folder)
+}
+
+// ranksOnHosts returns the ranks of tables whose paths number them on each host, counted on through the hosts, in the order of these; nil where
+// there is one host, or no number is on two of them. A number that a host leaves out between its others is of a rank that has no table.
+func ranksOnHosts(g []*shareOf) (ranks []int) {
+	host := make(map[int]string)
+	repeated := false
+	for _, s := range g {
+		was, known := host[s.rank]
+		repeated = repeated || known && was != s.host
+		host[s.rank] = s.host
+	}
+	if !repeated {
+		return nil
+	}
+	first, low := 0, g[0].rank
+	for i, s := range g {
+		if i > 0 && s.host != g[i-1].host {
+			first, low = ranks[i-1]+1, s.rank
+		}
+		ranks = append(ranks, first+s.rank-low)
+	}
+	return ranks
 }
 
 // fold makes the inputs of a unit those of another.

@@ -40,6 +40,20 @@ func later(rows []stepRow) []stepRow {
 // onHost returns a table with the rank on a host in place of the rank.
 func onHost(text string) string { return strings.Replace(text, "rank", "local_rank", 1) }
 
+// unranked returns a table of JSON objects without the rank.
+func unranked(text string) string { return strings.ReplaceAll(text, `"rank":0,`, "") }
+
+// bare returns the table of a rank that does not say it.
+func bare(rank int64) string {
+	out := ""
+	for line := range strings.Lines(csvOf(stepRows(rank))) {
+		step, rest, _ := strings.Cut(line, ",")
+		_, rest, _ = strings.Cut(rest, ",")
+		out += step + "," + rest
+	}
+	return out
+}
+
 func csvOf(rows []stepRow) string {
 	text := "step,rank,data_ns,backward_ns\n"
 	for _, r := range rows {
@@ -93,6 +107,11 @@ func TestTablesOfOneJob(t *testing.T) {
 		"stretches of two runs":   {map[string]string{"j/x-0.csv": csvOf(stepRows(0)), "j/x-1.csv": csvOf(later(stepRows(0))), "j/y-0.csv": csvOf(stepRows(0)), "j/y-1.csv": csvOf(later(stepRows(0)))}, "x 0, x 0, y 0, y 0", false},
 		"ranks on hosts":          {map[string]string{"j/node10.csv": onHost(csvOf(stepRows(0, 1))), "j/node9.csv": onHost(csvOf(stepRows(0)))}, "j 0:node9 1:node10 2:node10", false},
 		"ranks on hosts, runs":    {map[string]string{"j/a.csv": onHost(csvOf(stepRows(0, 1))), "j/b.csv": onHost(csvOf(stepRows(0, 1)))}, "a 0 1, b 0 1", false},
+		"JSON lines without rank": {map[string]string{"j/rank_0.jsonl": unranked(jsonOf(stepRows(0))), "j/rank_1.jsonl": unranked(jsonOf(stepRows(0)))}, "j 0 1", false},
+		"names count all ranks":   {map[string]string{"j/node0/rank_0.csv": bare(0), "j/node1/rank_2.csv": bare(0), "j/node1/rank_3.csv": bare(0)}, "j 0:node0 2:node1 3:node1", true},
+		"names count on hosts":    {map[string]string{"j/node0/rank_0.csv": bare(0), "j/node0/rank_2.csv": bare(0), "j/node1/rank_0.csv": bare(0)}, "j 0:node0 2:node0 3:node1", true},
+		"two runs, one rank each": {map[string]string{"j/x_rank0.csv": bare(0), "j/x_rank1.csv": bare(0), "j/y_rank0.csv": bare(0), "j/y_rank1.csv": bare(0)}, "x 0 1, y 0 1", false},
+		"a gap on a host":         {map[string]string{"j/node0.csv": onHost(csvOf(stepRows(0, 2))), "j/node1.csv": onHost(csvOf(stepRows(0)))}, "j 0:node0 2:node0 3:node1", true},
 		"runs of the same ranks":  {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": csvOf(stepRows(0, 1))}, "a 0 1, b 0 1", false},
 		"other columns elsewhere": {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": strings.Replace(csvOf(stepRows(2, 3)), "data", "eval", 1)}, "a 0 1, b 2 3", true},
 	} {

@@ -143,6 +143,8 @@ func identify(src *ingest.Source, taken Kinds) (Format, error) {
 		}
 	}
 	switch {
+	case f == JSON && csv.Nearly(csv.ColumnsOfJSON(bytes.TrimLeft(head, " \t\r\n"))) && isOfRank(src.Name()): // a table whose name says the rank
+		return JSONTable, nil
 	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && isMeantAsPackets(src.Name()): // packets that are broken at their beginning
 		return Packets, nil
 	case f == Archive && src.Compression() != ingest.Plain:

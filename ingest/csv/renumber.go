@@ -178,6 +178,9 @@ func (r *renumberedRows) joinEpochs(at identity) {
 	}
 }
 
+// mostOnHost is how many ranks a host may have for numbers between theirs to be of ranks that have no row.
+const mostOnHost = 64
+
 // numberRanks numbers the ranks of all hosts, in the order of their names, and returns the header with a column of the rank.
 func (r *renumberedRows) numberRanks(at identity, names []string, cell func([]string, int) string) (header []string, said string) {
 	type place struct{ host, local string }
@@ -217,11 +220,17 @@ func (r *renumberedRows) numberRanks(at identity, names []string, cell func([]st
 	})
 	number := make(map[place]int)
 	var hosts []string
-	for i, p := range places {
-		number[p] = i
+	next, first, low := 0, 0, 0 // ranks, and the number on the host that the first of its ranks has
+	for _, p := range places {
+		local, err := strconv.Atoi(p.local)
 		if len(hosts) == 0 || hosts[len(hosts)-1] != p.host {
 			hosts = append(hosts, p.host)
+			first, low = next, local
 		}
+		if number[p] = next; err == nil && local-low < mostOnHost {
+			number[p] = max(next, first+local-low) // a number that is left out is of a rank without a row
+		}
+		next = number[p] + 1
 	}
 	header = slices.Clone(names)
 	added := []string{"rank"}

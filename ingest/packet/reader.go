@@ -392,9 +392,24 @@ func (r *Reader) relieve() error {
 		return nil
 	}
 	w := r.longest(func(*window) bool { return true })
+	if w == nil { // the first windows have no packet yet
+		w = r.firstWithPackets()
+	}
 	return input.At(w.parts[0].Pos, input.Bad(input.ErrTooLarge,
 		"%d bytes of packets wait for rank %d of window %d of run %q, at most %d may: order the packets by window, or write one file per rank",
 		r.used, w.waitFor, w.index, w.run.name, r.limits.Pending))
+}
+
+// firstWithPackets returns the window whose first packet came first, of all that are open; one is where packets wait.
+func (r *Reader) firstWithPackets() (first *window) {
+	for _, n := range r.order {
+		for _, w := range n.open {
+			if len(w.parts) > 0 && (first == nil || w.arrival < first.arrival) {
+				first = w
+			}
+		}
+	}
+	return first
 }
 
 // longest returns the window that has waited longest among the first ones of each

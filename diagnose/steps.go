@@ -504,7 +504,7 @@ func (s stretch) join(memory *points.Memory) (*delay.Run, stepPlaces) {
 	return out, at
 }
 
-// stageOrder returns the order of a step in time: a wait for data that was recorded at the end of the step before comes last.
+// stageOrder returns the order of stages in time. A wait for data recorded at the end of the previous step is placed at the end.
 func stageOrder(w recordedWindow) (order []int) {
 	data := -1
 	if w.wait == trace.DataWaitPreceding {

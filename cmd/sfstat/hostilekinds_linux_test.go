@@ -97,7 +97,7 @@ func jsonOf(out []byte, v any) []byte {
 	panic(fmt.Sprintf("a %T", v))
 }
 
-// dumpOf is a Flight Recorder dump of groups and entries.
+// dumpOf returns a Flight Recorder dump of groups and entries.
 func dumpOf(groups object, entries []any) object {
 	return object{"version", "2.7", "pg_config", groups, "entries", entries}
 }
@@ -112,7 +112,7 @@ func dumpGroup(name, ranks string) object {
 	return object{"name", name, "desc", "default_pg", "ranks", ranks}
 }
 
-// dumps are Flight Recorder dumps in both forms.
+// dumps returns Flight Recorder dumps in both forms.
 func dumps() (files []hostileFile) {
 	frame := func(n int) any {
 		return object{"name", fmt.Sprint("f", n), "filename", fmt.Sprint("/job/", n, ".py"), "line", n}
@@ -276,7 +276,7 @@ func exports() []hostileFile {
 	}
 }
 
-// hostileFiles are small files of all kinds but packets.
+// hostileFiles returns small files of all kinds but packets.
 func hostileFiles() []hostileFile {
 	nccl := "1766084870.050004 node0:4007:4010 [1] NCCL INFO "
 	comm := func(i, ranks int) string {

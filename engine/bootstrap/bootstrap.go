@@ -66,7 +66,7 @@ func ParseStatistic(s string) (Statistic, error) {
 	return enum.Parse[Statistic]("statistic", statisticNames[:], s)
 }
 
-// Methods returns the methods that the statistic supports, the recommended one first.
+// Methods returns the methods that the statistic supports, in order of preference.
 func (s Statistic) Methods() []Method {
 	if s == Median {
 		return []Method{Order, Percentile}

@@ -35,7 +35,8 @@ func (r *Result) number(m *members) (why Note) {
 	return why
 }
 
-// worldRanks returns the number of each rank, nil where nothing says. Those of which no calls were recorded come last.
+// worldRanks returns the number of each rank, nil where no source has numbers. Those without a recorded call
+// take the only gap that is left, else numbers beyond the others.
 func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	with := 0
 	for i := range r.Ranks {

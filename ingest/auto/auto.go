@@ -240,8 +240,8 @@ func (r *Reader) summaries() (all []packet.Summary) {
 	return all
 }
 
-// lookAll looks at all candidates and has those opened that are to be read. Files that may be the meta file of an operator trace come last,
-// when the traces are known.
+// lookAll looks at all candidates and has those opened that are to be read. Possible meta files of operator traces are
+// looked at when the traces are known.
 func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {

@@ -14,8 +14,7 @@ import (
 	"github.com/sfstat/sfstat/trace/recorded"
 )
 
-// metaLast returns candidates in the order in which they are read: unchanged, but files that may be the meta file of an
-// operator trace come last.
+// metaLast returns the indices of candidates in reading order: as given, with possible meta files of operator traces at the end.
 func metaLast(all []candidate) []int {
 	var first, last []int
 	for i, c := range all {

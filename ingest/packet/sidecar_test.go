@@ -64,7 +64,7 @@ func arrived(t testing.TB) []*trace.Window {
 	return windows
 }
 
-// sidecarOf are the lines beside a table of the windows.
+// sidecarOf returns the lines beside a table of the windows.
 func sidecarOf(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
 	out := NewSidecarWriter(&b)

@@ -137,8 +137,9 @@ func TestCallsOutsideSteps(t *testing.T) {
 	}
 }
 
-// TestLimitOfRareCalls checks the least delay that is found where ranks meet in every fifth step only. A delay of each step adds
-// up from one meeting to the next, so a fifth of it is enough in a step. With fewer than twenty meetings none is stated.
+// TestLimitOfRareCalls checks the least detectable delay where ranks synchronise in every fifth step only. A delay of each step adds
+// up to the next synchronisation point, so a fifth of it is enough in a step. Of three ranks none is stated with fewer than ten
+// intervals between these.
 func TestLimitOfRareCalls(t *testing.T) {
 	limit := func(meetings int64, windows bool) (least int64) {
 		rng, s := rand.New(rand.NewPCG(3, 9)), newStepped(3)

@@ -178,6 +178,7 @@ const (
 	SavesByEvening   SavingKind = "by_evening"   // the work, among ranks
 	SavesLittleAlone SavingKind = "little_alone" // others would hold the steps up next
 	SavesAtMost      SavingKind = "at_most"      // at the device's pace
+	SavesNoMore      SavingKind = "no_more"      // as others may wait next for what it waits for
 	SavesSlowSteps   SavingKind = "slow_steps"   // were these as long as the others
 )
 
@@ -190,9 +191,12 @@ func (f *Finding) Saving() Saving {
 	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
 		s.Steps, s.Run, s.All = e.Gain, e.RunGain, true
 	}
+	_, paced := evidence.Find[evidence.OwnPace](f.Evidence)
 	switch {
 	case s.Steps == 0 && s.Run == 0:
 		s.Kind = SavesNothing
+	case paced:
+		s.Kind = SavesNoMore
 	case f.Cause == CauseLate && !s.All && (f.Stage == "" || f.isOnDevice()) && s.UpTo >= s.Run+slowerInside:
 		s.Kind = SavesUpTo
 	case s.UpTo >= s.Run+slowerInside && f.recordEnds():

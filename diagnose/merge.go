@@ -35,6 +35,7 @@ var claimRules = []struct {
 	{"behind messages that nobody recorded no rank is named", (*judge).doubtBehindMessages},
 	{"the distributions and waits of the same steps are evidence, or name another rank instead", (*judge).heedLatent},
 	{"a call that a rank never entered, or that ranks entered differently, is a claim", (*judge).addHang},
+	{"what a rank saves that waits for what comes at its own pace is an upper bound", (*judge).boundPaced},
 	{"certain claims that are worth acting on together count", (*judge).countTogether},
 	{"what may be acted on comes first, then the larger saving", (*judge).order},
 	{"the operators and the line that a rank is late in, and its probes, are evidence", (*judge).addEvidence},

@@ -142,6 +142,29 @@ var ruleTests = map[string]func(t *testing.T){
 	"a rank that steps and NCCL's kernels find late is one claim": func(t *testing.T) {
 		oneClaim(t, withKernels(stepsOf(claimed(2, "forward", 0.2, evidence.Supported)), claimed(2, "", 0.3, evidence.Strong)), evidence.FromNCCL)
 	},
+	"what a rank saves that waits for what comes at its own pace is an upper bound": func(t *testing.T) {
+		for name, peers := range map[string][]int{"alone": nil, "as a peer does": {3}} {
+			j := withEntries(stepsOf(claimed(2, "data", 0.2, evidence.Supported)), arrivals.Result{}, claimed(2, "data", 0.2, evidence.Strong))
+			j.placed.ranks = j.windows[0].Main.Ranks
+			j.modelled.Claims = []claim.Claim{{Kind: claim.Rank, Ranks: []int{2}, Parts: []claim.Part{{Stage: 0, Charged: 1}}, Arrival: claim.Arrival{Pace: &claim.Pace{Slope: -1, Low: -1.1, High: -0.9, Peers: peers}}}}
+			claims, _ := j.merged()
+			f := ofRank(t, claims, 2)
+			e, ok := evidence.Find[evidence.OwnPace](f.Evidence)
+			if !ok || f.Confidence != evidence.Supported || f.RunLow != 0 || e.Stage != "data" || e.Slope != 1 || e.Low != 0.9 || e.High != 1.1 {
+				t.Errorf("%s: %v, %+v, %+v", name, f.Confidence, f.Cost, e)
+			}
+			saves, want := f.Saving(), SavesNoMore
+			if peers != nil {
+				want = SavesNothing
+			}
+			if saves.Kind != want || f.BelowMinGain != (peers != nil) {
+				t.Errorf("%s: saves %+v, too little %v", name, saves, f.BelowMinGain)
+			}
+			if list, _ := (&RunVerdict{Findings: claims}).StageFindings("data", j.windows[0].Main); (len(list) == 0) != (peers != nil) {
+				t.Errorf("%s: %d findings in the row of the stage", name, len(list))
+			}
+		}
+	},
 	"who waits behind a slow link is its victim": func(t *testing.T) {
 		link := Finding{Kind: KindEdge, Cause: CauseLink, Confidence: evidence.Strong, Place: Place{Ranks: []int{4, 5}}, Cost: Cost{RunGain: 0.2}, Evidence: []evidence.Observation{evidence.SlowLink{}}}
 		claims, _ := withKernels(stepsOf(claimed(2, "forward", 0.3, evidence.Strong), allRanks(CauseSlowSteps, "comm.wait", 0.3), allRanks(CauseSlowSteps, "forward", 0.15)), link).merged()

@@ -43,7 +43,7 @@ func (v *RunVerdict) StageFindings(stage string, w *frontier.Result) (list []*Fi
 		f := &v.Findings[i]
 		small := f.BelowMinGain && !f.Jointly && (i > 0 || f.Confidence < evidence.Supported)
 		elsewhere := f.Stage != stage || f.Windows != nil && !slices.Contains(f.Windows, w.Window)
-		if elsewhere || small || f.Cause == CauseOperator || f.Confidence < evidence.Ambiguous {
+		if elsewhere || small || f.waitsWithOthers() || f.Cause == CauseOperator || f.Confidence < evidence.Ambiguous {
 			continue
 		}
 		list = append(list, f)

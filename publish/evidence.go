@@ -105,6 +105,7 @@ var observations = []evidenceForm{
 	// Of windows.
 	{evidence.LastToArrive{}, "the group waited for a rank at synchronisation points"},
 	{evidence.Replay{}, "the steps with ranks brought to their peers' median, or with a stage at its own median in all steps"},
+	{evidence.OwnPace{}, "the stage that makes a rank late is a wait for what comes at its own pace, so that what it saves is at most its delay"},
 	{evidence.Distribution{}, "distributions of completion times and waits find the same rank, beyond a margin"},
 	{evidence.LateTogether{}, "several ranks are late for the same reason, and what fixing all of them saves"},
 	{evidence.SyncPoint{}, "where the ranks synchronise, and how that is known"},

@@ -9,6 +9,8 @@ func evidenceWords(e evidence.Observation) string {
 		return sayLastToArrive(e)
 	case evidence.Replay:
 		return sayReplay(e)
+	case evidence.OwnPace:
+		return sayOwnPace(e)
 	case evidence.LateTogether:
 		return sayLateTogether(e)
 	case evidence.SyncPoint:

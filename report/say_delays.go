@@ -243,6 +243,8 @@ func saySaving(kind diagnose.SavingKind, s *diagnose.Saving) string {
 		return "Were the work even, step time would fall by " + fraction(s.Run)
 	case diagnose.SavesAtMost:
 		return "At the device's pace step time would fall by up to " + fraction(s.Run)
+	case diagnose.SavesNoMore:
+		return fmt.Sprintf("Fixing it would cut step time by %s at most: it waits for what comes at its own pace, and the others may have to wait for theirs next", fraction(s.Run))
 	case diagnose.SavesSlowSteps:
 		return fmt.Sprintf("At the length of the others the run would take %s less", fraction(s.Run))
 	case diagnose.SavesEveryStep:

@@ -64,6 +64,8 @@ func sayCondition(r evidence.Reason) string {
 		return "in other steps it is shorter than on the peers: its work varies"
 	case evidence.DelayInherited:
 		return "it adds no delay of its own before any call: it waits for another rank"
+	case evidence.OthersMayWait:
+		return "the others may have to wait for the same next"
 	case evidence.WaitNotRecorded:
 		return "it may have waited for another rank in operations that are not recorded"
 	case evidence.ClockOffset:

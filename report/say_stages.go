@@ -48,6 +48,19 @@ func sayReplay(e evidence.Replay) string {
 	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", who, fraction(e.Saves), fraction(e.Charged), who)
 }
 
+func sayOwnPace(e evidence.OwnPace) string {
+	text := fmt.Sprintf("rank %d waits in %s for what comes at its own pace: of each change in the rest of its step the stage makes up for %s (%s to %s)",
+		e.Rank, stageWord(e.Stage), table.Percent(e.Slope), table.Percent(e.Low), table.Percent(e.High))
+	if len(e.Peers) > 0 {
+		wait := "waits"
+		if len(e.Peers) > 1 {
+			wait = "wait"
+		}
+		text += fmt.Sprintf("; %s %s there too, and would go on no faster without it", ranksWord(e.Peers), wait)
+	}
+	return text
+}
+
 func sayLateTogether(e evidence.LateTogether) string {
 	of := ""
 	if place := e.Host + e.Group; place != "" {

@@ -17,6 +17,7 @@ const (
 	WorkUnknown     Reason = "work_unknown" // sizes of inputs or transfers are not recorded
 	WorkVaries      Reason = "work_varies"  // in other steps it is shorter than on the peers
 	DelayInherited  Reason = "delay_inherited"
+	OthersMayWait   Reason = "others_may_wait"   // the rank waits for what comes at its own pace, and others may wait for the same next
 	WaitNotRecorded Reason = "wait_not_recorded" // it may have waited for another where waits are not recorded
 	ClockOffset     Reason = "clock_not_excluded"
 
@@ -48,5 +49,5 @@ func (Reason) Names() []string {
 }
 
 var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
-	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, NobodyWaits, SyncLikely, NoWallTime, Incomplete,
+	OthersMayWait, WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, NobodyWaits, SyncLikely, NoWallTime, Incomplete,
 	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, TimesRounded, DumpIncomplete}

@@ -30,6 +30,17 @@ type Line struct {
 // Grows reports whether it is later and later.
 func (l Line) Grows() bool { return l.To > l.From }
 
+// OwnPace: a rank is in a stage for as long as the rest of its step leaves, as one that waits for what comes at its own pace: a
+// queue, a service, storage.
+type OwnPace struct {
+	Rank  int     `json:"rank" doc:"the rank that waits"`
+	Stage string  `json:"stage" doc:"stage in which it waits"`
+	Slope float64 `json:"slope" doc:"how much of each change in the rest of its step the stage makes up for; 1: all of it"`
+	Low   float64 `json:"low" doc:"slope lies above it, with high at 99 %"`
+	High  float64 `json:"high" doc:"slope lies below it"`
+	Peers []int   `json:"peers,omitempty" doc:"ranks that wait there too, and would go on no faster without it"`
+}
+
 // Replay is the steps with ranks brought to their peers' median.
 type Replay struct {
 	Ranks   []int   `json:"ranks,omitempty" doc:"ranks brought to their peers' median"`
@@ -225,6 +236,7 @@ type BetweenSteps struct {
 }
 
 func (BetweenSteps) Kind() Kind       { return "between_steps" }
+func (OwnPace) Kind() Kind            { return "own_pace" }
 func (LastToArrive) Kind() Kind       { return "last_to_arrive" }
 func (Replay) Kind() Kind             { return "replay" }
 func (LateTogether) Kind() Kind       { return "late_together" }

@@ -89,6 +89,15 @@ type Arrival struct {
 	Every  int     // period of the synchronisation, steps; 0: every step
 	Waited float64 // part of the delay that the other ranks' waits at the same points show
 	Ends   bool    // the ranks have no record of the last steps that others recorded: what they cost there is not known
+	Pace   *Pace   // the delay is a wait for what comes at its own pace; nil: it is not known to be one
+}
+
+// Pace is how a rank makes up in one piece of its work for what the rest of its cycle takes: a slope of −1 makes up for
+// all of it, 0 for nothing.
+type Pace struct {
+	Slope     float64
+	Low, High float64 // Slope lies between them
+	Peers     []int   // who wait there too, so that they would go on no faster without this rank; positions
 }
 
 // Entered is how a late rank enters the calls that others wait in, at the place where it costs most.

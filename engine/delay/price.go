@@ -44,6 +44,12 @@ func (s *series) termFindings(terms []*term, run *Run, o Options) (out []claim.C
 			}
 		}
 		f.Ends = s.addUnrecordedCost(&f.Saves, c)
+		if c.kind == claim.Rank {
+			main := c.main()
+			if f.Pace = s.pace(cell{main.rank, main.piece}); f.Pace != nil {
+				limitToPace(&f)
+			}
+		}
 		out = append(out, f)
 	}
 	return out

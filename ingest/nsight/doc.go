@@ -20,6 +20,8 @@
 // done then is said in the notes of the ranks.
 //
 // Source of the tables: the documentation of Nsight Systems ("Exporter
-// Details"), and exports of 2021 to 2026. Cost: O(n log n) for n rows, which
-// SQLite sorts; memory is bounded but for the strings of a file.
+// Details"), and exports of 2021 to 2026. Cost: one walk of the tables side by
+// side, O(n) for n rows that come in up to 64 series of their order, as those of
+// several processes do; others SQLite sorts in a second one. Memory is bounded but
+// for the strings of a file and NCCL's calls.
 package nsight

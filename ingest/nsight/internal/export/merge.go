@@ -1,7 +1,9 @@
 package export
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -14,8 +16,12 @@ var ErrUnordered = errors.New("rows out of order")
 // and streams write by turns.
 const lookahead = 1024
 
-// Merge calls each as [File.Timeline] does, without sorting: tables are read side by side. Where one is not in order it
-// returns [ErrUnordered], after rows were handed on. The targets of the row are *int64; one is of the column "start".
+// maxSeries bounds the series of a table that are read side by side: exports have the rows of one process behind those of another.
+const maxSeries = 64
+
+// Merge calls each as [File.Timeline] does, without sorting: tables are read side by side, and of a table every series of
+// rows that is in order. Where that does not put them in order it returns [ErrUnordered], after rows were handed on. The
+// targets of the row are *int64; one is of the column "start".
 func (f *File) Merge(tables []string, row Row, each func(table int) error) error {
 	at := 0
 	err := func() (err error) {
@@ -35,11 +41,17 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 				continue
 			}
 			at = i
-			rows, err := f.conn.prepare(f.plain(i, name, names, ""))
+			begins, err := f.series(name)
 			if err != nil {
 				return err
 			}
-			all = append(all, &cursor{table: i, rows: rows, width: len(names), start: slices.Index(names, "start"), last: math.MinInt64, most: f.size / leastRow})
+			for n := range begins {
+				rows, err := f.conn.prepare(f.plain(i, name, names, "") + ofSeries(begins, n))
+				if err != nil {
+					return err
+				}
+				all = append(all, &cursor{table: i, rows: rows, width: len(names), start: slices.Index(names, "start"), last: math.MinInt64, most: f.size / leastRow})
+			}
 		}
 		for {
 			var next *cursor
@@ -69,6 +81,86 @@ func (f *File) Merge(tables []string, row Row, each func(table int) error) error
 		return err
 	}
 	return f.tableError(tables[at], err)
+}
+
+// series returns the first rowid of every series of a table's rows that is in order, the first −2⁶³; that alone where there
+// are too many. It looks at every lookahead-th row, and between two of them where the later one starts earlier.
+func (f *File) series(table string) (begins []int64, err error) {
+	one := []int64{math.MinInt64}
+	s, err := f.conn.prepare(fmt.Sprintf(`SELECT rowid, "start" FROM %s WHERE rowid >= ?`, quoteIdentifier(table)))
+	if err != nil {
+		return one, nil // of a table without rowid or start
+	}
+	defer s.close()
+	begins = one
+	split := func(before, row place) error {
+		if row.start < before.start {
+			begin, err := f.steepest(table, before, row)
+			begins = append(begins, begin)
+			return err
+		}
+		return nil
+	}
+	before, next := place{math.MinInt64, math.MinInt64}, int64(math.MinInt64)
+	for n := int64(0); len(begins) <= maxSeries; n++ {
+		s.again(next)
+		if more, err := s.next(); err != nil {
+			return nil, err
+		} else if !more {
+			break
+		}
+		row := place{s.number(0), s.number(1)}
+		if row.rowid < next || row.rowid > math.MaxInt64-lookahead || n > f.size/leastRow {
+			return nil, errEndless
+		}
+		if err := split(before, row); err != nil {
+			return nil, err
+		}
+		before, next = row, row.rowid+lookahead
+	}
+	last := before
+	err = f.places(table, "ORDER BY rowid DESC LIMIT 1", func(row place) { last = row })
+	if err = cmp.Or(err, split(before, last)); err != nil || len(begins) <= maxSeries {
+		return begins, err
+	}
+	return one, nil
+}
+
+// place is a row of a table, and its start.
+type place struct{ rowid, start int64 }
+
+// steepest returns the row between two where the start falls most, from one row to the next.
+func (f *File) steepest(table string, from, to place) (begin int64, err error) {
+	before, most := from.start, uint64(0)
+	begin = to.rowid
+	err = f.places(table, fmt.Sprintf("WHERE rowid > %d AND rowid <= %d", from.rowid, to.rowid), func(row place) {
+		if fall := uint64(before) - uint64(row.start); row.start < before && fall > most {
+			begin, most = row.rowid, fall
+		}
+		before = row.start
+	})
+	return begin, err
+}
+
+// places calls each with the rows of a table that a clause of SQL has left.
+func (f *File) places(table, clause string, each func(place)) error {
+	var row place
+	return f.rows(fmt.Sprintf(`SELECT rowid, "start" FROM %s %s`, quoteIdentifier(table), clause), func(s *statement) int64 {
+		row = place{s.number(0), s.number(1)}
+		return 0
+	}, func() error { each(row); return nil })
+}
+
+// ofSeries returns the clause of SQL that leaves the rows of series n.
+func ofSeries(begins []int64, n int) string {
+	clause := " WHERE TRUE"
+	if n > 0 {
+		clause += fmt.Sprintf(" AND rowid >= %d", begins[n])
+	}
+	if n+1 < len(begins) {
+		clause += fmt.Sprintf(" AND rowid < %d", begins[n+1])
+	}
+	return clause
 }
 
 // cursor is the rows of one table that are read and not handed on, by their start.

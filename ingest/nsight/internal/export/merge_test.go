@@ -22,7 +22,8 @@ func jumbled(n int64, at func(int64) int64) nsighttest.Export {
 }
 
 // TestMerge: tables that are read side by side come as if they were sorted, also where threads write their rows a
-// little late and rows start at once; where a row comes far too late that is said.
+// little late, rows start at once, and the rows of one process come behind those of another; where rows come far too late, or too many
+// series behind each other, that is said.
 func TestMerge(t *testing.T) {
 	type came struct {
 		table              int
@@ -36,19 +37,35 @@ func TestMerge(t *testing.T) {
 		})
 		return all, err
 	}
+	anew := func(at ...int64) func(int64) int64 { // rows by time, which begins anew at some of them
+		return func(i int64) int64 {
+			begin := int64(0)
+			for _, a := range at {
+				if a <= i {
+					begin = a
+				}
+			}
+			return 1000 * (i - begin)
+		}
+	}
 	for name, c := range map[string]struct {
+		rows    int64
 		at      func(int64) int64
 		ordered bool
 	}{
-		"in order":      {func(i int64) int64 { return 1000 * i }, true},
-		"at once":       {func(i int64) int64 { return 1000 * (i / 3) }, true},
-		"a little late": {func(i int64) int64 { return 1000*i - 40_000*((i+1)%7/6) + 50_000 }, true},
-		"backwards":     {func(i int64) int64 { return 1000 * (5000 - i) }, false},
-		"two processes": {func(i int64) int64 { return 1000 * (i % 2500) }, false},
+		"in order":               {5000, anew(), true},
+		"at once":                {5000, func(i int64) int64 { return 1000 * (i / 3) }, true},
+		"a little late":          {5000, func(i int64) int64 { return 1000*i - 40_000*((i+1)%7/6) + 50_000 }, true},
+		"two processes":          {5000, anew(2500), true},
+		"the second late in it":  {5000, func(i int64) int64 { return 1000 * (i%2500 + i/2500*1200) }, true},
+		"three of uneven length": {9000, anew(5000, 8500), true},
+		"a short one at the end": {5000, anew(4900), true},
+		"mixed":                  {5000, func(i int64) int64 { return 1000 * (i * 2239 % 5000) }, false},
+		"too many":               {70_000, func(i int64) int64 { return 1000 * (70_000 - i) }, false},
 	} {
-		f := open(t, write(t, jumbled(5000, c.at)))
+		f := open(t, write(t, jumbled(c.rows, c.at)))
 		want, err := through(f, (*export.File).Timeline)
-		if err != nil || len(want) < 10_000 {
+		if err != nil || len(want) < int(2*c.rows) {
 			t.Fatalf("%s: %d rows, %v", name, len(want), err)
 		}
 		got, err := through(f, (*export.File).Merge)
@@ -63,55 +80,5 @@ func TestMerge(t *testing.T) {
 	f := open(t, write(t, jumbled(10, func(i int64) int64 { return i })))
 	if err := f.Merge(tables, export.Row{"start": new(int64)}, func(int) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("%v, expected what the caller says", err)
-	}
-}
-
-// TestThose: of rows by a value, and by what such rows of another table hold, none is lost, and others are left out; so many
-// values are no condition.
-func TestThose(t *testing.T) {
-	e := jumbled(60, func(i int64) int64 { return 1000 * i })
-	for i := range e.Processes[0].Work {
-		e.Processes[0].Work[i].Name = []string{"a", "b", "c"}[i%3]
-	}
-	f := open(t, write(t, e))
-	names := map[string]int64{}
-	var id int64
-	var text string
-	if err := f.Scan("StringIds", export.Row{"id": &id, "value": &text}, func() error { names[text] = id; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	var name, correlation int64
-	byName := func(ids ...int64) export.Those { return export.Those{Column: "demangledName|shortName", Values: ids} }
-	count := func(table string, those export.Those) (n int) {
-		row := export.Row{"correlationId": &correlation}
-		if table == tables[1] {
-			row["demangledName|shortName"] = &name
-		}
-		if err := f.ScanThose(table, those, row, func() error {
-			n++
-			if len(those.Values) == 1 && name != those.Values[0] {
-				t.Errorf("a kernel of name %d among those of %d", name, those.Values[0])
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	some, many := byName(names["b"]), byName(make([]int64, 20_000)...)
-	for want, got := range map[int]int{
-		20: count(tables[1], some), 40: count(tables[1], byName(names["a"], names["c"])), 0: count(tables[1], byName()), 60: count(tables[1], many),
-	} {
-		if got != want {
-			t.Errorf("%d kernels, expected %d", got, want)
-		}
-	}
-	if n := count(tables[0], export.Those{Column: "correlationId", In: tables[1], Of: &some}); n != 20 {
-		t.Errorf("%d calls of 20 kernels", n)
-	}
-	for _, all := range []export.Those{{Column: "correlationId", In: "no such table", Of: &some}, {Column: "correlationId", In: tables[1], Of: &many}} {
-		if n := count(tables[0], all); n != 60 {
-			t.Errorf("%d calls where nothing tells which, expected all 60", n)
-		}
 	}
 }

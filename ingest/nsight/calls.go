@@ -26,15 +26,16 @@ type madeGroup struct {
 
 // tie finds the kernels of the calls. Kernels must be in their order.
 func (p *commProcess) tie(ranges []apiRange) {
-	slices.SortStableFunc(ranges, func(a, b apiRange) int { return cmp.Or(cmp.Compare(a.Enter, b.Enter), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(ranges, func(a, b apiRange) int { return cmp.Or(cmp.Compare(a.enter, b.enter), cmp.Compare(a.row, b.row)) })
 	threads := map[int64]*thread{}
 	var units []*unit
+	p.calls = make([]call, 0, len(ranges))
 	for i := range ranges {
 		a := &ranges[i]
-		t := threads[a.Thread]
+		t := threads[a.thread]
 		if t == nil {
 			t = &thread{}
-			threads[a.Thread] = t
+			threads[a.thread] = t
 		}
 		if u := t.take(p, a); u != nil {
 			units = append(units, u)
@@ -87,7 +88,7 @@ func (t *thread) take(p *commProcess, a *apiRange) *unit {
 		if t.depth > 0 || len(t.pending) == 0 {
 			return nil
 		}
-		u := &unit{calls: t.pending, thread: a.Thread, from: a.Enter, to: a.Exit}
+		u := &unit{calls: t.pending, thread: a.thread, from: a.enter, to: a.exit}
 		t.pending = nil
 		return u
 	case makes, parts:
@@ -96,13 +97,13 @@ func (t *thread) take(p *commProcess, a *apiRange) *unit {
 	case unsaid:
 		return nil
 	}
-	p.calls = append(p.calls, a.call)
+	p.calls = append(p.calls, a.call())
 	i := len(p.calls) - 1
 	if t.depth > 0 {
 		t.pending = append(t.pending, i)
 		return nil
 	}
-	return &unit{calls: []int{i}, thread: a.Thread, from: a.Enter, to: a.Exit}
+	return &unit{calls: []int{i}, thread: a.thread, from: a.enter, to: a.exit}
 }
 
 // kernelsBetween returns the kernels that the thread launched between two times.

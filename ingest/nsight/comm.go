@@ -52,20 +52,13 @@ type communication struct {
 	of       map[processID]*commProcess
 	ours     map[int64]kernelName // kernel names, by string id
 	kernels  int
-	places   []kernelPlace                  // of kernels, in their order
+	shape    shape                          // of the kernel that was looked up last
+	shapeErr error                          // why one could not be
 	configs  map[comms.Config]*comms.Config // each once
 	schemas  schemas
 	api      map[processID][]apiRange // ranges of NCCL's own
 	ranges   int                      // of them, in all
 	phases   int                      // in all
-}
-
-// kernelPlace is where a kernel is kept, and its row in the file.
-type kernelPlace struct {
-	p    *commProcess
-	i    int
-	row  int64
-	name int64 // in StringIds
 }
 
 // keepCommunication keeps NCCL's share of the file where NCCL may have attached sizes to its ranges, or kernels alone
@@ -79,9 +72,17 @@ func (r *recording) keepCommunication() error {
 	if err := c.attachments(); err != nil {
 		return err
 	}
-	if c.attached || r.o.Kernels || r.file.Has(nvtxTable, "jsonText") {
-		r.comm = c
+	if !c.attached && !r.o.Kernels && !r.file.Has(nvtxTable, "jsonText") {
+		return nil
 	}
+	s := &c.shape
+	shapes, err := r.file.Lookup(kernelTable, export.Row{"graphNodeId": &s.graphNode,
+		"gridX": &s.grid[0], "gridY": &s.grid[1], "gridZ": &s.grid[2], "blockX": &s.block[0], "blockY": &s.block[1], "blockZ": &s.block[2],
+		"registersPerThread": &s.registers, "staticSharedMemory": &s.staticShared, "dynamicSharedMemory": &s.dynamicShared, "localMemoryTotal": &s.local})
+	if err != nil {
+		return err
+	}
+	r.shapes, r.comm = shapes, c
 	return nil
 }
 
@@ -158,8 +159,14 @@ func (c *communication) kernel(w *work, start, end int64) error {
 	}
 	p := c.process(w.owner.process(), start)
 	p.devices[w.device]++
-	c.places = append(c.places, kernelPlace{p, len(p.Kernels), w.row, w.name})
-	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: w.stream, Correlation: w.correlation})
+	k := comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: w.stream, Correlation: w.correlation}
+	found, err := c.r.shapes.Read(w.row)
+	c.shapeErr = cmp.Or(c.shapeErr, err)
+	if s := &c.shape; found {
+		k.Grid, k.Block, k.Replay = small(s.grid[0]), small(s.block[0]), s.graphNode != export.Absent && s.graphNode != 0
+		k.Config = c.config(c.r.names[w.name], s)
+	}
+	p.Kernels = append(p.Kernels, k)
 	p.launchedBy(len(p.Kernels) - 1)
 	return nil
 }
@@ -186,25 +193,6 @@ type shape struct {
 	registers                   int64    // of a thread
 	staticShared, dynamicShared int64    // bytes of a block
 	local                       int64    // bytes of local memory, in all
-}
-
-// shapes reads how the kernels were launched, at their rows.
-func (c *communication) shapes() error {
-	rows := make([]int64, len(c.places))
-	for i, at := range c.places {
-		rows[i] = at.row
-	}
-	var s shape
-	return c.r.file.Lookup(kernelTable, rows, export.Row{"graphNodeId": &s.graphNode,
-		"gridX": &s.grid[0], "gridY": &s.grid[1], "gridZ": &s.grid[2], "blockX": &s.block[0], "blockY": &s.block[1], "blockZ": &s.block[2],
-		"registersPerThread": &s.registers, "staticSharedMemory": &s.staticShared, "dynamicSharedMemory": &s.dynamicShared, "localMemoryTotal": &s.local},
-		func(i int) error {
-			at := c.places[i]
-			k := &at.p.Kernels[at.i]
-			k.Grid, k.Block, k.Replay = small(s.grid[0]), small(s.block[0]), s.graphNode != export.Absent && s.graphNode != 0
-			k.Config = c.config(c.r.names[at.name], &s)
-			return nil
-		})
 }
 
 // config returns how a kernel was launched, one value for all that were launched alike.
@@ -296,7 +284,7 @@ func (c *communication) finish() (*comms.Record, error) {
 		buses[id] = nccl.ParseBus(text)
 		return nil
 	})
-	if err := cmp.Or(err, c.shapes(), c.readDecodedPayloads()); err != nil {
+	if err := cmp.Or(err, c.shapeErr, c.readDecodedPayloads()); err != nil {
 		return nil, err
 	}
 	record := &comms.Record{Sources: []comms.Source{{Path: c.r.path, Kind: comms.SourceNsight}}}
@@ -304,6 +292,7 @@ func (c *communication) finish() (*comms.Record, error) {
 		p := c.of[id]
 		slices.SortStableFunc(p.Kernels, func(a, b comms.Kernel) int { return cmp.Compare(a.Start, b.Start) })
 		p.tie(c.api[id])
+		delete(c.api, id)
 		p.Phases = p.phasesOf()
 		p.Device = busiestDevice(p.devices)
 		if gpu, ok := c.r.gpus[device{p.PID, p.Device}]; ok {
@@ -311,6 +300,7 @@ func (c *communication) finish() (*comms.Record, error) {
 		}
 		p.Rank, p.Host = max(p.Rank, unclaimed), c.r.host
 		p.addTo(record)
+		delete(c.of, id)
 	}
 	return record, nil
 }

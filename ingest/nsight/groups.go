@@ -29,6 +29,7 @@ func (p *commProcess) addTo(c *comms.Record) {
 			p.calls[i].Group, p.calls[i].Launch = g, launch
 		}
 	})
+	c.Calls = slices.Grow(c.Calls, len(p.calls))
 	for i := range p.calls {
 		x := &p.calls[i].Call
 		x.Process = n

@@ -24,11 +24,25 @@ func (s step) carries() bool { return s != opens && s != closes }
 
 // apiRange is a range of NCCL's domain.
 type apiRange struct {
-	call
 	step        step
-	told        bool  // by a payload
-	event       int64 // by which the tables of payloads call it
+	op          nccl.Op
+	told        bool // by a payload
+	reduction   nccl.Reduction
+	enter, exit int64
+	thread      int64
+	event       int64  // by which the tables of payloads call it
+	row         int64  // of the table
+	comm        uint64 // as call has it
+	bytes, peer int64
 	rank, ranks int64 // of a communicator that is made
+}
+
+// call returns the call that the range is of.
+func (a *apiRange) call() call {
+	c := call{Call: comms.UnknownCall(0), comm: a.comm}
+	c.Op, c.Enter, c.HasEnter, c.Exit, c.Thread, c.Line = a.op, a.enter, true, a.exit, a.thread, a.row
+	c.Bytes, c.Peer, c.Reduction = a.bytes, int(a.peer), a.reduction
+	return c
 }
 
 // maxRanges bounds the ranges of NCCL that are held, of one file.
@@ -41,8 +55,7 @@ func (c *communication) addAPIRange(e *event, name string) {
 	if !ok || c.ranges >= maxRanges {
 		return
 	}
-	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.id}
-	a.Enter, a.HasEnter, a.Exit, a.Thread, a.Line = start, true, end, e.thread.number(), e.row
+	a := apiRange{event: e.id, enter: start, exit: end, thread: e.thread.number(), row: e.row}
 	if name == "" {
 		name = functionOf(binarySchema(e.binary))
 	}
@@ -72,8 +85,8 @@ func (a *apiRange) setStep(name string) bool {
 	case strings.HasPrefix(name, "CommSplit"), strings.HasPrefix(name, "CommShrink"), strings.HasPrefix(name, "CommGrow"):
 		a.step = parts
 	default:
-		a.step, a.Op = aCall, nccl.ParseOp(name)
-		return a.Op != nccl.UnknownOp && a.Op != nccl.SendRecv && a.Op != nccl.Generic
+		a.step, a.op = aCall, nccl.ParseOp(name)
+		return a.op != nccl.UnknownOp && a.op != nccl.SendRecv && a.op != nccl.Generic
 	}
 	return true
 }
@@ -81,7 +94,7 @@ func (a *apiRange) setStep(name string) bool {
 // tell takes what NCCL attached to the range.
 func (a *apiRange) tell(x payload) {
 	a.told = x.found
-	a.comm, a.Bytes, a.Peer, a.Reduction, a.rank, a.ranks = x.comm, x.bytes, int(x.root), max(x.reduction, 0), x.rank, x.ranks
+	a.comm, a.bytes, a.peer, a.reduction, a.rank, a.ranks = x.comm, x.bytes, x.root, max(x.reduction, 0), x.rank, x.ranks
 }
 
 // keepMade keeps the making of a communicator.

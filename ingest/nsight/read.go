@@ -60,6 +60,7 @@ type recording struct {
 	skipped    int                 // rows whose times cannot be
 	open       int                 // steps and stages that had not ended
 	comm       *communication      // nil: nothing of NCCL is kept
+	shapes     *export.Lookup      // of kernels; nil: it is not opened
 }
 
 // apiCall is what a call of the runtime or driver does.
@@ -142,8 +143,11 @@ func newRecording(f *export.File, path string, o Options) *recording {
 		processes: make(map[processID]*process), known: make(map[string]*meaning), registered: make(map[int64]*meaning), apiCalls: make(map[int64]apiCall)}
 }
 
-// discard ends the profiles that are not finished.
+// discard ends the profiles that are not finished, and what is open but the file.
 func (r *recording) discard() {
+	if r.shapes != nil {
+		r.shapes.Close()
+	}
 	for _, p := range r.processes {
 		if p.b != nil {
 			p.b.Discard()

@@ -1,12 +1,10 @@
 package export
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/input"
@@ -40,48 +38,7 @@ func (f *File) Has(table string, columns ...string) bool {
 // Scan calls each with every row of a table, in the order of the file. Where
 // the table is absent there are none.
 func (f *File) Scan(table string, row Row, each func() error) error {
-	return f.query([]string{table}, nil, "", row, func(int) error { return each() })
-}
-
-// Those is which rows of a table are wanted: whose column, which is one of the Row, holds one of some values, or one that
-// such rows of another table hold in the column of the same name.
-type Those struct {
-	Column string
-	Values []int64
-	In     string // the other table; "": Values count
-	Of     *Those
-}
-
-// mostValues bounds the values of a condition: of more, all rows are handed on.
-const mostValues = 10_000
-
-// condition returns the condition in SQL, after WHERE, of rows whose columns go by the names of the Row; "" for all rows. Tables that
-// lost their types hold numbers as text.
-func (t *Those) condition(f *File) string {
-	if len(t.Values) > mostValues {
-		return ""
-	}
-	in := ""
-	if t.In != "" {
-		of := t.Of.condition(f)
-		if of == "" || !f.Has(t.In) {
-			return ""
-		}
-		in = fmt.Sprintf("SELECT CAST(%s AS INTEGER) FROM (%s) WHERE %s", quoteIdentifier(t.Column), f.limitedQuery(0, t.In, []string{t.Column, t.Of.Column}), of)
-	} else {
-		list := make([]string, len(t.Values))
-		for i, v := range t.Values {
-			list[i] = strconv.FormatInt(v, 10)
-		}
-		in = strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("CAST(%s AS INTEGER) IN (%s)", quoteIdentifier(t.Column), in)
-}
-
-// ScanThose calls each with rows of a table among which are all those wanted, in the order of the file: SQLite leaves out
-// the others where it can, which costs a tenth of handing them on.
-func (f *File) ScanThose(table string, those Those, row Row, each func() error) error {
-	return f.query([]string{table}, &those, "", row, func(int) error { return each() })
+	return f.query([]string{table}, "", row, func(int) error { return each() })
 }
 
 // Timeline calls each with the rows of several tables and the table's number, by
@@ -89,11 +46,11 @@ func (f *File) ScanThose(table string, those Those, row Row, each func() error) 
 // of the file in each; those without a start come first. SQLite sorts them, in
 // temporary files where there are many.
 func (f *File) Timeline(tables []string, row Row, each func(table int) error) error {
-	return f.query(tables, nil, ` ORDER BY "start", "table", "number"`, row, each)
+	return f.query(tables, ` ORDER BY "start", "table", "number"`, row, each)
 }
 
 // query goes through tables, one after another unless the order says otherwise.
-func (f *File) query(tables []string, those *Those, order string, row Row, each func(table int) error) (err error) {
+func (f *File) query(tables []string, order string, row Row, each func(table int) error) (err error) {
 	names := slices.Sorted(maps.Keys(row))
 	to := make([]any, len(names))
 	for i, name := range names {
@@ -102,7 +59,7 @@ func (f *File) query(tables []string, those *Those, order string, row Row, each 
 	var selected []string
 	for i, name := range tables {
 		if f.Has(name) {
-			selected = append(selected, f.selection(i, name, names, those, order))
+			selected = append(selected, f.selection(i, name, names, order))
 		}
 	}
 	if len(selected) == 0 {
@@ -143,53 +100,61 @@ func (f *File) rows(query string, take func(*statement) (bytes int64), each func
 // errEndless is the refusal of a file whose pages lead in a circle.
 var errEndless = input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
 
-// Lookup calls each with the row of a table at every one of some places, as the column rowid has them.
-func (f *File) Lookup(table string, places []int64, row Row, each func(i int) error) (err error) {
+// Lookup reads single rows of a table.
+type Lookup struct {
+	f     *File
+	table string
+	rows  *statement // nil: the table is absent
+	to    []any
+}
+
+// Lookup returns a reader of single rows of a table, which must be closed before the file.
+func (f *File) Lookup(table string, row Row) (*Lookup, error) {
+	l := &Lookup{f: f, table: table}
+	if !f.Has(table) {
+		return l, nil
+	}
 	names := slices.Sorted(maps.Keys(row))
-	if len(places) == 0 || !f.Has(table) {
-		return nil
+	for _, name := range names {
+		l.to = append(l.to, row[name])
 	}
-	s, err := f.conn.prepare(fmt.Sprintf("%s WHERE rowid = ?", f.plain(0, table, names, "")))
-	if err != nil {
-		return f.tableError(table, err)
+	var err error
+	l.rows, err = f.conn.prepare(f.plain(0, table, names, "") + " WHERE rowid = ?")
+	return l, f.tableError(table, err)
+}
+
+// Read sets the targets of the Row to the row at a place, as the column rowid has it; false: there is none.
+func (l *Lookup) Read(place int64) (found bool, err error) {
+	if l.rows == nil {
+		return false, nil
 	}
-	defer s.close()
-	for i, place := range places {
-		s.again(place)
-		more, err := s.next()
-		if err != nil {
-			return f.tableError(table, err)
-		}
-		if !more {
-			continue
-		}
-		for c, name := range names {
-			s.put(1+c, row[name])
-		}
-		if err := each(i); err != nil {
-			return err
+	l.rows.again(place)
+	if found, err = l.rows.next(); err != nil {
+		return false, l.f.tableError(l.table, err)
+	}
+	for c := range l.to {
+		if found {
+			l.rows.put(1+c, l.to[c]) // behind the table
 		}
 	}
-	return nil
+	return found, nil
+}
+
+// Close closes the reader.
+func (l *Lookup) Close() {
+	if l.rows != nil {
+		l.rows.close()
+	}
 }
 
 // selection returns the query for the columns of a table, NULL where it lacks one.
-// The limit ends conditions and sorting too, where pages lead in a circle; but for the condition SQLite would
+// The limit ends sorting too, where pages lead in a circle; but for the condition SQLite would
 // sort before it counts. Rows that are all handed on are counted by [File.rows].
-func (f *File) selection(number int, table string, columns []string, those *Those, order string) string {
-	where := ""
-	if those != nil {
-		where = those.condition(f)
-	}
-	if where == "" && order == "" {
+func (f *File) selection(number int, table string, columns []string, order string) string {
+	if order == "" {
 		return f.plain(number, table, columns, "")
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) WHERE %s`, f.limitedQuery(number, table, columns), cmp.Or(where, `"table" >= 0`))
-}
-
-// limitedQuery returns the query for the columns of all rows of a table, of as many as the file has room for.
-func (f *File) limitedQuery(number int, table string, columns []string) string {
-	return fmt.Sprintf(`%s LIMIT %d`, f.plain(number, table, columns, `, rowid AS "number"`), f.size/leastRow+1)
+	return fmt.Sprintf(`SELECT * FROM (%s LIMIT %d) WHERE "table" >= 0`, f.plain(number, table, columns, `, rowid AS "number"`), f.size/leastRow+1)
 }
 
 // plain returns the query for the columns of all rows of a table, and what else of each.

@@ -52,7 +52,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 			}
 		case slices.Contains(entered, c.Stage):
 			c.Seen, c.Least = true, j.minEntryDelay(c.Stage)
-		case l.MayHide > 0 && j.hasNoEntries(c.Stage) && !j.ranksMissing():
+		case l.MayHide > 0 && j.hasNoEntries(c.Stage) && (!j.ranksMissing() || len(j.entered.Missing) == 0 && !j.worthActing(int64(j.partWithoutRanks()*float64(l.MayHide)))):
 			c.Seen, c.Least = true, j.minEntryDelay("")
 		case l.MayHide > 0 && kernels:
 			c.Seen = true
@@ -79,7 +79,7 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 	if j.worthActing(lost.Spread) && len(entered) == 0 && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Reason == answer.TooNoisy }) {
 		out = append(out, answer.Coverage{Hides: min(lost.Spread, j.modelled.Step), Reason: answer.Spread, Needs: answer.SourceArrivals})
 	}
-	if part := j.partWithoutRanks(); part >= j.minGain && len(entered) == 0 {
+	if part := j.partWithoutRanks(); part >= j.minGain && len(entered) == 0 && !j.entriesSeeAll() {
 		out = append(out, answer.Coverage{Hides: int64(part * float64(j.modelled.Step)), Reason: answer.RanksUnknown, Needs: answer.SourceAllRanks})
 	}
 	if len(out) > 0 && !j.placed.walled && !slices.ContainsFunc(out, func(c answer.Coverage) bool { return c.Stage == stagename.Whole || c.Stage == stagename.Residual }) {

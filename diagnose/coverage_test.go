@@ -127,7 +127,7 @@ func TestCoverageOfEntries(t *testing.T) {
 // TestCoverageWithoutCalls: where entries show a delay of any rank before every call that a step repeats, nobody hides in a
 // stage in which none is entered.
 func TestCoverageWithoutCalls(t *testing.T) {
-	call := arrivals.Place{Stage: "backward", Repeats: true, Limit: 20e6}
+	call := arrivals.Place{Stage: "backward", Repeats: true, Limit: 20e6, Since: 50e6}
 	with := func(change func(p *arrivals.Place)) arrivals.Result {
 		p := call
 		change(&p)
@@ -137,29 +137,33 @@ func TestCoverageWithoutCalls(t *testing.T) {
 	messages, neighbours, apart, silent, missing := with(message), with(message), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {}), with(func(*arrivals.Place) {})
 	inStage := with(func(p *arrivals.Place) { message(p); p.Stage = "forward" })
 	lateMessage := with(func(p *arrivals.Place) { message(p); p.Stage, p.Skew = "forward", 90e6 }) // of a chain
+	littleTwice := with(func(p *arrivals.Place) { p.Limit, p.Since = 0, 6e6 })
+	littleTwice.Places = append(littleTwice.Places, littleTwice.Places[1])
 	inStage.Messages, lateMessage.Messages = true, true
 	messages.Messages, neighbours.Neighbours, apart.Apart, silent.Silent, missing.Missing = true, true, true, []string{"0"}, []int{7}
 	for name, c := range map[string]struct {
 		r    arrivals.Result
 		seen bool
 	}{
-		"all calls show a delay":         {with(func(*arrivals.Place) {}), true},
-		"one shows none":                 {with(func(p *arrivals.Place) { p.Limit = 0 }), false},
-		"one shows a large one alone":    {with(func(p *arrivals.Place) { p.Limit = 21e6 }), false},
-		"one is perhaps entered late":    {with(func(p *arrivals.Place) { p.Perhaps = true }), false},
-		"one is of the beginning":        {with(func(p *arrivals.Place) { p.Limit, p.Repeats = 0, false }), true},
-		"a rare one is in the stage":     {with(func(p *arrivals.Place) { p.Stage, p.Limit, p.Repeats = "forward", 0, false }), false},
-		"a message is in the stage":      {inStage, true},
-		"a late message is in the stage": {lateMessage, true},
-		"ends of a pipeline":             {with(func(p *arrivals.Place) { p.Unlike = true }), false},
-		"a message":                      {with(message), false},
-		"a message that is awaited":      {messages, true},
-		"a message between neighbours":   {neighbours, true},
-		"nothing connects some ranks":    {apart, false},
-		"messages are not recorded":      {silent, false},
-		"a rank left no entries":         {missing, false},
-		"nothing that a step repeats":    {arrivals.Result{Step: 100e6}, false},
-		"nothing at all, and no entries": {arrivals.Result{}, false},
+		"all calls show a delay":              {with(func(*arrivals.Place) {}), true},
+		"one shows none":                      {with(func(p *arrivals.Place) { p.Limit = 0 }), false},
+		"little leads to one that shows none": {with(func(p *arrivals.Place) { p.Limit, p.Since = 0, 9e6 }), true},
+		"little leads to two that show none":  {littleTwice, false},
+		"one shows a large one alone":         {with(func(p *arrivals.Place) { p.Limit = 21e6 }), false},
+		"one is perhaps entered late":         {with(func(p *arrivals.Place) { p.Perhaps = true }), false},
+		"one is of the beginning":             {with(func(p *arrivals.Place) { p.Limit, p.Repeats = 0, false }), true},
+		"a rare one is in the stage":          {with(func(p *arrivals.Place) { p.Stage, p.Limit, p.Repeats = "forward", 0, false }), false},
+		"a message is in the stage":           {inStage, true},
+		"a late message is in the stage":      {lateMessage, true},
+		"ends of a pipeline":                  {with(func(p *arrivals.Place) { p.Unlike = true }), false},
+		"a message":                           {with(message), false},
+		"a message that is awaited":           {messages, true},
+		"a message between neighbours":        {neighbours, true},
+		"nothing connects some ranks":         {apart, false},
+		"messages are not recorded":           {silent, false},
+		"a rank left no entries":              {missing, false},
+		"nothing that a step repeats":         {arrivals.Result{Step: 100e6}, false},
+		"nothing at all, and no entries":      {arrivals.Result{}, false},
 	} {
 		j := withEntries(stepsOf(), c.r)
 		j.modelled.Limits = []delay.Limit{{Stage: 1, MayHide: 13e6, Known: true}}
@@ -171,6 +175,23 @@ func TestCoverageWithoutCalls(t *testing.T) {
 		open := j.closeEntered(nil, []answer.Undecided{{Question: answer.RankHidden, Stage: "forward", Hides: 13e6, Step: 100e6}})
 		if c.seen != (len(open) == 0) {
 			t.Errorf("%s: open %+v", name, open)
+		}
+	}
+}
+
+// TestCoverageWithoutCallsOfSomeSteps: where a rank has no stage times of some steps, and left entries, what may hide in a stage without
+// calls is that part of its time.
+func TestCoverageWithoutCallsOfSomeSteps(t *testing.T) {
+	for hides, seen := range map[int64]bool{70e6: true, 90e6: false} { // in 12 of 100 ms
+		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Repeats: true, Limit: 20e6}}})
+		j.modelled.Limits = []delay.Limit{{Stage: 2, MayHide: hides, Known: true}}
+		j.windows = []Window{{Main: &frontier.Result{Makespan: 88}}, {Main: &frontier.Result{Makespan: 12}}}
+		j.windows[1].Main.Quality.Missing = trace.RankSet{{7, 7}}
+		if got := placeOf(t, j.coverage(), "backward"); got.Seen != seen {
+			t.Errorf("%d ms hide: %+v", hides/1e6, got)
+		}
+		if slices.ContainsFunc(j.coverage(), func(c answer.Coverage) bool { return c.Reason == answer.RanksUnknown }) {
+			t.Errorf("%d ms hide: entries tell of the rank in all steps: %+v", hides/1e6, j.coverage())
 		}
 	}
 }

@@ -170,13 +170,13 @@ func (j *judge) hideWhole(_ []Finding, open []answer.Undecided) []answer.Undecid
 const mostFound = 2
 
 // entriesSeeAll reports whether entries show who is late wherever in a step: own work is counted from one call that a step
-// repeats to the next, and a delay is found before every one of them. Messages count at the collective after them, and
+// repeats to the next, and a delay is found before all of them but some that less leads to than is worth acting on. Messages count at the collective after them, and
 // between neighbours a step is one piece.
 func (j *judge) entriesSeeAll() bool {
 	if j.entered == nil || j.entered.Apart || len(j.entered.Silent) > 0 || j.untold() {
 		return false
 	}
-	found := false
+	found, hides := false, int64(0)
 	for i := range j.entered.Places {
 		p := &j.entered.Places[i]
 		switch {
@@ -186,10 +186,10 @@ func (j *judge) entriesSeeAll() bool {
 		case p.Limit > 0 && float64(p.Limit) <= mostFound*j.minGain*float64(j.entered.Step):
 			found = true
 		case !j.countsElsewhere(p):
-			return false
+			hides += p.Since
 		}
 	}
-	return found
+	return found && float64(hides) < j.minGain*float64(j.entered.Step)
 }
 
 // hasNoEntries reports whether entries show who is late in a stage in which none of them is, or those of messages alone.

@@ -118,6 +118,9 @@ type Place struct {
 	Noise   int64   // robust standard deviation of own delays
 	Strikes int     // own delays of all ranks beyond three times Noise
 	Repeats bool    // it is entered in most steps, and not at the beginning only
+	// Since is how long the rank that takes longest is there from the call before on, mean, ns of a step: no delay before the
+	// place costs more.
+	Since int64
 	// Limit is the delay of one rank in every step that would have been found before it, ns; 0: none would.
 	Limit   int64
 	Perhaps bool     // a rank is late there by enough to act on, and it may be chance
@@ -250,6 +253,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		if k.Tensors != nil && !s.Varies[p.Kind] {
 			out.Bytes = comms.Elements(k.Tensors.InSizes)
 		}
+		out.Since = s.sinceCall(p, r)
 		arrivals, _ := s.Deviations(p.Cohorts, s.Time)
 		var skews []int64
 		for _, c := range p.Cohorts {
@@ -269,6 +273,20 @@ func (s *strikes) table(r *Result, stages []string) {
 		r.Places = append(r.Places, out)
 	}
 	r.Latest = s.latest(r.Places)
+}
+
+// sinceCall returns how long a rank takes from the call before to those of a place, mean, ns of a step, of the rank that takes longest.
+func (s *strikes) sinceCall(p *sync.Place, r *Result) int64 {
+	took := make([]int64, len(s.Ranks))
+	for _, c := range p.Cohorts {
+		for _, e := range c {
+			if e.Call > 0 {
+				took[e.Process] += s.Time(e) - s.Time(sync.Previous(e, 1))
+			}
+		}
+	}
+	steps := float64(r.End-r.Begin) / float64(max(1, r.Step))
+	return int64(float64(slices.Max(took)) / max(1, steps))
 }
 
 // latest returns who enters calls last most often. It tests places that repeat and at which the work of ranks compares.

@@ -211,6 +211,9 @@ func Open(paths []string, o Options) (*Reader, error) {
 		r.Close()
 		return nil, err
 	}
+	r.takeTables()
+	r.sortLogs()
+	r.joinHostLogs()
 	r.shareTables()
 	for i, g := range groupPackets(r.files) {
 		u := &unit{row: Packets.row(), r: r, group: g, where: g.files[0].Name}
@@ -257,6 +260,9 @@ func (r *Reader) lookAll(all []candidate) error {
 				}
 			}
 		}
+	}
+	if err := r.lookAgain(all, &others); err != nil {
+		return err
 	}
 	return r.leave(others)
 }

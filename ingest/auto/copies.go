@@ -26,7 +26,7 @@ func (b beginnings) checkDuplicate(path string, src *ingest.Source, lim ingest.L
 	key := sha256.Sum256(head)
 	for _, other := range b[key] {
 		if equal(path, other, lim) {
-			return input.At(input.Pos{File: path}, input.Bad(input.ErrDuplicate, "a copy of %s, byte for byte: it is left out, so that nothing counts twice", other))
+			return input.At(input.Pos{File: path}, copyError(other))
 		}
 	}
 	b[key] = append(b[key], path)
@@ -50,4 +50,9 @@ func sum(path string, lim ingest.Limits) (digest [sha256.Size]byte, err error) {
 	h := sha256.New()
 	_, err = io.Copy(h, src)
 	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// copyError returns the error of a copy of a file.
+func copyError(of string) error {
+	return input.Bad(input.ErrDuplicate, "a copy of %s, byte for byte: it is left out, so that nothing counts twice", of)
 }

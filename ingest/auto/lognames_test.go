@@ -3,6 +3,7 @@ package auto
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,5 +99,46 @@ func TestLastLineOfLog(t *testing.T) {
 			t.Errorf("%s: noted %v, expected %v", name, noted, c.want)
 		}
 		r.Close()
+	}
+}
+
+// TestLogsOfHosts: logs in a folder for each host are of one job where their names say the ranks, through all hosts or on each, and of as
+// many jobs as there are folders where they do not.
+func TestLogsOfHosts(t *testing.T) {
+	log := ""
+	for i := range 5 {
+		log += fmt.Sprintf("INFO step %d time 0.12%d data_time 0.01\n", i, i)
+	}
+	for name, c := range map[string]struct {
+		files []string
+		want  string // runs with their ranks and hosts
+	}{
+		"through all hosts": {[]string{"j/node0/rank_0.log", "j/node0/rank_1.log", "j/node1/rank_2.log"}, "j 0:node0 1:node0 2:node1"},
+		"on each host":      {[]string{"j/node9/rank_0.log", "j/node9/rank_1.log", "j/node10/rank_0.log", "j/node10/rank_1.log"}, "j 0:node9 1:node9 2:node10 3:node10"},
+		"one host":          {[]string{"j/node0/rank_0.log", "j/node0/rank_1.log"}, "node0 0 1"},
+		"no ranks":          {[]string{"j/node0/train.log", "j/node1/train.log"}, "node1/train 0, train 0"},
+	} {
+		files := make(map[string]string)
+		for i, path := range c.files {
+			files[path] = strings.ReplaceAll(log, "0.12", fmt.Sprintf("0.1%d", 2+i))
+		}
+		_, windows, err := read(t, Options{}, folderOf(t, files))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []string
+		for _, w := range windows {
+			text := w.Run
+			for _, r := range w.Ranks {
+				if text += fmt.Sprintf(" %d", r.ID); r.Host != "" {
+					text += ":" + r.Host
+				}
+			}
+			got = append(got, text)
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %q, want %q", name, text, c.want)
+		}
 	}
 }

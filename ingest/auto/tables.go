@@ -2,12 +2,12 @@ package auto
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -26,13 +26,15 @@ type shareOf struct {
 	folder string // of the run
 	stem   string // of its name, without what tells it from those of other ranks
 	host   string
-	rank   int // −1: not known
-	word   bool
+	rank   int  // −1: not known
+	word   bool // it says the rank
+	padded bool // the number of the rank has a zero before it
 	stage  string
 }
 
 var (
 	hostInside = regexp.MustCompile(`(?i)^(|.*?[^a-z])((?:node|host|server|machine|ip|dgx|gpu-?node)[_.-]?[\w.-]*\d+)$`)
+	zeroBefore = regexp.MustCompile(`(?:^|\D)0\d+\D*$`)
 	digits     = regexp.MustCompile(`\d+`)
 	endNumber  = regexp.MustCompile(`^(.*?)[._-]?(\d+)$`)
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
@@ -41,86 +43,33 @@ var (
 // shareTables joins tables that are parts of one, and gives those of one rank that rank. Where a folder has several such tables, a run goes
 // by the name of its files.
 func (r *Reader) shareTables() {
-	joined := make(map[string][]*shareOf) // first parts, by folder
-	for _, g := range groupBy(r.tableShares(), func(s *shareOf) string {
-		switch {
-		case s.extent.Series:
-			return s.folder + "\x01"
-		case s.hasRankColumn():
-			return s.folder + "\x02"
-		}
-		return s.folder + "\x00" + s.stem
-	}) {
-		switch {
-		case g[0].hasRankColumn() && !g[0].extent.Series:
-			r.joinNamed(g)
-		case isOne(g):
-			r.merge(g)
-			joined[g[0].folder] = append(joined[g[0].folder], g[0])
-		default:
-			for _, s := range g {
-				r.readAlone(s)
+	within := rootsOf(r.paths)
+	for _, g := range groupBy(r.tableShares(&within), func(s *shareOf) string { return fmt.Sprint(s.extent.Series, s.folder) }) {
+		runs, rest := runsOf(g)
+		rest = fill(runs, rest)
+		numbered := 0 // runs whose files are told apart by their names alone
+		for _, run := range runs {
+			if !run.named {
+				numbered++
 			}
 		}
-	}
-	for folder, of := range joined {
-		if len(of) == 1 {
-			continue
+		for _, run := range runs {
+			r.mergeRun(run)
+			if !run.named && numbered > 1 {
+				run.unit().run = cmp.Or(strings.TrimRight(run.stretches[0][0].stem, "-_. "), filepath.Base(g[0].folder))
+			}
 		}
-		for _, s := range of {
-			s.unit.run = cmp.Or(strings.TrimRight(s.stem, "-_. "), filepath.Base(folder))
+		r.nameLost(runs, &within)
+		for i, s := range rest {
+			if !r.leaveOut(s, runs, rest[:i]) && !s.hasRankColumn() && !s.extent.Bare {
+				r.readAlone(s)
+			}
 		}
 	}
 }
 
 // hasRankColumn reports whether columns say of which ranks a table is.
 func (s *shareOf) hasRankColumn() bool { return s.extent.Named || s.extent.OnHost }
-
-// joinNamed joins tables of a folder whose columns say the rank, where they are parts of one; else those with the same columns that are, and
-// else those with the same name but for what tells hosts apart, which is then that of their run.
-func (r *Reader) joinNamed(g []*shareOf) {
-	if r.joinTables(g, "") {
-		return
-	}
-	for _, alike := range groupBy(g, func(s *shareOf) string { return strings.Join(s.extent.Header, "\x00") }) {
-		if r.joinTables(alike, "") {
-			continue
-		}
-		for _, run := range groupBy(alike, func(s *shareOf) string { return digits.ReplaceAllString(s.stem, "") }) {
-			r.joinTables(run, strings.TrimRight(run[0].stem, "-_. 0123456789"))
-		}
-	}
-}
-
-// joinTables makes one run of tables that are parts of one: of other ranks, or hosts; or of stretches of its steps with these, in files of the
-// same name but for a number. A name of the run replaces that of its folder.
-func (r *Reader) joinTables(g []*shareOf, name string) bool {
-	run := cmp.Or(name, filepath.Base(g[0].folder))
-	if areParts(g) {
-		r.merge(g)
-		g[0].unit.run = run
-		return true
-	}
-	stretches := groupBy(g, func(s *shareOf) string { return strconv.FormatInt(s.extent.First, 10) })
-	for _, s := range g {
-		if !slices.Equal(s.extent.Header, g[0].extent.Header) || !digits.MatchString(s.stem) || digits.ReplaceAllString(s.stem, "#") != digits.ReplaceAllString(g[0].stem, "#") {
-			return false
-		}
-	}
-	if len(stretches) < 2 || slices.ContainsFunc(stretches, func(of []*shareOf) bool { return len(of) > 1 && !areParts(of) }) {
-		return false
-	}
-	slices.SortStableFunc(stretches, func(a, b []*shareOf) int { return cmp.Compare(a[0].extent.First, b[0].extent.First) })
-	u := stretches[0][0].unit
-	for i, of := range stretches {
-		if r.merge(of); i > 0 {
-			u.shares = append(u.shares, of[0].unit.shares...)
-			r.fold(u, of[0].unit)
-		}
-	}
-	u.run = run
-	return true
-}
 
 // isTable reports whether files of a format are tables of the times of steps by whatever program.
 func (f *row) isTable() bool {
@@ -174,31 +123,16 @@ func (u *unit) rows(give func(part) bool) error {
 }
 
 // tableShares returns the tables that may be parts of one.
-func (r *Reader) tableShares() (out []*shareOf) {
-	within := rootsOf(r.paths)
+func (r *Reader) tableShares(within *roots) (out []*shareOf) {
 	for _, u := range r.units {
 		if in := u.inputs[0]; !u.row.isTable() || r.piped[in] != nil || exists(packet.SidecarPath(in.Path)) {
 			continue
 		}
-		if s := r.shareOf(u, &within); s != nil {
+		if s := r.shareOf(u, within); s != nil {
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-// groupBy returns shares by a key, groups and members in the order in which they come.
-func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf) {
-	at := make(map[string]int)
-	for _, s := range shares {
-		k := key(s)
-		if _, known := at[k]; !known {
-			at[k] = len(groups)
-			groups = append(groups, nil)
-		}
-		groups[at[k]] = append(groups[at[k]], s)
-	}
-	return groups
 }
 
 // shareOf returns what a table is a part of; nil where it has the times of several ranks, and no column that says the rank.
@@ -213,9 +147,13 @@ func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 	if !ok {
 		return nil
 	}
-	s := &shareOf{unit: u, extent: extent, folder: dirOf(path), rank: -1}
-	name := strings.TrimSuffix(stem(path), ".jsonl")
-	s.stem = name
+	return placeShare(&shareOf{unit: u, extent: extent, folder: dirOf(path), rank: -1}, path, within)
+}
+
+// placeShare sets what the path of a table says, and returns the table.
+func placeShare(s *shareOf, path string, within *roots) *shareOf {
+	name := tableStem(path)
+	s.stem, s.padded = name, zeroBefore.MatchString(name)
 	if rank, rest, ok := csv.RankIn(name); ok {
 		s.rank, s.word, s.stem = rank, true, rest
 		if hostInside.MatchString(rest) {
@@ -240,26 +178,59 @@ func (r *Reader) shareOf(u *unit, within *roots) *shareOf {
 		}
 		s.folder = filepath.Dir(s.folder)
 	}
-	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !extent.Series && !s.hasRankColumn() {
+	if host, folder := hostAbove(s.folder, root); s.host == "" && host != "" {
+		s.host, s.folder = host, folder
+	}
+	if m := endNumber.FindStringSubmatch(s.stem); m != nil && s.rank < 0 && !s.extent.Series && !s.hasRankColumn() {
 		s.rank, _, _ = csv.RankIn("rank" + m[2])
 		s.stem = m[1]
 	}
-	if extent.Series {
+	if s.extent.Series {
 		s.stage, s.stem = boardName.ReplaceAllString(s.stem, ""), ""
 	}
 	return s
 }
 
-// isOfRank reports whether the path of a file says of which rank it is.
-func isOfRank(path string) bool { return NamesRank(path) || JobFolder(dirOf(path)) != dirOf(path) }
+// tableExtension is how names of tables end.
+var tableExtension = regexp.MustCompile(`(?i)(?:\.(?:gz|zst|csv|tsv|txt|log|dat|json|jsonl|ndjson|parquet|pq))+$`)
 
-// JobFolder returns the folder of the job that a file in a folder is of: the one above where the folder is named for a rank, as in
-// job/rank3.
+// tableStem returns the name of a file without what says how it is stored.
+func tableStem(path string) string { return tableExtension.ReplaceAllString(filepath.Base(path), "") }
+
+// hostAbove returns the folder of a host above another one, below a root, and the folder without it: of node0/job that is job.
+func hostAbove(folder, root string) (host, without string) {
+	for up := filepath.Dir(folder); len(up) > len(root); up = filepath.Dir(up) {
+		if host := filepath.Base(up); hostInside.MatchString(host) {
+			return host, filepath.Dir(up) + strings.TrimPrefix(folder, up)
+		}
+	}
+	return "", folder
+}
+
+// isOfRank reports whether the path of a file says of which rank it is.
+func isOfRank(path string) bool { return NamesRank(path) || isRankFolder(dirOf(path)) }
+
+// isRankFolder reports whether a folder is named for a rank, as rank3.
+func isRankFolder(folder string) bool {
+	_, rest, ok := csv.RankIn(filepath.Base(folder))
+	return ok && rest == ""
+}
+
+// JobFolder returns the folder of the job that a file in a folder is of: folders that are named for a rank are parts of it, as job/rank3.
 func JobFolder(folder string) string {
-	name := filepath.Base(folder)
-	if _, rest, ok := csv.RankIn(name); ok && rest == "" {
+	if isRankFolder(folder) {
 		return filepath.Dir(folder)
 	}
+	return folder
+}
+
+// SharedFolder returns what the folders of a job on several hosts have in common: their paths without the folder of the host, as job of
+// job/node3, and of node3/job. It need not be there.
+func SharedFolder(folder string) string {
+	for hostInside.MatchString(filepath.Base(folder)) {
+		folder = filepath.Dir(folder)
+	}
+	_, folder = hostAbove(folder, "/")
 	return folder
 }
 
@@ -303,75 +274,23 @@ func (r *roots) rootOf(path string) string {
 	return r.common
 }
 
-// isOne reports whether tables are parts of one: of ranks that differ, or of stages of these.
-func isOne(g []*shareOf) bool {
-	type place struct {
-		host, stage string
-		rank        int
-	}
-	seen := make(map[place]bool)
-	most := 0
-	for _, s := range g {
-		p := place{s.host, s.stage, s.rank}
-		if s.rank < 0 || seen[p] {
-			return false
+// mergeRun makes one unit of the tables of a run.
+func (r *Reader) mergeRun(run *tableRun) {
+	u := run.unit()
+	for i, of := range run.stretches {
+		other := r.merge(of)
+		if i == 0 {
+			u = other
+			continue
 		}
-		seen[p] = true
-		most = max(most, s.rank)
+		u.shares = append(u.shares, other.shares...)
+		r.fold(u, other)
 	}
-	words := !slices.ContainsFunc(g, func(s *shareOf) bool { return !s.word })
-	return len(g) > 1 && (words || most < len(g))
+	u.run = run.name
 }
 
-// areParts reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
-// on each; and their columns are the same where any has several ranks.
-func areParts(g []*shareOf) bool {
-	return len(g) > 1 && (partsByRank(g) || partsByHost(g))
-}
-
-func partsByRank(g []*shareOf) bool {
-	seen, several := make(map[int]bool), false
-	for _, s := range g {
-		several = several || len(s.extent.Ranks) > 1
-		for _, rank := range s.extent.Ranks {
-			if seen[rank] {
-				return false
-			}
-			seen[rank] = true
-		}
-		if !s.extent.Named {
-			return false
-		}
-	}
-	return !several || haveSameColumns(g)
-}
-
-func partsByHost(g []*shareOf) bool {
-	seen := make(map[string]bool)
-	for _, s := range g {
-		hosts := s.hosts()
-		if len(hosts) != 1 || seen[hosts[0]] || !s.extent.OnHost {
-			return false
-		}
-		seen[hosts[0]] = true
-	}
-	return haveSameColumns(g)
-}
-
-// hosts returns the hosts that a table says it is of, else the one that its path does.
-func (s *shareOf) hosts() []string {
-	if len(s.extent.Hosts) == 0 && s.host != "" {
-		return []string{s.host}
-	}
-	return s.extent.Hosts
-}
-
-func haveSameColumns(g []*shareOf) bool {
-	return !slices.ContainsFunc(g, func(s *shareOf) bool { return !slices.Equal(s.extent.Header, g[0].extent.Header) })
-}
-
-// merge makes one unit of the parts of a table.
-func (r *Reader) merge(g []*shareOf) {
+// merge makes one unit of the parts of a table, and returns it.
+func (r *Reader) merge(g []*shareOf) *unit {
 	onHost := g[0].hasRankColumn() && !partsByRank(g) && partsByHost(g)
 	if onHost {
 		for _, s := range g {
@@ -379,7 +298,7 @@ func (r *Reader) merge(g []*shareOf) {
 		}
 	}
 	slices.SortStableFunc(g, func(a, b *shareOf) int {
-		return cmp.Or(natural.Compare(a.host, b.host), cmp.Compare(a.rank, b.rank), natural.Compare(a.unit.inputs[0].Path, b.unit.inputs[0].Path))
+		return cmp.Or(natural.Compare(a.host, b.host), cmp.Compare(a.firstRank(), b.firstRank()), natural.Compare(a.unit.inputs[0].Path, b.unit.inputs[0].Path))
 	})
 	u, shares, ranks := g[0].unit, []csv.Share(nil), ranksOnHosts(g)
 	for i, s := range g {
@@ -394,7 +313,15 @@ func (r *Reader) merge(g []*shareOf) {
 	}
 	u.shares = [][]csv.Share{shares}
 	u.folder = g[0].folder
-	u.run = filepath.Base(g[0].folder)
+	return u
+}
+
+// firstRank returns the rank of a table, of several the first; −1: it is not known.
+func (s *shareOf) firstRank() int {
+	if ranks := s.ranks(); ranks != nil && s.extent.Named {
+		return ranks[0]
+	}
+	return s.rank
 }
 
 // ranksOnHosts returns the ranks of tables whose paths number them on each host, counted on through the hosts, in the order of these; nil where
@@ -403,6 +330,9 @@ func ranksOnHosts(g []*shareOf) (ranks []int) {
 	host := make(map[int]string)
 	repeated := false
 	for _, s := range g {
+		if s.hasRankColumn() {
+			return nil
+		}
 		was, known := host[s.rank]
 		repeated = repeated || known && was != s.host
 		host[s.rank] = s.host
@@ -441,6 +371,9 @@ func (r *Reader) share(s *shareOf) csv.Share {
 // beside other recordings is passed over.
 func (r *Reader) readAlone(s *shareOf) {
 	in := s.unit.inputs[0]
+	if in.Skipped != "" || !slices.Contains(r.units, s.unit) {
+		return
+	}
 	others := slices.ContainsFunc(r.inputs, func(other Input) bool {
 		return other.Skipped == "" && other.Path != in.Path && other.Format.Readable() && other.Format.gives(r.o.Kinds)
 	})
@@ -461,7 +394,7 @@ func (u *unit) sharedTable(give func(part) bool) error {
 	o.Ahead = false
 	taken := true
 	for _, shares := range u.shares {
-		windows, err := csv.NewShares(shares, u.run, o)
+		windows, err := csv.NewShares(shares, csv.RunOfShares{Name: u.run, World: u.world}, o)
 		if err == nil {
 			err = u.windows(ingest.NewOnce(windows), func(p part) bool {
 				taken = give(p)

@@ -95,6 +95,7 @@ func TestTablesOfOneJob(t *testing.T) {
 		"a folder for each rank":  {map[string]string{"j/rank0/m.csv": csvOf(stepRows(0)), "j/rank1/m.csv": csvOf(stepRows(1))}, "j 0 1", false},
 		"a file for each host":    {map[string]string{"j/node0.csv": csvOf(stepRows(0, 1)), "j/node1.csv": csvOf(stepRows(2, 3))}, "j 0:node0 1:node0 2:node1 3:node1", false},
 		"a folder for each host":  {map[string]string{"j/node0/m.csv": csvOf(stepRows(0, 1)), "j/node1/m.csv": csvOf(stepRows(2, 3))}, "j 0:node0 1:node0 2:node1 3:node1", false},
+		"jobs below hosts":        {map[string]string{"node0/a/rank_0.csv": bare(0), "node1/a/rank_1.csv": bare(0), "node0/b/rank_0.csv": bare(1), "node1/b/rank_1.csv": bare(1)}, "a 0:node0 1:node1, b 0:node0 1:node1", false},
 		"hosts and ranks":         {map[string]string{"j/node0/rank_0.csv": csvOf(stepRows(0)), "j/node1/rank_1.csv": csvOf(stepRows(1))}, "j 0:node0 1:node1", false},
 		"JSON lines":              {map[string]string{"j/node0.jsonl": jsonOf(stepRows(0, 1)), "j/node1.jsonl": jsonOf(stepRows(2))}, "j 0:node0 1:node0 2:node1", false},
 		"Parquet":                 {map[string]string{"j/rank0/m.parquet": parquetRows(t, stepRows(0)), "j/rank1/m.parquet": parquetRows(t, stepRows(1))}, "j 0 1", false},
@@ -112,7 +113,7 @@ func TestTablesOfOneJob(t *testing.T) {
 		"names count on hosts":    {map[string]string{"j/node0/rank_0.csv": bare(0), "j/node0/rank_2.csv": bare(0), "j/node1/rank_0.csv": bare(0)}, "j 0:node0 2:node0 3:node1", true},
 		"two runs, one rank each": {map[string]string{"j/x_rank0.csv": bare(0), "j/x_rank1.csv": bare(0), "j/y_rank0.csv": bare(0), "j/y_rank1.csv": bare(0)}, "x 0 1, y 0 1", false},
 		"a gap on a host":         {map[string]string{"j/node0.csv": onHost(csvOf(stepRows(0, 2))), "j/node1.csv": onHost(csvOf(stepRows(0)))}, "j 0:node0 2:node0 3:node1", true},
-		"runs of the same ranks":  {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": csvOf(stepRows(0, 1))}, "a 0 1, b 0 1", false},
+		"runs of the same ranks":  {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": strings.ReplaceAll(csvOf(stepRows(0, 1)), ",100", ",200")}, "a 0 1, b 0 1", false},
 		"other columns elsewhere": {map[string]string{"j/a.csv": csvOf(stepRows(0, 1)), "j/b.csv": strings.Replace(csvOf(stepRows(2, 3)), "data", "eval", 1)}, "a 0 1, b 2 3", true},
 	} {
 		_, windows, err := read(t, Options{}, folderOf(t, c.files))

@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/hangtext"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
@@ -61,6 +62,9 @@ const mostApart = 2
 // rankOf returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
 // the logs are not numbered from 0 on.
 func (u *unit) rankOf(l *Input) (rank int, host string) {
+	if at, ok := u.onHosts[l]; ok {
+		return at.rank, at.host
+	}
 	if rank = trainlog.DLIORank(l.Path); rank >= 0 && u.r.o.Rank == nil {
 		return rank, ""
 	}
@@ -70,6 +74,65 @@ func (u *unit) rankOf(l *Input) (rank int, host string) {
 		return -1, host
 	}
 	return rank, host
+}
+
+// rankOnHost is a rank, and the host that it is on.
+type rankOnHost struct {
+	rank int
+	host string
+}
+
+// joinHostLogs makes one unit of the logs of a job that has a folder for each host, where their names say the ranks: through all hosts, or on
+// each, in the order of these.
+func (r *Reader) joinHostLogs() {
+	within := rootsOf(r.paths)
+	parts := make(map[string][]*unit)
+	for _, u := range r.units {
+		if u.format == TrainLog && u.folder != within.rootOf(u.inputs[0].Path) && hostInside.MatchString(filepath.Base(u.folder)) {
+			parts[filepath.Dir(u.folder)] = append(parts[filepath.Dir(u.folder)], u)
+		}
+	}
+	for folder, units := range parts {
+		slices.SortFunc(units, func(a, b *unit) int { return natural.Compare(a.folder, b.folder) })
+		if ranks := ranksOfHosts(units); len(units) > 1 && ranks != nil {
+			first := units[0]
+			first.onHosts, first.folder = ranks, folder
+			for _, u := range units[1:] {
+				r.units = slices.DeleteFunc(r.units, func(one *unit) bool { return one == u })
+				first.inputs, first.size = append(first.inputs, u.inputs...), first.size+u.size
+			}
+		}
+	}
+}
+
+// ranksOfHosts returns the ranks and hosts of logs, each unit those of a host; nil where a name does not say the rank.
+func ranksOfHosts(units []*unit) map[*Input]rankOnHost {
+	out := make(map[*Input]rankOnHost)
+	on := make(map[int]string)
+	repeated := false
+	for _, u := range units {
+		for _, in := range u.inputs {
+			rank, host := u.rankOf(in)
+			if rank < 0 {
+				return nil
+			}
+			host = cmp.Or(host, filepath.Base(u.folder))
+			was, known := on[rank]
+			repeated = repeated || known && was != host
+			on[rank], out[in] = host, rankOnHost{rank, host}
+		}
+	}
+	for first, i := 0, 0; repeated && i < len(units); i++ {
+		most := 0
+		for _, in := range units[i].inputs {
+			at := out[in]
+			most = max(most, at.rank)
+			at.rank += first
+			out[in] = at
+		}
+		first += most + 1
+	}
+	return out
 }
 
 // passOverTimed skips logs beside another recording of the times of the run: they say nothing new, but for what

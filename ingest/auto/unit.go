@@ -180,11 +180,14 @@ type unit struct {
 	group  packetGroup   // of packets
 	shares [][]csv.Share // files of each table, of those that follow one another; of one that does not say its rank
 	run    string        // of these
-	folder string        // of inputs that are read together
-	where  string        // what a bug in reading it is said of
-	size   int64         // of its inputs, as far as it is known
-	next   func() (part, error, bool)
-	stop   func() // nil: it was not begun
+	world  int           // ranks of the run at least; 0: as many as are there
+	// onHosts are the ranks of logs that lie in folders of hosts.
+	onHosts map[*Input]rankOnHost
+	folder  string // of inputs that are read together
+	where   string // what a bug in reading it is said of
+	size    int64  // of its inputs, as far as it is known
+	next    func() (part, error, bool)
+	stop    func() // nil: it was not begun
 }
 
 // unitOf returns the unit of inputs of a format that share something.

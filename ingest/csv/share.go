@@ -35,7 +35,8 @@ type Extent struct {
 	Hosts  []string // that a column names
 	First  int64    // step
 	Series bool     // it has one stage, which no column names
-	Header []string // names of its columns
+	Stages []string // in ascending order, as they are compared: without units and case; nil: rows name them
+	Bare   bool     // it has a header, and no row
 }
 
 // ExtentOf reads the beginning of a table, and reports whether the table may be a part of one: with the times of one rank alone, or
@@ -47,7 +48,6 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 		return s, false
 	}
 	names = trimQuotes(names)
-	s.Header = slices.Clone(names)
 	if _, _, ranks := ranksInNames(names); ranks || isTwoRows(names) {
 		return s, false
 	}
@@ -57,6 +57,9 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 	}
 	s.Series = IsSeries(names)
 	_, long := longColumns(names)
+	if !long && !s.Series {
+		s.Stages = stagesIn(names)
+	}
 	s.Named = at.rank >= 0
 	s.OnHost = at.rank < 0 && at.local >= 0 || at.weak
 	ascends, steps, rows := true, make(map[string]bool), make(map[[3]string]bool)
@@ -94,13 +97,32 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 			s.Ranks = slices.Insert(s.Ranks, i, rank)
 		}
 	}
-	return s, len(steps) > 0 && (s.Named || s.OnHost || !long && ascends)
+	s.Bare = len(steps) == 0
+	return s, s.Bare || s.Named || s.OnHost || !long && ascends
 }
 
-// NewShares reads the files of a table, one or more for each rank or set of ranks, as one. Its windows are those of the run of that name,
-// where no column names another.
-func NewShares(shares []Share, run string, o Options) (*Shares, error) {
-	s := &Shares{run: run, sums: sums.Rule{Whole: sums.WallTime}}
+// stagesIn returns the stages that columns have by their names, as they are compared, in ascending order.
+func stagesIn(names []string) (stages []string) {
+	for i, c := range meanings(names) {
+		if c.kind == stage {
+			name, _ := splitUnit(strings.TrimPrefix(names[i], prefixStage))
+			stages = append(stages, normalName(name))
+		}
+	}
+	slices.Sort(stages)
+	return slices.Compact(stages)
+}
+
+// RunOfShares is the name of the run that files are of where no column names another, and how many ranks it has at least, of which
+// some may have no file.
+type RunOfShares struct {
+	Name  string
+	World int
+}
+
+// NewShares reads the files of a table, one or more for each rank or set of ranks, as one.
+func NewShares(shares []Share, run RunOfShares, o Options) (*Shares, error) {
+	s := &Shares{run: run.Name, world: run.World, sums: sums.Rule{Whole: sums.WallTime}}
 	if err := s.read(shares, o); err != nil {
 		return nil, err
 	}
@@ -110,6 +132,7 @@ func NewShares(shares []Share, run string, o Options) (*Shares, error) {
 // Shares are the windows of a table in several files. It is an ingest.WindowReader.
 type Shares struct {
 	run     string
+	world   int // ranks at least
 	clocks  clocks
 	sums    sums.Rule
 	windows []*trace.Window
@@ -122,6 +145,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 	shares = slices.Clone(shares)
 	slices.SortStableFunc(shares, func(a, b Share) int { return cmp.Compare(a.Rank, b.Rank) })
 	byWindow, world := make(map[windowKey][]*trace.Part), make(map[string]int)
+	var all []*trace.Part
 	begins, next := make(map[string]int), 0 // the first rank of each host, and of the next one
 	var notes []input.Note
 	own := true
@@ -150,6 +174,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 			if l.numbersWindows() {
 				key.window = w.Index
 			}
+			world[key.run] = max(world[key.run], s.world)
 			for r := range w.Ranks {
 				p := w.Part(r)
 				p.Run = key.run
@@ -161,7 +186,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 					p.Rank.LocalRank = shares[0].Local
 				}
 				world[p.Run] = max(world[p.Run], p.WorldSize, p.Rank.ID+1)
-				byWindow[key] = append(byWindow[key], p)
+				byWindow[key], all = append(byWindow[key], p), append(all, p)
 			}
 			for _, note := range w.Notes {
 				if note.Kind != input.NoteMissingRanks && note.Kind != input.NoteStepGap && !slices.Contains(notes, note) {
@@ -171,6 +196,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 		}
 		shares = shares[n:]
 	}
+	notes = append(notes, align(all)...)
 	keys := slices.SortedFunc(maps.Keys(byWindow), windowKey.compare)
 	var windows []*trace.Window
 	for _, key := range keys {

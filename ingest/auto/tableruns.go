@@ -1,0 +1,279 @@
+package auto
+
+import (
+	"cmp"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Which tables of a folder are of one run is decided here, by what each says of itself, in its name or in its rows: its ranks, its host, its
+// stages and where its steps begin. Its format, its unit, and the order of its columns do not count.
+
+// tableRun is the tables of a run: of its ranks or hosts, in stretches of its steps that follow one another.
+type tableRun struct {
+	stretches [][]*shareOf
+	name      string
+	named     bool // columns say the ranks
+}
+
+func (t *tableRun) unit() *unit { return t.stretches[0][0].unit }
+
+// runsOf returns the runs that tables of a folder are of, several of one each, and the tables that are parts of none.
+func runsOf(g []*shareOf) (runs []*tableRun, rest []*shareOf) {
+	var byColumn, byName []*shareOf
+	for _, s := range g {
+		switch {
+		case s.extent.Bare:
+			rest = append(rest, s)
+		case s.hasRankColumn() && !s.extent.Series:
+			byColumn = append(byColumn, s)
+		default:
+			byName = append(byName, s)
+		}
+	}
+	if len(byColumn) > 0 {
+		runs, rest = runsByColumn(byColumn, rest)
+	}
+	for _, family := range groupBy(byName, func(s *shareOf) string { return strings.ToLower(s.stem) }) {
+		ranks, twice := firstOfEach(family)
+		if !isOne(ranks) {
+			ranks, rest = joinColumns(ranks, rest)
+		}
+		if !isOne(ranks) {
+			rest = append(rest, family...)
+			continue
+		}
+		runs, rest = append(runs, &tableRun{stretches: [][]*shareOf{ranks}, name: filepath.Base(g[0].folder)}), append(rest, twice...)
+	}
+	return runs, rest
+}
+
+// runsByColumn returns the runs of tables of a folder whose columns say the rank: one where they are parts of one; else one of those with
+// the same stages that are, and else of those with the same name but for what tells hosts apart, which is then that of their run. What is of
+// none is added to rest.
+func runsByColumn(g, rest []*shareOf) (runs []*tableRun, _ []*shareOf) {
+	if run := runOf(g, ""); run != nil {
+		return []*tableRun{run}, rest
+	}
+	for _, alike := range groupBy(g, func(s *shareOf) string { return strings.Join(s.extent.Stages, "\x00") }) {
+		if run := runOf(alike, ""); run != nil {
+			runs = append(runs, run)
+			continue
+		}
+		for _, named := range groupBy(alike, func(s *shareOf) string { return digits.ReplaceAllString(s.stem, "") }) {
+			if run := runOf(named, strings.TrimRight(named[0].stem, "-_. 0123456789")); run != nil {
+				runs = append(runs, run)
+			} else {
+				rest = append(rest, named...)
+			}
+		}
+	}
+	return runs, rest
+}
+
+// runOf returns the run of tables that are parts of one: of other ranks, or hosts; or of stretches of its steps with these, in files of the
+// same name but for a number. nil: they are not. A name of the run replaces that of its folder.
+func runOf(g []*shareOf, name string) *tableRun {
+	run := &tableRun{name: cmp.Or(name, filepath.Base(g[0].folder)), named: true}
+	if areParts(g) {
+		run.stretches = [][]*shareOf{g}
+		return run
+	}
+	run.stretches = groupBy(g, func(s *shareOf) string { return strconv.FormatInt(s.extent.First, 10) })
+	for _, s := range g {
+		if !slices.Equal(s.extent.Stages, g[0].extent.Stages) || !digits.MatchString(s.stem) || digits.ReplaceAllString(s.stem, "#") != digits.ReplaceAllString(g[0].stem, "#") {
+			return nil
+		}
+	}
+	if len(run.stretches) < 2 || slices.ContainsFunc(run.stretches, func(of []*shareOf) bool { return len(of) > 1 && !areParts(of) }) {
+		return nil
+	}
+	slices.SortStableFunc(run.stretches, func(a, b []*shareOf) int { return cmp.Compare(a[0].extent.First, b[0].extent.First) })
+	return run
+}
+
+// joinColumns adds tables of the rest to those of a family that numbers alone tell apart, where each is of one rank by its rows, and they are
+// one together.
+func joinColumns(family, rest []*shareOf) (all, left []*shareOf) {
+	all = slices.Clone(family)
+	for _, s := range rest {
+		if ranks := s.ranks(); len(ranks) == 1 && s.extent.Named && haveSameStages(append([]*shareOf{s}, family...)) {
+			s.rank = ranks[0]
+			all = append(all, s)
+			continue
+		}
+		left = append(left, s)
+	}
+	if _, twice := firstOfEach(all); len(twice) > 0 || !isOne(all) {
+		return family, rest
+	}
+	return all, left
+}
+
+// fill adds tables to the only run that each is of a rank of which has no table, and returns the others.
+func fill(runs []*tableRun, rest []*shareOf) (left []*shareOf) {
+	for _, s := range rest {
+		var of *tableRun
+		fits := 0
+		for _, run := range runs {
+			if run.lacks(s) {
+				of = run
+				fits++
+			}
+		}
+		if fits != 1 {
+			left = append(left, s)
+			continue
+		}
+		of.stretches[0] = append(of.stretches[0], s)
+	}
+	return left
+}
+
+// lacks reports whether a table is of ranks of the run that have none: between the others, or behind the last.
+func (t *tableRun) lacks(s *shareOf) bool {
+	ranks := s.ranks()
+	if len(t.stretches) > 1 || ranks == nil || s.extent.Bare || s.extent.Series || s.extent.OnHost || !haveSameStages(append([]*shareOf{s}, t.stretches[0]...)) {
+		return false
+	}
+	most := -1
+	for _, other := range t.stretches[0] {
+		of := other.ranks()
+		if of == nil || other.extent.OnHost || (other.host == "") != (s.host == "") || slices.ContainsFunc(ranks, func(rank int) bool { return slices.Contains(of, rank) }) {
+			return false
+		}
+		most = max(most, slices.Max(of))
+	}
+	return slices.Max(ranks) <= most+len(ranks)
+}
+
+// ranks returns the ranks that a table is of by its rows, else by its name; nil: it does not say it.
+func (s *shareOf) ranks() []int {
+	switch {
+	case s.extent.Named && len(s.extent.Ranks) > 0:
+		return s.extent.Ranks
+	case !s.extent.Named && s.rank >= 0:
+		return []int{s.rank}
+	}
+	return nil
+}
+
+// groupBy returns shares by a key, groups and members in the order in which they come.
+func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf) {
+	at := make(map[string]int)
+	for _, s := range shares {
+		k := key(s)
+		if _, known := at[k]; !known {
+			at[k] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], s)
+	}
+	return groups
+}
+
+// firstOfEach returns one table for each rank, host and stage, that of the usual name: with a number as most others have it. twice are the
+// others of these.
+func firstOfEach(g []*shareOf) (first, twice []*shareOf) {
+	padded := 0
+	for _, s := range g {
+		if s.padded {
+			padded++
+		}
+	}
+	usual := slices.Clone(g)
+	slices.SortStableFunc(usual, func(a, b *shareOf) int {
+		odd := func(s *shareOf) int {
+			if s.padded != (2*padded > len(g)) {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Compare(odd(a), odd(b))
+	})
+	seen := make(map[sharePlace]bool)
+	for _, s := range usual {
+		if s.rank >= 0 && seen[s.place()] {
+			twice = append(twice, s)
+			continue
+		}
+		seen[s.place()] = true
+		first = append(first, s)
+	}
+	return first, twice
+}
+
+// sharePlace is what no two tables of a run share.
+type sharePlace struct {
+	host, stage string
+	rank        int
+}
+
+func (s *shareOf) place() sharePlace { return sharePlace{s.host, s.stage, s.rank} }
+
+// isOne reports whether tables, of which no two have a place, are parts of one: of ranks that their names say by a word, or by numbers from
+// 0 of which most are there.
+func isOne(g []*shareOf) bool {
+	least, most, words := math.MaxInt, -1, true
+	for _, s := range g {
+		if s.rank < 0 {
+			return false
+		}
+		least, most, words = min(least, s.rank), max(most, s.rank), words && s.word
+	}
+	return len(g) > 1 && (words || most < len(g) || least == 0 && most < mostApart*len(g)-1)
+}
+
+// areParts reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
+// on each; and their columns are the same where any has several ranks.
+func areParts(g []*shareOf) bool {
+	return len(g) > 1 && (partsByRank(g) || partsByHost(g))
+}
+
+func partsByRank(g []*shareOf) bool {
+	seen, several := make(map[int]bool), false
+	for _, s := range g {
+		several = several || len(s.extent.Ranks) > 1
+		for _, rank := range s.extent.Ranks {
+			if seen[rank] {
+				return false
+			}
+			seen[rank] = true
+		}
+		if !s.extent.Named {
+			return false
+		}
+	}
+	return !several || haveSameStages(g)
+}
+
+func partsByHost(g []*shareOf) bool {
+	seen := make(map[string]bool)
+	for _, s := range g {
+		hosts := s.hosts()
+		if len(hosts) != 1 || seen[hosts[0]] || !s.extent.OnHost {
+			return false
+		}
+		seen[hosts[0]] = true
+	}
+	return haveSameStages(g)
+}
+
+// hosts returns the hosts that a table says it is of, else the one that its path does.
+func (s *shareOf) hosts() []string {
+	if len(s.extent.Hosts) == 0 && s.host != "" {
+		return []string{s.host}
+	}
+	return s.extent.Hosts
+}
+
+// haveSameStages reports whether tables have the same stages, or some of them others beside these.
+func haveSameStages(g []*shareOf) bool {
+	fewest := slices.MinFunc(g, func(a, b *shareOf) int { return cmp.Compare(len(a.extent.Stages), len(b.extent.Stages)) }).extent.Stages
+	return !slices.ContainsFunc(g, func(s *shareOf) bool {
+		return (len(s.extent.Stages) == 0) != (len(fewest) == 0) || slices.ContainsFunc(fewest, func(name string) bool { return !slices.Contains(s.extent.Stages, name) })
+	})
+}

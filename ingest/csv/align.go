@@ -1,0 +1,76 @@
+package csv
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// align gives the ranks of files whose columns stand in another order, are written in another case, or are more, the stages that most
+// ranks have, in their order. A rank that lacks one of these is left as it is. The notes say which columns are left out.
+func align(parts []*trace.Part) (notes []input.Note) {
+	form := func(p *trace.Part) string { return strings.Join(p.Schema.Stages, "\x00") }
+	count := make(map[string]int)
+	most := 0
+	for _, p := range parts {
+		count[form(p)] += p.Steps()
+		most = max(most, count[form(p)])
+	}
+	if len(count) < 2 {
+		return nil
+	}
+	usual := parts[slices.IndexFunc(parts, func(p *trace.Part) bool { return count[form(p)] == most })].Schema
+	left := make(map[string][]int) // ranks, by the stages that are left out
+	for _, p := range parts {
+		places, more := placesOf(usual.Stages, p.Schema.Stages)
+		if p.Schema.Equal(usual) || places == nil {
+			continue
+		}
+		own, n := p.Durations, len(p.Schema.Stages)
+		p.Durations = make([]int64, 0, p.Steps()*len(places))
+		for t := 0; t < len(own); t += n {
+			for _, i := range places {
+				p.Durations = append(p.Durations, own[t+i])
+			}
+		}
+		p.Schema.Stages = usual.Stages
+		if names := strings.Join(quoteNames(more), ", "); names != "" && !slices.Contains(left[names], p.Rank.ID) {
+			left[names] = append(left[names], p.Rank.ID)
+		}
+	}
+	for names, ranks := range left {
+		have, are := "have", "are"
+		if len(ranks) == 1 {
+			have = "has"
+		}
+		if !strings.Contains(names, ", ") {
+			are = "is"
+		}
+		notes = append(notes, input.Note{Kind: input.NoteColumnsIgnored, Text: fmt.Sprintf("%s %s %s beside the stages of the others, which %s left out", trace.Ranks(ranks), have, names, are)})
+	}
+	slices.SortFunc(notes, func(a, b input.Note) int { return strings.Compare(a.Text, b.Text) })
+	return notes
+}
+
+// placesOf finds stages among others by their names, in whatever case, and returns those that are none of them too; nil where one lacks.
+func placesOf(stages, among []string) (places []int, more []string) {
+	for _, name := range stages {
+		i := slices.Index(among, name)
+		if i < 0 {
+			i = slices.IndexFunc(among, func(other string) bool { return normalName(other) == normalName(name) })
+		}
+		if i < 0 || slices.Contains(places, i) {
+			return nil, nil
+		}
+		places = append(places, i)
+	}
+	for i, name := range among {
+		if !slices.Contains(places, i) {
+			more = append(more, name)
+		}
+	}
+	return places, more
+}

@@ -102,7 +102,7 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at := findings.Where{Folder: folderOf(u.files[0].Path), File: base(read.Path, u)}
+		at := findings.Where{Folder: cmp.Or(u.folder, folderOf(u.files[0].Path)), File: base(read.Path, u)}
 		for _, recorded := range read.Recordings() {
 			if err := j.add(recorded, at, j.of.name(read.Path)); err != nil {
 				return err

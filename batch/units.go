@@ -16,6 +16,7 @@ import (
 type unit struct {
 	files  []file
 	joined bool
+	folder string // of all of them; "": that of the first
 	beside []file // what the reader of a table opens by itself
 }
 
@@ -24,11 +25,13 @@ type folder struct {
 	path  string
 	files []file
 	auto.Held
-	into *folder // with whose files they are read; nil: by themselves
+	into  *folder // with whose files they are read; nil: by themselves
+	split bool    // it is several, of hosts
 }
 
 // units parts files, which are sorted by path. Where stage times are all that there is,
-// a Parquet file is read by itself, unless it is of a rank, and the rest of a folder together, with those of its ranks. Operators, dumps
+// a Parquet file is read by itself, unless it is of a rank, and the rest of a folder together, with those of its ranks, and of a job that
+// has a folder on each of several hosts these together. Operators, dumps
 // and logs belong to a run whose windows may lie in another file: then a folder is read
 // as a whole, and a folder without windows with the one that has them: that above it,
 // or the only one beside it.
@@ -50,28 +53,31 @@ func units(files []file, holds holder) ([]unit, error) {
 			}
 			out = append(out, u)
 		default:
-			out = append(out, stageUnits(f.files)...)
+			out = append(out, stageUnits(f)...)
 		}
 	}
 	return out, nil
 }
 
 // stageUnits returns the units of a folder that has only stage times.
-func stageUnits(files []file) (out []unit) {
+func stageUnits(in *folder) (out []unit) {
 	rest := -1
 	at := make(map[string]int) // units of Parquet files
-	for _, f := range files {
+	for _, f := range in.files {
 		table, arrivals := strings.CutSuffix(f.Path, packet.SidecarSuffix)
 		i, known := at[table] // which stands before it
 		switch {
 		case arrivals && known:
 			out[i].beside = []file{f}
-		case isParquet(f.Path) && !isOfRank(f.Path):
+		case isParquet(f.Path) && !isOfRank(f.Path) && !in.split:
 			at[f.Path] = len(out)
 			out = append(out, unit{files: []file{f}})
 		case rest < 0:
 			rest = len(out)
 			out = append(out, unit{files: []file{f}})
+			if in.split || in.path != folderOf(f.Path) {
+				out[rest].folder = in.path
+			}
 		default:
 			out[rest].files = append(out[rest].files, f)
 		}
@@ -97,11 +103,18 @@ func foldersOf(files []file, holds holder) ([]*folder, error) {
 	var all []*folder
 	at := make(map[string]*folder)
 	below := make(map[string][]*folder) // folders with windows, by the one above them
+	shared := sharedFolders(files)
 	for _, f := range files {
 		dir := jobFolder(f.Path)
+		whole, split := shared[dir]
+		if split {
+			dir = whole.key
+		}
 		if at[dir] == nil {
-			at[dir] = &folder{path: dir}
-			all = append(all, at[dir])
+			at[dir] = &folder{path: dir, split: split}
+			if all = append(all, at[dir]); split {
+				at[dir].path = whole.path
+			}
 		}
 		at[dir].files = append(at[dir].files, f)
 	}
@@ -129,6 +142,39 @@ func foldersOf(files []file, holds holder) ([]*folder, error) {
 		}
 	}
 	return all, nil
+}
+
+// sharedFolder is what folders of one job on several hosts are called together, and the folder that they all lie in.
+type sharedFolder struct{ key, path string }
+
+// sharedFolders returns the folders of jobs of which each of several hosts has one.
+func sharedFolders(files []file) map[string]*sharedFolder {
+	of := make(map[string][]string) // folders, by what they are without their host
+	seen := make(map[string]bool)
+	for _, f := range files {
+		dir := jobFolder(f.Path)
+		if seen[dir] || objectstore.IsURL(dir) {
+			continue
+		}
+		seen[dir] = true
+		if key := auto.SharedFolder(dir); key != dir {
+			of[key] = append(of[key], dir)
+		}
+	}
+	out := make(map[string]*sharedFolder)
+	for key, dirs := range of {
+		if len(dirs) < 2 {
+			continue
+		}
+		whole := &sharedFolder{key: "\x00" + key, path: dirs[0]}
+		for _, dir := range dirs {
+			for whole.path != filepath.Dir(whole.path) && !strings.HasPrefix(dir+"/", whole.path+"/") {
+				whole.path = filepath.Dir(whole.path)
+			}
+			out[dir] = whole
+		}
+	}
+	return out
 }
 
 // holder says what a file holds.

@@ -57,7 +57,7 @@ func (s *shareOf) path() string { return s.unit.inputs[0].Path }
 // areCopies reports whether two tables have the same bytes, packed or not.
 func (r *Reader) areCopies(a, b *shareOf) bool {
 	x, y := a.unit.inputs[0], b.unit.inputs[0]
-	return slices.Equal(a.extent.Stages, b.extent.Stages) && a.extent.First == b.extent.First && (x.Bytes == y.Bytes || x.Compression != y.Compression) && equal(a.path(), b.path(), r.o.Limits)
+	return a.extent.Digest == b.extent.Digest && (x.Bytes == y.Bytes || x.Compression != y.Compression) && equal(a.path(), b.path(), r.o.Limits)
 }
 
 // drop takes a unit of one input out of what is read, and notes why.

@@ -3,6 +3,7 @@ package csv
 import (
 	"cmp"
 	"errors"
+	"hash/fnv"
 	"io"
 	"maps"
 	"slices"
@@ -37,6 +38,7 @@ type Extent struct {
 	Series bool     // it has one stage, which no column names
 	Stages []string // in ascending order, as they are compared: without units and case; nil: rows name them
 	Bare   bool     // it has a header, and no row
+	Digest uint64   // of the cells that were read: copies have the same
 }
 
 // ExtentOf reads the beginning of a table, and reports whether the table may be a part of one: with the times of one rank alone, or
@@ -62,6 +64,7 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 	}
 	s.Named = at.rank >= 0
 	s.OnHost = at.rank < 0 && at.local >= 0 || at.weak
+	digest := fnv.New64a()
 	ascends, steps, rows := true, make(map[string]bool), make(map[[3]string]bool)
 	cell := func(cells []string, at int) string {
 		if at < 0 || at >= len(cells) {
@@ -82,6 +85,10 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 		if at.host >= 0 && !slices.Contains(s.Hosts, cells[at.host]) {
 			s.Hosts = append(s.Hosts, strings.Clone(cells[at.host]))
 		}
+		for _, cell := range cells {
+			io.WriteString(digest, cell)
+			digest.Write([]byte{0})
+		}
 		of := [3]string{cell(cells, at.rank), cell(cells, at.host), cell(cells, at.local)}
 		if (s.Named || s.OnHost) && rows[of] { // the next step
 			break
@@ -97,7 +104,7 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 			s.Ranks = slices.Insert(s.Ranks, i, rank)
 		}
 	}
-	s.Bare = len(steps) == 0
+	s.Bare, s.Digest = len(steps) == 0, digest.Sum64()
 	return s, s.Bare || s.Named || s.OnHost || !long && ascends
 }
 

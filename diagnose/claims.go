@@ -272,9 +272,10 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		f.Score = c.Saves.Largest()
 		part := 1.0 // of what entries say that is possible
 		share := j.spends(rank, f.Stage)
-		if l.Divided && share > 0 && share < leastRoom*f.RunGain { // a clock that is off has the calls in another stage
-			f.Stage = stageOf(p)
-			share = j.spends(rank, f.Stage)
+		if l.Divided && share > 0 && share < leastRoom*f.RunGain { // a clock that is off, or rounded times, have the calls in another stage
+			if at := stageOf(p); j.spends(rank, at) >= leastRoom*f.RunGain {
+				f.Stage, share = at, j.spends(rank, at)
+			}
 		}
 		if l.Divided && share > 0 && share < f.RunGain {
 			part = share / f.RunGain
@@ -311,8 +312,9 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 	return out
 }
 
-// leastRoom is the part of what a rank loses in a stage by its calls that it must spend there, for the stage to be the one.
-const leastRoom = 0.05
+// leastRoom is the part of what a rank loses by its calls that it must spend in a stage for that to be the one: it loses more than
+// half of it there.
+const leastRoom = 0.5
 
 // spends returns the part of the run that a rank spends in a stage, more than which no delay of it there costs: where calls go
 // on beside the steps, it may enter them later than the others wait. In no stage it spends what the stages leave of the run, between

@@ -107,8 +107,8 @@ type StepCut struct {
 
 type stepEnd struct{ call, step int32 }
 
-// Cut cuts the calls of all ranks at those of a place; of ranks that make none there, at the collectives that they
-// make once a step next to its end.
+// Cut cuts the calls of all ranks at those of a place; of ranks that make none there, where those do that they make
+// collectives with, and else at the collectives that they make once a step next to its end.
 func (t *Waits) Cut(place int, places []int) *StepCut {
 	c := &StepCut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	by := map[int32][]int64{}
@@ -127,6 +127,11 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
 	}
+	for _, of := range c.of {
+		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
+	}
+	for t.cutPartners(c, places) {
+	}
 	t.cutOthers(c, places)
 	for _, of := range c.of {
 		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
@@ -134,11 +139,48 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 	return c
 }
 
+// cutPartners cuts the calls of ranks that are not cut and make collectives with some that are: a collective is in one step for all of its
+// members, however late one of them is. It reports whether there are such ranks.
+func (t *Waits) cutPartners(c *StepCut, places []int) bool {
+	ends := make([]map[int]int32, len(c.of)) // [rank][step] its last call
+	found := false
+	for _, i := range places {
+		all := t.Places[i].Cohorts
+		if t.IsMessage(t.Call(all[0][0])) {
+			continue
+		}
+		for _, k := range all {
+			known := slices.IndexFunc(k, func(e Entry) bool { return len(c.of[e.Process]) > 0 })
+			if known < 0 {
+				continue
+			}
+			step := c.Step(k[known], t.Time(k[known]))
+			for _, e := range k {
+				if step < 0 || len(c.of[e.Process]) > 0 {
+					continue
+				}
+				if ends[e.Process] == nil {
+					ends[e.Process], found = map[int]int32{}, true
+				}
+				ends[e.Process][step] = max(ends[e.Process][step], e.Call)
+			}
+		}
+	}
+	for r, of := range ends {
+		for step, call := range of {
+			c.of[r] = append(c.of[r], stepEnd{call, int32(step)})
+		}
+		slices.SortFunc(c.of[r], func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
+	}
+	return found
+}
+
 func (t *Waits) cutOthers(c *StepCut, places []int) {
 	off := map[int]int64{} // of the calls of a place from the nearest end, median
 	for _, i := range places {
 		all := t.Places[i].Cohorts
-		if i == c.place || t.IsMessage(t.Call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
+		uncut := func(e Entry) bool { return len(c.of[e.Process]) == 0 }
+		if i == c.place || t.IsMessage(t.Call(all[0][0])) || !slices.ContainsFunc(all, func(k Cohort) bool { return slices.ContainsFunc(k, uncut) }) {
 			continue
 		}
 		n, x := 0, []int64(nil)
@@ -372,25 +414,27 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 	return absent
 }
 
-// compare finds which ranks do the same work: all that make a call, except sets that enter it together and differ in the work
-// before it.
+// compare finds which ranks do the same work: all that make a call, except sets that enter it together and all of whose members
+// differ from all of another's in the work before it: that one does may be its delay.
 func (d *Division) compare(s *Waits) {
 	of := make([][]byte, d.Ranks)
 	step := float64(Period(d.Cut.Ends))
 	for k, piece := range d.Pieces {
 		sets := s.setsAt(piece.Stage)
-		least, most := math.Inf(1), math.Inf(-1)
+		least, most := math.Inf(1), math.Inf(-1) // of the sets the least of the most work of a member, and the most of the least
 		for _, set := range sets {
-			var x []int64
-			for n := range d.Intervals {
-				if d.Step(n, k) >= 0 {
-					for _, r := range set {
+			low, high := math.Inf(1), math.Inf(-1)
+			for _, r := range set {
+				var x []int64
+				for n := range d.Intervals {
+					if d.Step(n, k) >= 0 {
 						x = append(x, d.Work[k][n*d.Ranks+r])
 					}
 				}
+				m := float64(median(x))
+				low, high = min(low, m), max(high, m)
 			}
-			m := float64(median(x))
-			least, most = min(least, m), max(most, m)
+			least, most = min(least, high), max(most, low)
 		}
 		if most-least < differs*step {
 			continue

@@ -117,29 +117,20 @@ func latentOf(r *latent.Result) *answer.Latent {
 	return out
 }
 
-// differenceOf returns by how much a claim's rank differs, and how surely.
+// differenceOf returns how a claim's rank differs, and how surely.
 func differenceOf(c *claim.Claim) answer.Difference {
-	d := c.Difference
-	out := answer.Difference{Sum: d.Sum, Confidence: confidenceIn(c.Certainty), Slower: d.Slower(), Level: d.Level, Total: d.Total,
-		D: d.D, P: c.P, Alone: d.Alone, Blame: d.Blame, Last: d.Last, Of: d.Of, Together: d.Together}
-	for _, p := range d.Places {
-		out.Places = append(out.Places, answer.LatentPlace(p))
-	}
-	for _, q := range d.Quarters {
-		out.Quarters = append(out.Quarters, answer.LatentQuarter(q))
-	}
-	return out
+	return answer.Difference{Difference: *c.Difference, Confidence: confidenceIn(c.Certainty), P: c.P}
 }
 
 // difference returns a claim of the second stage as an answer.
 func (j *judge) difference(c *claim.Claim) answer.Difference {
-	d, out := c.Difference, differenceOf(c)
+	out := differenceOf(c)
 	out.Rank, out.Host = j.placed.ranks[c.Rank()], j.placed.hostOf(c.Rank())
 	if len(j.placed.ranks) == 2 {
 		out.Peer = &j.placed.ranks[1-c.Rank()]
 	}
 	for _, p := range c.Parts {
-		if d.Sum && p.Size == 0 { // it has no part in the sum
+		if out.Sum && p.Size == 0 { // it has no part in the sum
 			continue
 		}
 		out.Stages = append(out.Stages, answer.Excess{Stage: j.stageName(p.Stage), Time: p.Size})
@@ -164,13 +155,13 @@ func (j *judge) addEntered(list []answer.Difference) []answer.Difference {
 
 // differenceEntered returns a claim of the second stage about work between calls as an answer.
 func (j *judge) differenceEntered(c *claim.Claim) answer.Difference {
-	r, d, out := j.entered, c.Difference, differenceOf(c)
+	r, out := j.entered, differenceOf(c)
 	out.Rank, out.Host = r.Ranks[c.Rank()], j.places[r.Ranks[c.Rank()]].host
 	if len(r.Ranks) == 2 {
 		out.Peer = &r.Ranks[1-c.Rank()]
 	}
 	for _, p := range c.Parts {
-		if d.Sum && p.Size == 0 { // it has no part in the sum
+		if out.Sum && p.Size == 0 { // it has no part in the sum
 			continue
 		}
 		at := &r.Places[p.Stage]
@@ -211,7 +202,7 @@ func (j *judge) heedLatent(claims []Finding) []Finding {
 		}
 		own := slices.IndexFunc(r.Differences, func(d answer.Difference) bool { return f.names(d.Rank) })
 		other := slices.IndexFunc(r.Differences, func(d answer.Difference) bool {
-			return !d.Named && d.Slower && d.Confidence == evidence.Strong
+			return !d.Named && d.Slower() && d.Confidence == evidence.Strong
 		})
 		switch {
 		case own >= 0 && r.Differences[own].Confidence >= evidence.Supported:

@@ -42,7 +42,7 @@ func TestLatent(t *testing.T) {
 			for _, s := range d.Stages {
 				sum += s.Time
 			}
-			if d.Rank != 3 || !d.Slower || d.Level <= l.Margin || d.Sum && (len(d.Stages) < 2 || sum < d.Level*8/10) || d.Peer != nil {
+			if d.Rank != 3 || !d.Slower() || d.Level <= l.Margin || d.Sum && (len(d.Stages) < 2 || sum < d.Level*8/10) || d.Peer != nil {
 				t.Errorf("factor %v, seed %d: %+v", c.factor, seed, d)
 			}
 			searched, ok := evidence.Find[evidence.NobodyLate](v.Observed)

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/draws"
@@ -63,7 +64,7 @@ func TestOperatorLatent(t *testing.T) {
 			}
 			d := heard[0]
 			costs := (meanStep(v) - meanStep(twin)) / meanStep(v)
-			if d.Rank != 6 || !slices.Equal(d.StandsFor, []int{24, 25, 26, 27}) || !d.Slower || d.Sum || d.Stages[0].Stage != c.op || d.Stages[0].Late != (c.fault.Kind == pipeline.LateStart) ||
+			if d.Rank != 6 || !slices.Equal(d.StandsFor, []int{24, 25, 26, 27}) || !d.Slower() || d.Sum || d.Stages[0].Stage != c.op || d.Stages[0].Late != (c.fault.Kind == pipeline.LateStart) ||
 				float64(d.Level) < c.level[0]*1e6 || float64(d.Level) > c.level[1]*1e6 || 3*d.Walks < d.Symptoms || math.Abs(d.Saves-costs) > 0.003 {
 				t.Errorf("%s, seed %d: costs %.4f of a step, %+v", name, seed, costs, d)
 			}
@@ -116,7 +117,7 @@ func TestOperatorLatentBesideFinding(t *testing.T) {
 	} {
 		f := Finding{Kind: KindRank, Cause: CauseCompute, Place: Place{Rank: &c.rank}, Confidence: evidence.Strong, source: evidence.FromOperators}
 		f.Struck.Pattern = c.pattern
-		l := &answer.Latent{Walked: true, Differences: []answer.Difference{{Rank: c.differs, Slower: true, Confidence: c.confidence, Stages: []answer.Excess{{Stage: "backward-compute"}}, Walks: 9, Symptoms: 10}}}
+		l := &answer.Latent{Walked: true, Differences: []answer.Difference{{Rank: c.differs, Difference: claim.Difference{Level: 1}, Confidence: c.confidence, Stages: []answer.Excess{{Stage: "backward-compute"}}, Walks: 9, Symptoms: 10}}}
 		j := &judge{run: &run{operators: &RunVerdict{Latent: l}}}
 		got := j.heedLatent([]Finding{f})[0]
 		e, says := evidence.Find[evidence.Distribution](got.Evidence)

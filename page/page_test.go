@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
@@ -366,9 +367,9 @@ func TestNamesOfThePage(t *testing.T) {
 // where nobody does.
 func TestLatentRanks(t *testing.T) {
 	v := diagnose.RunVerdict{Run: "job", Latent: &answer.Latent{Margin: 2 * ms, Step: 200 * ms, Differences: []answer.Difference{
-		{Rank: 3, Confidence: evidence.Strong, Level: 5 * ms, D: 1.2, P: 0.001, Sum: true, Named: true, Together: true,
-			Places: []answer.LatentPlace{{Beyond: ms, Peers: 0.25, Rank: 0.75, D: 1.2}}, Quarters: []answer.LatentQuarter{{Last: 9, Of: 30}}, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}, {Stage: "forward\x1b", Time: 2 * ms}}},
-		{Rank: 5, Confidence: evidence.Ambiguous, Level: 3 * ms, D: 0.7, P: 0.002, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}}},
+		{Rank: 3, Confidence: evidence.Strong, P: 0.001, Named: true, Difference: claim.Difference{Level: 5 * ms, D: 1.2, Sum: true, Together: true,
+			Places: []claim.Place{{Beyond: ms, Peers: 0.25, Rank: 0.75, D: 1.2}}, Quarters: []claim.Quarter{{Last: 9, Of: 30}}}, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}, {Stage: "forward\x1b", Time: 2 * ms}}},
+		{Rank: 5, Confidence: evidence.Ambiguous, P: 0.002, Difference: claim.Difference{Level: 3 * ms, D: 0.7}, Stages: []answer.Excess{{Stage: "data", Time: 3 * ms}}},
 	}}}
 	got := first(t, New(asRecorded), &diagnose.Verdict{RunVerdict: v}).Latent
 	want := &Latent{Margin: 2 * ms, Step: 200 * ms, Ranks: []Difference{

@@ -4,6 +4,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
@@ -330,12 +331,12 @@ func latentOf(l *answer.Latent) []LatentDifference {
 	}
 	return convert(l.Differences, func(d answer.Difference) LatentDifference {
 		out := LatentDifference{Rank: d.Rank, Host: nonZero(d.Host), Peer: d.Peer, Stages: convert(d.Stages, func(x answer.Excess) LatentExcess { return LatentExcess(x) }), Sum: d.Sum,
-			Confidence: nameOf(d.Confidence), Slower: d.Slower, Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
+			Confidence: nameOf(d.Confidence), Slower: d.Slower(), Level: d.Level, Total: d.Total, Share: number(float64(d.Level) / float64(max(1, l.Step))),
 			D: number(d.D), P: number(d.P), Alone: number(d.Alone), Last: d.Last, Of: d.Of, Named: d.Named, Together: d.Together,
-			Places: convert(d.Places, func(p answer.LatentPlace) LatentPlace {
+			Places: convert(d.Places, func(p claim.Place) LatentPlace {
 				return LatentPlace{p.Beyond, number(p.Peers), number(p.Rank), number(p.D)}
 			}),
-			Quarters: convert(d.Quarters, func(q answer.LatentQuarter) LatentQuarter { return LatentQuarter(q) })}
+			Quarters: convert(d.Quarters, func(q claim.Quarter) LatentQuarter { return LatentQuarter(q) })}
 		if d.Of > 0 {
 			out.Blame = number(d.Blame)
 		}

@@ -171,11 +171,11 @@ func unseenCase() *diagnose.Verdict {
 		answer.Coverage{Stage: "step.other_cpu_wall", Reason: answer.NotRecorded, Needs: answer.SourceWall})
 	rv.Next = []answer.Action{{Action: answer.TurnOn, With: answer.SourceArrivals, Stages: []string{"model.backward_cpu_wall"}}}
 	rv.Latent = &answer.Latent{Steps: 119, Margin: 2_070_000, Step: 207 * ms, Tau: 1.4, Block: 3, Blocks: 39, Differences: []answer.Difference{
-		{Rank: 5, Sum: true, Slower: true, Level: 8 * ms, Total: 8 * ms, D: 3.1, P: 1e-7, Alone: 1e-7, Blame: 0.002, Last: 88, Of: 119, Confidence: evidence.Strong, Together: true,
-			Places:   []answer.LatentPlace{{Beyond: -2 * ms, Peers: 0.98, Rank: 1, D: 0.14}, {Beyond: 2 * ms, Peers: 0.02, Rank: 0.45, D: 3.1}},
-			Quarters: []answer.LatentQuarter{{Last: 22, Of: 30}, {Last: 20, Of: 30}, {Last: 25, Of: 30}, {Last: 21, Of: 29}},
-			Stages:   []answer.Excess{{Stage: "model.fwd_loss_cpu_wall", Time: 5 * ms}, {Stage: "data.next_wait", Time: 3 * ms}}},
-		{Rank: 2, Level: 40_000, Total: 40_000, D: 1.9, P: 0.4, Alone: 0.003, Blame: 0.4, Last: 14, Of: 119, Confidence: evidence.Ambiguous,
+		{Rank: 5, P: 1e-7, Confidence: evidence.Strong, Difference: claim.Difference{Sum: true, Level: 8 * ms, Total: 8 * ms, D: 3.1, Alone: 1e-7, Blame: 0.002, Last: 88, Of: 119, Together: true,
+			Places:   []claim.Place{{Beyond: -2 * ms, Peers: 0.98, Rank: 1, D: 0.14}, {Beyond: 2 * ms, Peers: 0.02, Rank: 0.45, D: 3.1}},
+			Quarters: []claim.Quarter{{Last: 22, Of: 30}, {Last: 20, Of: 30}, {Last: 25, Of: 30}, {Last: 21, Of: 29}}},
+			Stages: []answer.Excess{{Stage: "model.fwd_loss_cpu_wall", Time: 5 * ms}, {Stage: "data.next_wait", Time: 3 * ms}}},
+		{Rank: 2, P: 0.4, Confidence: evidence.Ambiguous, Difference: claim.Difference{Level: 40_000, Margin: 2_070_000, Total: 40_000, D: 1.9, Alone: 0.003, Blame: 0.4, Last: 14, Of: 119},
 			Stages: []answer.Excess{{Stage: "data.next_wait", Time: 40_000}}}}}
 	return single(rv)
 }

@@ -229,7 +229,7 @@ func sayLatent(l *answer.Latent, d *answer.Difference) string {
 	if !d.Sum && len(d.Stages) > 0 && d.Stages[0].Late && d.Stages[0].Stage != "" {
 		text += fmt.Sprintf(" starts %s %s later than %s once all that it waits for has ended,", d.Stages[0].Stage, level, peers)
 	} else {
-		if d.Slower {
+		if d.Slower() {
 			text += fmt.Sprintf(" works %s longer than %s", level, peers)
 		} else {
 			text += " varies more from step to step than " + peers
@@ -240,7 +240,7 @@ func sayLatent(l *answer.Latent, d *answer.Difference) string {
 	if d.Symptoms != 0 {
 		text += fmt.Sprintf("; %d of %s of blame end there", d.Walks, table.Counted(d.Symptoms, "walk"))
 		switch {
-		case !d.Slower:
+		case !d.Slower():
 		case d.Saves < 0.0005:
 			text += "; were it as fast as its peers, a step would be no shorter"
 		default:
@@ -264,7 +264,7 @@ func sayLatentWhere(d *answer.Difference) string {
 	}
 	text := " in " + stageWord(where[0])
 	switch {
-	case !d.Slower || d.Total <= d.Level*5/4:
+	case !d.Slower() || d.Total <= d.Level*5/4:
 	case d.Symptoms != 0:
 		text += fmt.Sprintf(", %s in all its operators,", length(d.Total))
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/internal/draws"
 )
 
@@ -17,7 +18,7 @@ func differing(run string, p float64) *Row {
 	l := &answer.Latent{}
 	const level = 0.05 / 6
 	if p <= level {
-		l.Differences = []answer.Difference{{Rank: 3, Confidence: evidence.Supported, P: p, Total: 2e6, Stages: []answer.Excess{{Stage: "data", Time: 2e6}}}}
+		l.Differences = []answer.Difference{{Rank: 3, Confidence: evidence.Supported, P: p, Difference: claim.Difference{Total: 2e6}, Stages: []answer.Excess{{Stage: "data", Time: 2e6}}}}
 	}
 	row.setLatent(l)
 	return row

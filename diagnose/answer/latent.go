@@ -1,6 +1,9 @@
 package answer
 
-import "github.com/sfstat/sfstat/diagnose/evidence"
+import (
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
+)
 
 // Latent is what the second stage shows of a run: who differs from the peers by more than a margin in what they work by
 // themselves, however little that costs. It decides no status.
@@ -17,48 +20,24 @@ type Latent struct {
 	Differences []Difference // the surest first
 }
 
-// Difference is how one rank differs.
+// Difference is how one rank differs, as its claim has it.
 type Difference struct {
+	claim.Difference
 	Rank      int
 	StandsFor []int  // ranks that a worker of an operator trace stands for, which Rank names; empty: that rank alone
 	Role      string // likewise its place in the layout
 	Host      string // "": not known
 	Peer      *int   // the only other rank, which may as well be the one that differs; nil: there are several
 	Stages    []Excess
-	Sum       bool // in the sum of these stages, and in none by itself
 	// Confidence is Ambiguous where the distribution alone shows it, and nobody is seen to wait.
 	Confidence evidence.Confidence
-	Slower     bool    // by more than the margin; else it varies more
-	Level      int64   // own work beyond the median of the peers, ns a step
-	Total      int64   // the same over all stages before the same synchronisation point
-	D          float64 // largest weighted departure of the distributions beyond the margin
 	P          float64 // of distribution and waits
-	Alone      float64 // of the distribution
-	Blame      float64 // of the waits; 1: nobody waits
-	Last       int     // steps in which it is last even less the margin
-	Of         int
-	// Places compare the distributions that D is of, from the least time to the longest: of the first of Stages, or Together
-	// of all stages before the same synchronisation point. None: not known.
-	Places   []LatentPlace
-	Together bool
-	Quarters []LatentQuarter // of the steps of Of, in order; none: nobody waits
 	// Of a worker of an operator trace walks of blame say who is waited for, and a replay what that costs.
 	Walks    int     // that end there
 	Symptoms int     // walks in all
 	Saves    float64 // part of a step that a replay saves in which it takes Level less
 	Named    bool    // a finding says that the rank is late, so that this is evidence for it
 }
-
-// LatentPlace is a time at which the distribution of a rank is held against those of its peers.
-type LatentPlace struct {
-	Beyond int64   // own work beyond the usual, ns of a step
-	Peers  float64 // share of steps in which a peer takes longer, levels taken off, median
-	Rank   float64 // the same of the rank, less the margin
-	D      float64 // weighted departure; the largest place decides
-}
-
-// LatentQuarter is in how many steps of a quarter of the run a rank is last even less the margin.
-type LatentQuarter struct{ Last, Of int }
 
 // Refusal is why the second stage tests nothing.
 type Refusal string

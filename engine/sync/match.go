@@ -37,7 +37,10 @@ type Matching struct {
 	Varies   []bool          // [kind] it stands for calls of several sizes
 	machines map[string]bool // hosts whose ranks have one clock, whatever their entries; nil: nobody asked
 	recorded [][2]int32      // [rank] its calls from the first in a recorded step up to the last in one, [from, to); zero: no steps are recorded
-	Silent   []bool          // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
+	// StaysFor returns for how long after a call its rank is in the stage in which it was entered, ns, by what else was recorded of
+	// it, on its own clock; known is false where it was not. nil: nothing else was recorded.
+	StaysFor func(e Entry) (ns int64, known bool)
+	Silent   []bool // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
 
 // Match matches the calls of all ranks.

@@ -53,7 +53,8 @@ const (
 // findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
 // and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
 // included: a rank that is late in every step holds, in every step, those that hand to it and nobody else. What it is late by
-// again before the next micro-batch looks like that too; its call in the last one tells.
+// again before the next micro-batch looks like that too; its call in the last one tells, and so do stage times: who is held in a
+// stage leaves it later.
 func (t *Waits) findRoots() {
 	t.roots, t.ofAny = map[rootedKind]rootWait{}, t.mergeMicrobatches()
 	of := map[rootedKind][]Cohort{}
@@ -70,7 +71,11 @@ func (t *Waits) findRoots() {
 	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rootedKind) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
 		members := len(t.Members[r.group])
 		sample := sampleCohorts(of[r], max(leastSample, rootEntries/members))
-		least := t.leaves(sample)
+		after := func(e Entry) int64 { return t.WorkSince(e, 1) }
+		if seen := t.leftStage(sample); len(seen) >= Enough && 2*len(seen) >= len(sample) {
+			sample, after = seen, t.stayAfterRelease
+		}
+		least := t.leaves(sample, after)
 		if least -= least / 20; len(sample) < Enough {
 			least /= 4
 		}
@@ -79,7 +84,7 @@ func (t *Waits) findRoots() {
 		for _, shape := range shapesOf(t.Kinds[r.kind].Op) {
 			for root := range int32(roots) {
 				t.roots[r] = rootWait{shape, root}
-				if left := t.leaves(sample); left < least {
+				if left := t.leaves(sample, after); left < least {
 					least, best, found = left, t.roots[r], true
 				}
 			}
@@ -119,10 +124,32 @@ func sampleCohorts(all []Cohort, most int) (out []Cohort) {
 	return out
 }
 
-// leaves returns how much the work right after a call differs between the members of cohorts: constant differences of
+// leftStage returns the cohorts all of whose members are known to have left the stage of the call before, and entered no call in between.
+func (t *Waits) leftStage(sample []Cohort) (out []Cohort) {
+	if t.StaysFor == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(sample), func(c Cohort) bool {
+		return slices.ContainsFunc(c, func(e Entry) bool {
+			before := Previous(e, 1)
+			stay, known := t.StaysFor(before)
+			return !known || t.Time(before)+stay > t.Time(e)
+		})
+	})
+}
+
+// stayAfterRelease returns for how long a rank stays in the stage of the call before an entry once that lets it go: what it does in
+// later stages is no wait for that call.
+func (t *Waits) stayAfterRelease(e Entry) int64 {
+	before := Previous(e, 1)
+	stay, _ := t.StaysFor(before)
+	return t.Time(before) + stay - t.ReleaseFor(before)
+}
+
+// leaves returns how much what follows a call, ns by entry, differs between the members of cohorts: constant differences of
 // clocks too, where these suit the waits as they are.
-func (t *Waits) leaves(sample []Cohort) int64 {
-	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, 1) })
+func (t *Waits) leaves(sample []Cohort, after func(Entry) int64) int64 {
+	d := t.distances(sample, after)
 	if t.Agree {
 		return d.asRead
 	}

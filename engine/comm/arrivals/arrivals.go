@@ -162,6 +162,7 @@ func (j *Job) Analyze(o Options) *Result {
 		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	}
 	m := j.Match()
+	m.StaysFor = j.stays(m)
 	t := m.Align()
 	s := j.strikes(t)
 	stages, lines := s.placeStages()

@@ -232,6 +232,34 @@ func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	return out
 }
 
+// stays returns a function for how long after a call its rank is in the stage in which it entered it, by its stage times; nil where no
+// recorder says when steps began.
+func (j *Job) stays(m *sync.Matching) func(e sync.Entry) (ns int64, known bool) {
+	lines := make([]*fitted, len(m.Ranks))
+	exact := false
+	for i := range j.timelines {
+		r, ok := m.ByRank[j.timelines[i].rank]
+		if !ok || j.timelines[i].summed {
+			continue
+		}
+		if f, ok := j.timelines[i].exactFit(0); ok {
+			lines[r], exact = &f, true
+		}
+	}
+	if !exact {
+		return nil
+	}
+	return func(e sync.Entry) (ns int64, known bool) {
+		f := lines[e.Process]
+		if f == nil {
+			return 0, false
+		}
+		at := m.Ranks[e.Process].Calls[e.Call].Enter
+		stage, _, end := f.span(at)
+		return end - at, stage != ""
+	}
+}
+
 // workTimes returns a function for how long a rank surely worked between two calls, by its stage times; nil where recorders do not say
 // when steps began. Who has gone through whole steps since a call did not wait for it in these, nor, before the next call, in
 // stages in which no call is entered. stages are those of the places.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -269,6 +270,82 @@ func TestRootMayBeHeld(t *testing.T) {
 			r := handingOut(seed, nccl.Broadcast, 4, 0, c.late, c.before, c.gone...).Analyze(Options{})
 			if len(r.Late) != 1 || r.Late[0].Rank() != c.who || r.Late[0].Entered.Held != c.held {
 				t.Errorf("seed %d, rank %d late before call %d, without %v: %+v", seed, c.late, c.before, c.gone, r.Late)
+			}
+		}
+	}
+}
+
+// accumulating is a window of two ranks and two micro-batches a step. Rank 0 broadcasts a flag in data of each, in which rank 1 holds
+// it; gradients are reduced in backward of the last. Rank 1 takes longer in forward of both.
+func accumulating(seed uint64, late float64, epochs bool) *trace.Window {
+	rng := rand.New(rand.NewPCG(seed, 6))
+	stages := []string{"data@0", "forward@0", "backward@0", "data@1", "forward@1", "backward@1", "optim@1"}
+	w := &trace.Window{Run: "job", WorldSize: 2, Schema: trace.Schema{Stages: stages}}
+	now := [2]int64{1e18, 1e18}
+	for r := range now {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
+		w.Arrivals = append(w.Arrivals, &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: 2, Members: []int{0, 1}, Rank: r}}})
+		if epochs {
+			w.Epochs = append(w.Epochs, now[r])
+		}
+	}
+	usual := []float64{5, 22, 36, 5, 22, 36, 3}
+	for step := range int64(40) {
+		took := make([][2]int64, len(stages))
+		for k := range stages {
+			var entered [2]int64
+			for r := range now {
+				took[k][r] = int64(ms * usual[k] * (1 + 0.03*rng.NormFloat64()))
+				if r == 1 && usual[k] == 22 {
+					took[k][r] += int64(ms * late)
+				}
+				entered[r] = now[r] + took[k][r]
+				op, name := nccl.Broadcast, "gloo:broadcast"
+				switch stages[k] {
+				case "backward@1":
+					op, name = nccl.AllReduce, "gloo:all_reduce"
+				case "data@0", "data@1":
+				default:
+					continue
+				}
+				c := w.Arrivals[r]
+				x := comms.UnknownCall(0)
+				x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage, x.Enter, x.HasEnter = 0, op, name, int64(len(c.Calls)+1), step, stages[k], entered[r], true
+				c.Calls = append(c.Calls, x)
+			}
+			if usual[k] == 5 || stages[k] == "backward@1" { // the other is waited for
+				for r := range now {
+					took[k][r] += max(entered[0], entered[1]) - entered[r] + ms/4
+				}
+			}
+			for r := range now {
+				now[r] += took[k][r]
+			}
+			w.Durations = append(w.Durations, took[k][:]...)
+		}
+	}
+	return w
+}
+
+// TestRootIsHeldInEachMicrobatch: a rank that is late by as much before each of two calls is late twice: who leaves the stage of the first
+// as late as it came waited for it. Where no stage times are known, the two may be one delay that the root does not
+// wait for.
+func TestRootIsHeldInEachMicrobatch(t *testing.T) {
+	for _, epochs := range []bool{true, false} {
+		for seed := range uint64(10) {
+			j := &Job{}
+			j.AddWindow(accumulating(seed, 20, epochs))
+			r := j.Analyze(Options{})
+			sum := int64(0)
+			for _, l := range r.Late {
+				if l.Rank() != 1 {
+					t.Errorf("seed %d: rank %d is late", seed, l.Rank())
+				}
+				sum += l.Size
+			}
+			if twice := sum > 35*ms; twice != epochs || epochs && sum > 45*ms {
+				t.Errorf("stage times known %v, seed %d: late by %.1f ms a step", epochs, seed, float64(sum)/ms)
 			}
 		}
 	}

@@ -138,6 +138,9 @@ func (m *Matching) findSilent() {
 		most, before := map[int32]int64{}, map[int32]int64{} // of any call; of collectives
 		for i := range m.Ranks[r].Calls {
 			c := &m.Ranks[r].Calls[i]
+			if c.Break {
+				clear(before)
+			}
 			most[c.Group] = max(most[c.Group], c.Seq)
 			if !m.IsMessage(c) {
 				m.Silent[c.Group] = m.Silent[c.Group] || before[c.Group] > 0 && c.Seq > before[c.Group]+1

@@ -39,6 +39,7 @@ type Rank struct {
 	FromWindows bool
 	Written     int64 // by when its record was, on its clock; 0: not known
 	Extent      comms.Extent
+	steps       [2]int64 // the first and the last recorded step of its calls; zero: not known
 }
 
 // Progress is how far a process says that it got in a group.
@@ -58,6 +59,7 @@ type Call struct {
 	Nth   int32 // among those of its group in its step, from 1; 0: not known
 	State comms.State
 	First bool // of its rank in a recorded step
+	Break bool // calls between the one before and it were not recorded: steps are missing, or the job began anew
 }
 
 // IsDone reports whether the call is recorded as completed.
@@ -157,6 +159,10 @@ func (a *source) process(p int) Rank {
 			at := groupStep{made.Group, c.Step}
 			nth[at]++
 			made.Nth = nth[at]
+			if len(nth) == 1 && made.Nth == 1 {
+				r.steps[0] = c.Step
+			}
+			r.steps[1] = c.Step
 		}
 		made.First = c.Step >= 0 && c.Step != step
 		step = c.Step
@@ -285,41 +291,66 @@ func (j *Program) Merge(r Rank) {
 // the latest.
 const mostCalls = 1 << 16
 
-// Extend adds what processes recorded after what is there: of a recording that goes on.
-func (j *Program) Extend(c *comms.Record) {
+// Extend adds what processes recorded after what is there: of a recording that goes on. It reports whether the job began anew:
+// a process that is known numbers its calls from the beginning.
+func (j *Program) Extend(c *comms.Record) (anew bool) {
 	j.Prepare()
 	a := j.sourceOf(c)
 	for p := range c.Processes {
-		j.extend(a.process(p))
+		if j.extend(a.process(p)) {
+			anew = true
+		}
 	}
+	return anew
 }
 
-// extend adds what a process recorded after what is there.
-func (j *Program) extend(r Rank) {
+// extend adds what a process recorded after what is there, and reports whether it began anew.
+func (j *Program) extend(r Rank) (anew bool) {
 	i, ok := j.ByRank[r.ID]
 	if !ok {
 		r.FromWindows = true
 		j.ByRank[r.ID] = len(j.Ranks)
 		j.Ranks = append(j.Ranks, r)
-		return
+		return false
 	}
 	old := &j.Ranks[i]
 	last := Newest(old)
-	for _, c := range r.Calls {
-		if c.Enter > last {
-			old.Calls = append(old.Calls, c)
+	from := slices.IndexFunc(r.Calls, func(c Call) bool { return c.Enter > last })
+	if from >= 0 {
+		next := r.Calls[from:]
+		anew = beginsAnew(old.Calls, &next[0])
+		next[0].Break = anew || r.steps[0] > old.steps[1]+1
+		for _, c := range next {
+			if c.Enter > last {
+				old.Calls = append(old.Calls, c)
+			}
 		}
+		old.steps[1] = r.steps[1]
 	}
 	old.Lost += r.Lost
 	if extra := len(old.Calls) - mostCalls; extra > mostCalls/4 { // now and then: O(1) a call
 		old.Lost += int64(extra)
 		old.Calls = append(old.Calls[:0], old.Calls[extra:]...)
 	}
+	return anew
+}
+
+// mostBefore is how many calls before one may be of other kinds than it is.
+const mostBefore = 64
+
+// beginsAnew reports whether a call has no higher number than the last one before it of its kind and group.
+func beginsAnew(before []Call, c *Call) bool {
+	for k := len(before) - 1; k >= max(0, len(before)-mostBefore); k-- {
+		if b := &before[k]; b.Group == c.Group && b.Kind == c.Kind {
+			return c.Seq <= b.Seq
+		}
+	}
+	return false
 }
 
 // identity returns a call without what differs between two dumps of it.
 func identity(c Call) Call {
-	c.State, c.Kind, c.First = 0, 0, false
+	c.State, c.Kind, c.First, c.Break = 0, 0, false, false
 	return c
 }
 

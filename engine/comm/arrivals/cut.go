@@ -21,6 +21,18 @@ type Cuts struct {
 	Clocked bool
 }
 
+// WaitIn returns how long each rank waits in a stage of the step of an index, ns; their number: in the time that none covers.
+func (c *Cuts) WaitIn(step, stage int) []int64 {
+	R, at := len(c.Ranks), step*(len(c.Stages)+1)+stage
+	return c.Wait[at*R : (at+1)*R]
+}
+
+// OwnIn returns how long each works there before they wait for each other; −1 as in Own.
+func (c *Cuts) OwnIn(step, stage int) []int64 {
+	R, at := len(c.Ranks), step*len(c.Stages)+stage
+	return c.Own[at*R : (at+1)*R]
+}
+
 const (
 	// mostOfSteps is the part of the steps in which a stage holds all ranks for them to synchronise in it.
 	mostOfSteps = 0.9

@@ -12,9 +12,9 @@ import (
 // Job is what all processes of a job recorded. The zero Job is empty.
 type Job struct {
 	sync.Program
-	timelines  []timeline
-	timelineOf map[int]int // index of timelines, by rank
-	timed      int         // values of all of them
+	timelines timelines
+	part      *Part // of the last window; nil: none
+	parts     int   // how many there were
 	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
 	// use where nobody else recorded any.
 	profiled  []*comms.Record

@@ -17,12 +17,7 @@ const mostSets = 64
 // for each other in what is not known, and are judged apart.
 func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 	of := s.connectedSets()
-	var sets []int // that hold several ranks: one alone is compared with nobody
-	for q, first := range of {
-		if q != first && !slices.Contains(sets, first) {
-			sets = append(sets, first)
-		}
-	}
+	sets := several(of)
 	if r.Apart = len(sets) > 1; !r.Apart || len(sets) > mostSets {
 		s.lateAmong(r, o, lines, steps)
 	} else {
@@ -45,6 +40,19 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		s.lastUnawaited(r, o)
 	}
 }
+
+// several returns the sets that hold several ranks, by the first of each: one alone is compared with nobody.
+func several(of []int) (sets []int) {
+	for q, first := range of {
+		if q != first && !slices.Contains(sets, first) {
+			sets = append(sets, first)
+		}
+	}
+	return sets
+}
+
+// isApart reports whether nothing that was recorded connects some ranks with the others.
+func (s *strikes) isApart() bool { return len(several(s.connectedSets())) > 1 }
 
 // lastUnawaited finds the rank that enters last more often than chance, by enough to act on, where no call shows that
 // the others wait for it and yet the ranks stay together: what holds them is not recorded, and it may be that rank.

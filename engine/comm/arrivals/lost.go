@@ -145,13 +145,13 @@ func (s *strikes) excessOverPeers(c sync.Cohort, work func(sync.Entry) [][2]int6
 // lineOf fits the timeline of a rank to its entries; nil where there is none, or it
 // does not fit.
 func (s *strikes) lineOf(rank int) *fitted {
-	i := slices.IndexFunc(s.job.timelines, func(l timeline) bool { return s.Ranks[rank].ID == l.rank })
-	if i < 0 || len(s.job.timelines[i].stages) == 0 || len(s.job.timelines[i].steps) < sync.Enough {
+	i := slices.IndexFunc(s.job.timelines.list, func(l timeline) bool { return s.Ranks[rank].ID == l.rank })
+	if i < 0 || len(s.job.timelines.list[i].stages) == 0 || len(s.job.timelines.list[i].steps) < sync.Enough {
 		return nil
 	}
-	f, ok := s.job.timelines[i].exactFit(s.Offset[rank])
+	f, ok := s.job.timelines.list[i].exactFit(s.Offset[rank])
 	if !ok {
-		if f, ok = s.job.timelines[i].fit(s.anchor, s.visits(rank)); !ok {
+		if f, ok = s.job.timelines.list[i].fit(s.anchor, s.visits(rank)); !ok {
 			return nil
 		}
 	}

@@ -34,35 +34,61 @@ const (
 	timelineValues = 1 << 22
 )
 
-// AddWindow takes the hosts of ranks from stage times of the same job, of some
-// ranks in which stages and steps calls are entered, and of all ranks the
-// arrivals that their recorder wrote beside them. Windows come in the order of
-// their steps.
-func (j *Job) AddWindow(w *trace.Window) {
-	for _, c := range w.Arrivals {
-		j.Extend(c)
-	}
-	if j.Hosts == nil {
-		j.Hosts, j.Locals, j.timelineOf = map[int]string{}, map[int]int{}, map[int]int{}
+// timelines are those of the ranks of a job.
+type timelines struct {
+	list []timeline
+	of   map[int]int // index in list, by rank
+	size int         // values of all of them
+}
+
+// add appends a window to the timelines of its ranks.
+func (l *timelines) add(w *trace.Window) {
+	if l.of == nil {
+		l.of = map[int]int{}
 	}
 	for at, r := range w.Ranks {
-		if r.Host != "" {
-			j.Hosts[r.ID], j.Locals[r.ID] = r.Host, r.LocalRank
-		}
-		i, ok := j.timelineOf[r.ID]
-		if !ok && len(j.timelines) >= timelineRanks && j.timed >= timelineValues {
+		i, ok := l.of[r.ID]
+		if !ok && len(l.list) >= timelineRanks && l.size >= timelineValues {
 			continue
 		}
 		if !ok {
-			i = len(j.timelines)
-			j.timelineOf[r.ID] = i
-			j.timelines = append(j.timelines, timeline{rank: r.ID, stages: w.Schema.Stages})
+			i = len(l.list)
+			l.of[r.ID] = i
+			l.list = append(l.list, timeline{rank: r.ID, stages: w.Schema.Stages})
 		}
-		if i < timelineRanks || j.timed < timelineValues {
-			j.timelines[i].add(w, at)
-			j.timed += len(w.Schema.Stages) * w.Steps()
+		if i < timelineRanks || l.size < timelineValues {
+			l.list[i].add(w, at)
+			l.size += len(w.Schema.Stages) * w.Steps()
 		}
 	}
+}
+
+// AddWindow takes the hosts of ranks from stage times of the same job, of some
+// ranks in which stages and steps calls are entered, and of all ranks the
+// arrivals that their recorder wrote beside them. Windows come in the order of
+// their steps. It returns the part of the job that the window belongs to; nil: its recorders do not say when its steps began.
+func (j *Job) AddWindow(w *trace.Window) *Part {
+	anew := false
+	for _, c := range w.Arrivals {
+		if j.Extend(c) {
+			anew = true
+		}
+	}
+	if anew {
+		j.part.end()
+	}
+	if j.Hosts == nil {
+		j.Hosts, j.Locals = map[int]string{}, map[int]int{}
+	}
+	for _, r := range w.Ranks {
+		if r.Host != "" {
+			j.Hosts[r.ID], j.Locals[r.ID] = r.Host, r.LocalRank
+		}
+	}
+	p := j.partFor(w)
+	j.timelines.add(w)
+	p.add(w)
+	return p
 }
 
 // add appends a window.
@@ -175,8 +201,8 @@ func (s *strikes) placeStages() (stages []string, lines []fitted) {
 func (s *strikes) alignTimelines() (lines []fitted, visited [][][]visit) {
 	var loose []*timeline
 	var of [][][]visit
-	for i := range s.job.timelines[:min(timelineRanks, len(s.job.timelines))] {
-		l := &s.job.timelines[i]
+	for i := range s.job.timelines.list[:min(timelineRanks, len(s.job.timelines.list))] {
+		l := &s.job.timelines.list[i]
 		r, ok := s.ByRank[l.rank]
 		if !ok || len(l.stages) == 0 || len(l.steps) < sync.Enough {
 			continue
@@ -200,11 +226,11 @@ func (s *strikes) alignTimelines() (lines []fitted, visited [][][]visit) {
 // name.
 func (s *strikes) setStageByFrames(stages []string, at int) {
 	phase := s.lineAt(s.KindOf(s.Places[at].Cohorts[0][0])).Phase
-	if phase == PhaseUnknown || len(s.job.timelines) == 0 {
+	if phase == PhaseUnknown || len(s.job.timelines.list) == 0 {
 		return
 	}
 	only := ""
-	for _, name := range s.job.timelines[0].stages {
+	for _, name := range s.job.timelines.list[0].stages {
 		if phaseOfStage(name) != phase {
 			continue
 		}

@@ -113,7 +113,7 @@ func (r *run) takeAccounts(entered *arrivals.Result) {
 	if len(r.lent) == 0 {
 		return
 	}
-	r.steps.end(cutsOf(entered))
+	r.steps.end(r.runCuts(entered))
 	for _, of := range r.lent {
 		r.keep(of.w, of.account, of.book)
 	}

@@ -27,7 +27,7 @@ func cutRun(t *testing.T) (*run, *arrivals.Result) {
 
 // lateIn returns the stage and the size of the first claim that rank 3 is late; "" where there is none.
 func lateIn(t *testing.T, r *run, entered *arrivals.Result) (stage string, ns int64) {
-	m, _, at := r.steps.result(entered)
+	m, _, at := r.steps.result(r.runCuts(entered))
 	for i := range m.Claims {
 		if c := &m.Claims[i]; c.Cause == claim.Late && at.ranks[c.Ranks[0]] == 3 {
 			stage, _ = stagename.Split(m.Stages[c.Parts[0].Stage].Name)

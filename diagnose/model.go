@@ -26,7 +26,7 @@ func (o Options) model() delay.Options {
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
-	j.modelled, j.differs, j.placed = j.steps.result(j.entered)
+	j.modelled, j.differs, j.placed = j.steps.result(j.runCuts(j.entered))
 	if len(j.placed.ranks) < 2 {
 		j.single, j.modelled = j.modelled, nil
 	}

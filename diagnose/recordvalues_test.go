@@ -39,7 +39,7 @@ func TestLaidOut(t *testing.T) {
 		return w
 	}
 	// In the order of their index: steps 20 to 21, 22, and, after a gap, 30 of two ranks of four.
-	run, at := stretch{[]recordedWindow{window(5, 2, 30, 1, 7000, 3, 9), window(3, 0, 20, 2, 1000, 3, 5, 7, 9), window(4, 1, 22, 1, 4000, 3, 5, 7, 9)}}.join(new(points.Memory))
+	run, at := stretch{windows: []recordedWindow{window(5, 2, 30, 1, 7000, 3, 9), window(3, 0, 20, 2, 1000, 3, 5, 7, 9), window(4, 1, 22, 1, 4000, 3, 5, 7, 9)}}.join(new(points.Memory))
 	if !slices.Equal(at.ranks, []int{3, 5, 7, 9}) || !alikeSteps(&at.steps, []int64{20, 21, 22, 30}, []int{3, 3, 4, 5}) || !slices.Equal(run.Breaks, []int{3}) || !at.walled || at.mixed {
 		t.Errorf("%+v, breaks %v", at, run.Breaks)
 	}
@@ -59,7 +59,7 @@ func TestLaidOut(t *testing.T) {
 	}
 	open := window(5, 2, 23, 1, 7000, 3, 5, 7, 9)
 	open.wall = nil
-	if run, at := (stretch{[]recordedWindow{window(4, 1, 22, 1, 4000, 3, 5, 7, 9), open}}).join(new(points.Memory)); at.walled || len(run.Breaks) != 0 {
+	if run, at := (stretch{windows: []recordedWindow{window(4, 1, 22, 1, 4000, 3, 5, 7, 9), open}}).join(new(points.Memory)); at.walled || len(run.Breaks) != 0 {
 		t.Errorf("one window without wall times: %v, breaks %v", at.walled, run.Breaks)
 	}
 }
@@ -81,7 +81,7 @@ func TestUnion(t *testing.T) {
 				w.durations = append(w.durations, 100)
 			}
 		}
-		s.look(l, stretch{[]recordedWindow{w}}, &steps{memory: make(memory, 1)}, nil)
+		s.look(l, stretch{windows: []recordedWindow{w}}, &steps{memory: make(memory, 1)}, nil)
 		l.placed = stepPlaces{ranks: ids, hosts: hosts, host: host, steps: numberedAs(numbers, slices.Repeat([]int{first}, len(numbers))), walled: walled, splits: []trace.Split{{}}}
 		return l
 	}

@@ -68,20 +68,22 @@ type run struct {
 	entries arrivals.Job     // of calls, and of windows what places them
 	entered *arrivals.Result // of the entries, as long as none are added; nil: not analysed
 	name    string
-	goesOn  bool      // Options.GoesOn
-	sums    sums.Rule // of its windows
-	windows []Window
-	lent    []*windowLoan    // windows behind them, whose accounts are not made yet
-	border  *frontier.Border // of the last of these
-	series  *frontier.Series
-	healthy *frontier.Sample // of Options
-	sample  *frontier.Sample // to compare with it; nil without one
-	books   []book           // of the windows
-	booked  [2]int64         // the first step of them, and the step after the last; also of windows that were forgotten
-	lost    []answer.Problem
-	dropped map[int64]int          // how many of these are steps that were left out, by the last of them
-	alone   *evidence.DeviceShares // of the only rank; nil: not known
-	devices []Device
+	goesOn  bool // Options.GoesOn
+	// isProfile: a profiler recorded it, beside the windows of another run.
+	isProfile bool
+	sums      sums.Rule // of its windows
+	windows   []Window
+	lent      []*windowLoan    // windows behind them, whose accounts are not made yet
+	border    *frontier.Border // of the last of these
+	series    *frontier.Series
+	healthy   *frontier.Sample // of Options
+	sample    *frontier.Sample // to compare with it; nil without one
+	books     []book           // of the windows
+	booked    [2]int64         // the first step of them, and the step after the last; also of windows that were forgotten
+	lost      []answer.Problem
+	dropped   map[int64]int          // how many of these are steps that were left out, by the last of them
+	alone     *evidence.DeviceShares // of the only rank; nil: not known
+	devices   []Device
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
 	operators *RunVerdict
@@ -203,12 +205,6 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if s.indexOf(w.Run) < 0 {
 		s.runs = append(s.runs, r)
 	}
-	if !s.o.Alone || len(w.Arrivals) > 0 || !r.entries.Empty() {
-		r.entries.AddWindow(w)
-		if s.o.Recent > 0 {
-			r.later.entries.AddWindow(w)
-		}
-	}
 	r.forget(r.steps.firstKept())
 	of.giveBack(s.o.Beside)
 	return nil
@@ -225,7 +221,7 @@ func (r *run) flat(w *trace.Window) *trace.Window {
 func (s *Session) addProfiled(w *trace.Window) error {
 	r := s.runOf(w.Run)
 	if r.profiled == nil {
-		r.profiled = &run{name: w.Run}
+		r.profiled = &run{name: w.Run, isProfile: true}
 	}
 	return s.account(r.profiled, w)
 }

@@ -46,10 +46,11 @@ type series struct {
 	outside points.Outside // where the time in no stage lies
 	meet    points.Meetings
 	peers   []int
-	limits  []delay.Limit  // of the first stretch
-	cuts    *arrivals.Cuts // where entries of calls show that all ranks wait; nil: not known
-	ranks   []int          // of the first stretch
-	windows *accounts      // of those that are lent
+	limits  []delay.Limit // of the first stretch
+	cuts    runCuts
+	plan    *cutPlan  // how the stages of the first stretch are cut; nil: they are not
+	ranks   []int     // of the first stretch
+	windows *accounts // of those that are lent
 	total   int
 }
 
@@ -73,6 +74,7 @@ type recordedWindow struct {
 	durations, wall []int64     // [step][stage][rank] and [step][rank]; wall nil: not recorded
 	of              *windowLoan // whose times they are; nil: they are the part's own
 	last            bool        // part of it
+	calls           *arrivals.Part
 }
 
 const (
@@ -92,11 +94,23 @@ func (r *run) record(w *trace.Window, s *Session, of *windowLoan) {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
 	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, every: max(1, w.Every), schema: w.Schema, ranks: w.Ranks,
-		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of}
+		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of, calls: r.enter(w, s.o)}
 	if of == nil {
 		all.ranks, all.durations, all.wall = slices.Clone(all.ranks), slices.Clone(all.durations), slices.Clone(all.wall)
 	}
 	r.steps.add(all)
+}
+
+// enter keeps the calls that were recorded beside a window, and returns the part of the run that it belongs to; nil: a profiler
+// recorded it, or nobody asks for its calls.
+func (r *run) enter(w *trace.Window, o Options) *arrivals.Part {
+	if r.isProfile || o.Alone && len(w.Arrivals) == 0 && r.entries.Empty() {
+		return nil
+	}
+	if o.Recent > 0 {
+		r.later.entries.AddWindow(w)
+	}
+	return r.entries.AddWindow(w)
 }
 
 func (s *steps) add(w recordedWindow) {
@@ -204,7 +218,10 @@ func (s *series) complete(in *steps) {
 			}
 		}
 	}
-	of := stretch{s.open}
+	of := stretch{windows: s.open}
+	if !s.cuts.whole {
+		of = of.withParts(true)
+	}
 	l := &completeStretch{first: s.open[0].at}
 	s.looked = append(s.looked, l)
 	s.open, s.steps, s.members, s.widest = nil, 0, nil, 0
@@ -218,16 +235,14 @@ func (s *series) complete(in *steps) {
 	var first *division
 	if s.points == nil {
 		// The account is of the stages as they were recorded.
-		cuts := s.cuts
-		s.cuts = nil
-		first = s.divide(of, in)
-		s.adopt(first, of, in)
-		if cuts != nil {
+		first = s.divideBy(of, in, nil)
+		s.windows = newAccounts(first, of, in.accounts)
+		if cuts := s.cutsOf(of, in); cuts != nil {
 			first.Memory.Free()
 			in.memory.put(first.Memory)
-			whole := series{cuts: cuts}
-			first = whole.divide(of, in)
+			first = s.cut(of, in, cuts)
 		}
+		s.adopt(first)
 	}
 	s.windows.accountInOrder(of)
 	begun = true
@@ -278,27 +293,54 @@ type division struct {
 	first bool // stretch of the series
 }
 
-// divide divides a stretch where its ranks synchronise, as calls cut its stages, if these are known. Where it then has more
-// ranks that nobody waited for, the calls lack waits, and the stages are not cut.
-func (s *series) divide(of stretch, in *steps) *division {
-	if s.cuts == nil || in.named != "" {
-		return s.divideBy(of, in, nil)
+// cutsOf returns where entries of calls cut the windows of a stretch; nil: nowhere, or the user says where ranks synchronise.
+func (s *series) cutsOf(of stretch, in *steps) windowCuts {
+	if in.named != "" {
+		return nil
 	}
-	cut := s.divideBy(of, in, s.cuts)
-	if len(cut.Errors) == 0 {
+	return of.windowCuts(s.cuts)
+}
+
+// divide divides a stretch where its ranks synchronise, as calls cut its stages: in all stretches alike.
+func (s *series) divide(of stretch, in *steps) *division {
+	switch {
+	case s.plan != nil:
+		return s.divideBy(of, in, &cutting{s.cutsOf(of, in), s.plan})
+	case s.points == nil:
+		if cuts := s.cutsOf(of, in); cuts != nil {
+			return s.cut(of, in, cuts)
+		}
+	}
+	return s.divideBy(of, in, nil)
+}
+
+// cut divides the first stretch as calls cut its stages. Where it then has more ranks that nobody waited for, the calls lack
+// waits, and the stages are not cut.
+func (s *series) cut(of stretch, in *steps, cuts windowCuts) *division {
+	by := &cutting{cuts: cuts}
+	cut := s.divideBy(of, in, by)
+	if len(cut.Errors) == 0 || by.plan == nil {
+		s.plan = by.plan
 		return cut
 	}
 	if whole := s.divideBy(of, in, nil); len(whole.Errors) < len(cut.Errors) {
 		return whole
 	}
+	s.plan = by.plan
 	return cut
 }
 
+// cutting is where the windows of a stretch are cut, and how.
+type cutting struct {
+	cuts windowCuts
+	plan *cutPlan // nil: as the cuts show, which it then says
+}
+
 // divideBy divides a stretch whose stages are cut, or, nil, are not.
-func (s *series) divideBy(of stretch, in *steps, cuts *arrivals.Cuts) *division {
+func (s *series) divideBy(of stretch, in *steps, by *cutting) *division {
 	run, at := of.join(in.memory.take())
-	if cuts != nil {
-		cutStages(run, at, cuts)
+	if by != nil {
+		by.plan = cutStages(run, at, by.cuts, by.plan)
 	}
 	known := run.Known
 	run.Named, run.Known, run.KnownOutside, run.KnownMeetings = in.named, s.points, s.outside, s.meet
@@ -312,13 +354,12 @@ func (s *series) divideBy(of stretch, in *steps, cuts *arrivals.Cuts) *division 
 }
 
 // adopt copies from the first stretch where the ranks synchronise and who is compared with whom.
-func (s *series) adopt(d *division, of stretch, in *steps) {
+func (s *series) adopt(d *division) {
 	s.points, s.within, s.sets, s.outside = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers, d.Outside
 	if d.Every > 0 {
 		s.meet = points.Meetings{Point: d.Points[0], Every: d.Every}
 	}
 	s.ranks, s.peers = d.at.ranks, d.run.Peers
-	s.windows = newAccounts(d, of, in.accounts)
 }
 
 // look looks at a stretch, which may be divided. The first says how small a delay would have been found.
@@ -353,7 +394,7 @@ func (s *series) look(l *completeStretch, of stretch, in *steps, d *division) {
 }
 
 // end completes what is open of windows that are lent, and waits for all accounts.
-func (s *steps) end(cuts *arrivals.Cuts) {
+func (s *steps) end(cuts runCuts) {
 	for _, one := range s.series {
 		if one.steps > 0 {
 			if one.points == nil {
@@ -368,7 +409,7 @@ func (s *steps) end(cuts *arrivals.Cuts) {
 }
 
 // result returns what the steps of the run come down to; nil where there are none.
-func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result, stepPlaces) {
+func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlaces) {
 	if len(s.series) == 0 {
 		return nil, nil, stepPlaces{}
 	}
@@ -376,13 +417,17 @@ func (s *steps) result(entered *arrivals.Result) (*delay.Result, *latent.Result,
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks}
+	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks, plan: one.plan}
 	if one.steps > 0 {
 		l := &completeStretch{first: one.open[0].at}
+		of := stretch{windows: one.open}
 		if open.points == nil {
-			open.cuts = cutsOf(entered)
+			open.cuts = entered
 		}
-		open.look(l, stretch{one.open}, s, nil)
+		if !open.cuts.whole {
+			of = of.withParts(false)
+		}
+		open.look(l, of, s, nil)
 		list = append(list, l)
 	}
 	at := union(list)
@@ -447,7 +492,10 @@ func union(list []*completeStretch) stepPlaces {
 }
 
 // stretch is windows with one list of stages.
-type stretch struct{ windows []recordedWindow }
+type stretch struct {
+	windows []recordedWindow
+	parts   map[*arrivals.Part]*arrivals.Job // of the run, that the windows are of; nil: not known
+}
 
 // giveBack gives the times of windows up that are lent, which are not read any more.
 func (s stretch) giveBack(in *steps) {

@@ -162,17 +162,13 @@ func (j *Job) Analyze(o Options) *Result {
 		return &Result{Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	}
 	m := j.Match()
-	m.StaysFor = j.stays(m)
-	t := m.Align()
-	s := j.strikes(t)
-	stages, lines := s.placeStages()
-	t.Busy = s.workTimes(stages)
+	s, stages, lines := j.align(m)
 	for i := range s.Places {
 		if !o.HangOnly {
 			s.tally(i)
 		}
 	}
-	r := &Result{Clocks: t.Clocks, Mismatches: s.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
+	r := &Result{Clocks: s.Clocks, Mismatches: s.mismatches(), Stacks: j.stacksOf(), Noted: j.notes, Recovered: j.recovered, Ended: j.ended, Asked: j.answers()}
 	for i := range j.Ranks {
 		r.Ranks = append(r.Ranks, j.Ranks[i].ID)
 		r.Calls += len(j.Ranks[i].Calls)
@@ -221,6 +217,15 @@ func (j *Job) Analyze(o Options) *Result {
 		s.eachPoint(o.EachPoint)
 	}
 	return r
+}
+
+// align finds what the ranks of a matched job wait for, the stage of each place, and when the timelines of the first ranks began.
+func (j *Job) align(m *sync.Matching) (s *strikes, stages []string, lines []fitted) {
+	m.StaysFor = j.stays(m)
+	s = j.strikes(m.Align())
+	stages, lines = s.placeStages()
+	s.Busy = s.workTimes(stages)
+	return s, stages, lines
 }
 
 // each hands out all calls.

@@ -237,12 +237,12 @@ func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 func (j *Job) stays(m *sync.Matching) func(e sync.Entry) (ns int64, known bool) {
 	lines := make([]*fitted, len(m.Ranks))
 	exact := false
-	for i := range j.timelines {
-		r, ok := m.ByRank[j.timelines[i].rank]
-		if !ok || j.timelines[i].summed {
+	for i := range j.timelines.list {
+		r, ok := m.ByRank[j.timelines.list[i].rank]
+		if !ok || j.timelines.list[i].summed {
 			continue
 		}
-		if f, ok := j.timelines[i].exactFit(0); ok {
+		if f, ok := j.timelines.list[i].exactFit(0); ok {
 			lines[r], exact = &f, true
 		}
 	}

@@ -130,9 +130,7 @@ func (j *Job) Cuts() *Cuts {
 	if slices.Contains(m.Silent, true) || len(m.MissingRanks()) > 0 {
 		return nil
 	}
-	s := j.strikes(m.Align())
-	stages, lines := s.placeStages()
-	s.Busy = s.workTimes(stages)
+	s, _, lines := j.align(m)
 	r := &Result{}
 	if s.extent(r, lines); len(lines) == 0 || s.isApart() {
 		return nil

@@ -72,27 +72,70 @@ func (t *Waits) findRoots() {
 		members := len(t.Members[r.group])
 		sample := sampleCohorts(of[r], max(leastSample, rootEntries/members))
 		after := func(e Entry) int64 { return t.WorkSince(e, 1) }
-		if seen := t.leftStage(sample); len(seen) >= Enough && 2*len(seen) >= len(sample) {
+		seen := t.leftStage(sample)
+		left := len(seen) >= Enough && 2*len(seen) >= len(sample)
+		if left {
 			sample, after = seen, t.stayAfterRelease
 		}
-		least := t.leaves(sample, after)
-		if least -= least / 20; len(sample) < Enough {
-			least /= 4
-		}
 		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*len(of))))
-		best, found := rootWait{}, false
+		tried := []triedWait{{any: true, distances: t.distances(sample, after)}}
 		for _, shape := range shapesOf(t.Kinds[r.kind].Op) {
 			for root := range int32(roots) {
 				t.roots[r] = rootWait{shape, root}
-				if left := t.leaves(sample, after); left < least {
-					least, best, found = left, t.roots[r], true
-				}
+				tried = append(tried, triedWait{rootWait: t.roots[r], distances: t.distances(sample, after)})
 			}
 		}
-		if t.roots[r] = best; !found {
+		if left {
+			tried = steadyWaits(tried)
+		}
+		if best := t.bestWait(tried, len(sample)); best.any {
 			delete(t.roots, r)
+		} else {
+			t.roots[r] = best.rootWait
 		}
 	}
+}
+
+// triedWait is how members may wait, and what follows the call then.
+type triedWait struct {
+	rootWait
+	any bool // for all others
+	distances
+}
+
+// unsteady is how many times more what ranks do after a call may vary with one wait than with another for it to be the one, of stages
+// that they leave.
+const unsteady = 2
+
+// steadyWaits returns the waits that leave what each rank does in the rest of a stage about as steady as any: what members are late by
+// varies, from one micro-batch to the next at least, and who waits for them stays by as much longer.
+func steadyWaits(tried []triedWait) []triedWait {
+	least := slices.MinFunc(tried, func(a, b triedWait) int { return cmp.Compare(a.within, b.within) }).within
+	return slices.DeleteFunc(tried, func(w triedWait) bool { return w.within > unsteady*least })
+}
+
+// bestWait returns the wait that leaves the least difference between members, constant differences of clocks included, where these suit
+// the waits as they are: the first, but another that leaves less by a twentieth.
+func (t *Waits) bestWait(tried []triedWait, cohorts int) triedWait {
+	leaves := func(w triedWait) int64 {
+		if t.Agree {
+			return w.asRead
+		}
+		return w.distances.all
+	}
+	best := tried[0]
+	least := leaves(best)
+	if best.any {
+		if least -= least / 20; cohorts < Enough {
+			least /= 4
+		}
+	}
+	for _, w := range tried[1:] {
+		if left := leaves(w); left < least {
+			best, least = w, left
+		}
+	}
+	return best
 }
 
 // mergeMicrobatches returns, for each kind, the first that is like it but for the micro-batch.
@@ -144,16 +187,6 @@ func (t *Waits) stayAfterRelease(e Entry) int64 {
 	before := Previous(e, 1)
 	stay, _ := t.StaysFor(before)
 	return t.Time(before) + stay - t.ReleaseFor(before)
-}
-
-// leaves returns how much what follows a call, ns by entry, differs between the members of cohorts: constant differences of
-// clocks too, where these suit the waits as they are.
-func (t *Waits) leaves(sample []Cohort, after func(Entry) int64) int64 {
-	d := t.distances(sample, after)
-	if t.Agree {
-		return d.asRead
-	}
-	return d.all
 }
 
 // rootWaitAt returns how the members of a point wait where they do not wait for all; only of points that all members entered.

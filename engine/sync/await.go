@@ -37,7 +37,12 @@ func (t *Waits) learn() {
 func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
 	gathers := t.gathers(sample)
-	if lag := t.minScatterLag(sample, gathers); lag > 0 || gathers {
+	level := func(d distances) int64 { return d.within }
+	line := func(d distances) int64 { return d.aboutLine }
+	if lag := t.minScatterLag(sample, gathers, level); lag > 0 || gathers {
+		return lag
+	}
+	if lag := t.minScatterLag(sample, gathers, line); lag > 0 {
 		return lag
 	}
 	lag := t.lastUnpreceded(sample)
@@ -57,7 +62,7 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 // those that no rank precedes, the last that leaves about as little as any, if it leaves less than no wait does; else
 // 0. What ranks always differ by does not tell one call from another, since a rank that is late before each of them is
 // so by different amounts; it counts against no wait where ranks come together.
-func (t *Waits) minScatterLag(sample []Cohort, gathers bool) int8 {
+func (t *Waits) minScatterLag(sample []Cohort, gathers bool, of func(distances) int64) int8 {
 	const none = math.MaxInt64
 	var all, within [maxLag + 1]int64
 	best := int64(none)
@@ -66,7 +71,8 @@ func (t *Waits) minScatterLag(sample []Cohort, gathers bool) int8 {
 			all[lag], within[lag] = none, none
 			continue
 		}
-		if all[lag], within[lag] = t.scatter(sample, int8(lag)); lag > 0 {
+		d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, int8(lag)) })
+		if all[lag], within[lag] = d.all, of(d); lag > 0 {
 			best = min(best, within[lag])
 		}
 	}
@@ -109,10 +115,10 @@ func (t *Waits) explains(sample []Cohort, lag int8) bool {
 }
 
 // variation returns how much the work since the cohorts' calls varies within the ranks, and from cohort to cohort in all
-// of them alike, if they waited for the call lag back.
+// of them alike, if they waited for the call lag back. That a rank is later and later is no more a variation than that it is late.
 func (t *Waits) variation(sample []Cohort, lag int8) int64 {
-	_, within := t.scatter(sample, lag)
-	return within + t.common(sample, lag)
+	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
+	return d.aboutLine + t.common(sample, lag)
 }
 
 // bindsGroups reports whether a call holds members that come to the cohorts from different groups. Their work is the

@@ -100,10 +100,32 @@ func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
 }
 
 // distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of the cohort
-// and what a clock always differs by, which may be its offset; how far from what the rank always differs by; and how far
+// and what a clock always differs by, which may be its offset; how far from what the rank always differs by, and from what it differs by ever more or less; and how far
 // ranks always differ from their clocks. Of fewer than three entries nothing is always so. asRead are those from the
 // middle alone.
-type distances struct{ all, within, constant, asRead int64 }
+type distances struct{ all, within, aboutLine, constant, asRead int64 }
+
+// fewestOnLine is how many values tell a line from a level.
+const fewestOnLine = 8
+
+// aboutLine returns the sum of the distances of values from their level, or from the line between the medians of their halves
+// where that is less: a rank that is later and later differs by ever more.
+func aboutLine(x []int64, level int64) (sum int64) {
+	for _, v := range x {
+		sum += abs(v - level)
+	}
+	n := len(x)
+	if n < fewestOnLine {
+		return sum
+	}
+	first, last := median(slices.Clone(x[:n/2])), median(slices.Clone(x[n-n/2:]))
+	about := int64(0)
+	for i, v := range x {
+		// The medians are those of the middles of the halves.
+		about += abs(v - first - int64(float64(last-first)*(float64(i)-float64(n/2-1)/2)/float64(n-n/2)))
+	}
+	return min(sum, about)
+}
 
 // distances returns those of what is said of the entries of cohorts.
 func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
@@ -112,14 +134,17 @@ func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
 	for r, x := range ranks {
 		own, clock := int64(0), int64(0)
 		if len(x) >= 3 {
-			own, clock = median(x), level[t.Domain[r]]
+			own, clock = median(slices.Clone(x)), level[t.Domain[r]]
 		}
 		d.constant += abs(own - clock)
 		for _, v := range x {
 			d.asRead += abs(v)
 			d.all += abs(v - clock)
+		}
+		for _, v := range x {
 			d.within += abs(v - own)
 		}
+		d.aboutLine += aboutLine(x, own)
 	}
 	return d
 }

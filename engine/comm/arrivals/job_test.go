@@ -31,6 +31,7 @@ type synthetic struct {
 	twice   bool    // before the bucket after that, too
 	every   int     // steps; 0: 1
 	from    int     // the first step in which they do
+	grows   bool    // from nothing to twice the delay
 	frames  bool
 	// profiled: by profilers on the hosts, which know steps and no sizes, of groups
 	// whose members wait on their hosts.
@@ -75,6 +76,9 @@ func (s synthetic) job() *Job {
 	hit := func(r, step, at int) float64 {
 		if (at == s.at || s.twice && at == s.at+1) && step >= s.from && step%max(1, s.every) == max(1, s.every)-1 {
 			for _, l := range s.late {
+				if l == r && s.grows {
+					return 2 * s.delay * float64(step) / float64(s.steps)
+				}
 				if l == r {
 					return s.delay
 				}

@@ -145,3 +145,19 @@ func TestWaitsThatNeverHold(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowingDelay: a rank that is later and later before calls that nobody waits for at once is named, by what it costs.
+func TestGrowingDelay(t *testing.T) {
+	for _, ranks := range []int{2, 4} {
+		for _, buckets := range []int{1, 3} {
+			for seed := range uint64(10) {
+				s := synthetic{seed: seed, ranks: ranks, steps: 60, buckets: buckets, jitter: 1.5, delay: 50, late: []int{1}, grows: true}
+				r := s.job().Analyze(Options{})
+				step := beforeFirst + float64(between*(buckets-1)) + afterLast + s.delay
+				if len(r.Late) != 1 || r.Late[0].Rank() != 1 || math.Abs(r.Late[0].Saves.Alone-s.delay/step) > 0.05 {
+					t.Errorf("%d ranks, %d buckets, seed %d: %+v, want rank 1 to save %.2f", ranks, buckets, seed, r.Late, s.delay/step)
+				}
+			}
+		}
+	}
+}

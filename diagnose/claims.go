@@ -43,7 +43,11 @@ func (j *judge) modelFindings(f *claim.Claim) (out []*Finding) {
 			}
 			if len(f.Ranks) > 1 {
 				one.Ranks = at.ids(f.Ranks)
-				one.Evidence = append(one.Evidence, evidence.LateTogether{Ranks: one.Ranks, Gain: one.Gain, RunGain: one.RunGain})
+				together := evidence.LateTogether{Ranks: one.Ranks, Gain: one.Gain, RunGain: one.RunGain}
+				for _, s := range f.Successive {
+					together.Spans = append(together.Spans, evidence.Span{Rank: at.ranks[s.Rank], Steps: [2]int64{at.steps.number(s.First), at.steps.number(s.Last)}})
+				}
+				one.Evidence = append(one.Evidence, together)
 			}
 			out = append(out, j.placedFinding(f, one, at))
 		}

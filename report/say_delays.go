@@ -346,7 +346,9 @@ func sayBrieflyLast(f *diagnose.Finding, e evidence.LastToArrive) string {
 	}
 	all, together := evidence.Find[evidence.LateTogether](f.Evidence)
 	replay, replayed := evidence.Find[evidence.Replay](f.Evidence)
-	if together && all.Host+all.Group != "" {
+	if together && len(all.Spans) > 0 {
+		text += "; one after another: " + saySpans(all.Spans)
+	} else if together && all.Host+all.Group != "" {
 		text += fmt.Sprintf("; all %d ranks there and no other", len(all.Ranks))
 	} else if replayed && replay.MatchesCharge() {
 		text += "; recomputed without it, steps are as much shorter"

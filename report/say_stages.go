@@ -66,7 +66,17 @@ func sayLateTogether(e evidence.LateTogether) string {
 	if place := e.Host + e.Group; place != "" {
 		of = fmt.Sprintf(", all ranks of %s and no other", place)
 	}
+	if len(e.Spans) > 0 {
+		return fmt.Sprintf("%s are late one after another, %s: fixing all of them would cut those steps by %s, and the run by %s", ranksWord(e.Ranks), saySpans(e.Spans), fraction(e.Gain), fraction(e.RunGain))
+	}
 	return fmt.Sprintf("%s are late together%s: fixing all of them would cut those steps by %s, and the run by %s", ranksWord(e.Ranks), of, fraction(e.Gain), fraction(e.RunGain))
+}
+
+// saySpans states when ranks are late that are so one after another.
+func saySpans(spans []evidence.Span) string {
+	return strings.Join(each(spans, func(s evidence.Span) string {
+		return fmt.Sprintf("rank %d in %s", s.Rank, stepsWord(s.Steps[0], s.Steps[1]))
+	}), ", ")
 }
 
 func saySyncPoint(e evidence.SyncPoint) string {

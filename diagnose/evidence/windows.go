@@ -59,6 +59,13 @@ type LateTogether struct {
 	Group   string  `json:"group,omitempty" doc:"role group whose ranks they are, all of them and no other"`
 	Gain    float64 `json:"gain" doc:"part of those steps that fixing all of them saves"`
 	RunGain float64 `json:"run_gain" doc:"part of the run that fixing all of them saves"`
+	Spans   []Span  `json:"spans,omitempty" doc:"where they are late one after another, when each is"`
+}
+
+// Span is from which step to which a rank is late.
+type Span struct {
+	Rank  int      `json:"rank" doc:"the rank"`
+	Steps [2]int64 `json:"steps" doc:"first and last step"`
 }
 
 // SyncPoint: where the ranks synchronise, and how that is known.

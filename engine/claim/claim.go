@@ -84,13 +84,17 @@ func (c *Claim) StruckGain(whole int64) float64 {
 
 // Arrival is how the ranks of a claim arrive where others wait for them, by the times of steps.
 type Arrival struct {
-	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
-	Last   int     // struck steps in which one of the ranks arrived last, of those in which others wait
-	Every  int     // period of the synchronisation, steps; 0: every step
-	Waited float64 // part of the delay that the other ranks' waits at the same points show
-	Ends   bool    // the ranks have no record of the last steps that others recorded: what they cost there is not known
-	Pace   *Pace   // the delay is a wait for what comes at its own pace; nil: it is not known to be one
+	Factor     float64    // by which a rank is slow in all that can be seen of it; 0: not by one factor
+	Last       int        // struck steps in which one of the ranks arrived last, of those in which others wait
+	Every      int        // period of the synchronisation, steps; 0: every step
+	Waited     float64    // part of the delay that the other ranks' waits at the same points show
+	Ends       bool       // the ranks have no record of the last steps that others recorded: what they cost there is not known
+	Successive []Lateness // of ranks that are late one after another, in the order of time; nil: at once, or by turns
+	Pace       *Pace      // the delay is a wait for what comes at its own pace; nil: it is not known to be one
 }
+
+// Lateness is from when to when a rank is late, in steps.
+type Lateness struct{ Rank, First, Last int }
 
 // Pace is how a rank makes up in one piece of its work for what the rest of its cycle takes: a slope of −1 makes up for
 // all of it, 0 for nothing.

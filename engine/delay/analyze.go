@@ -304,7 +304,7 @@ func add(f, next *claim.Claim) {
 	if f.Factor == 0 || next.Factor == 0 {
 		f.Factor = 0
 	}
-	f.Ends, f.Pace = next.Ends, cmp.Or(f.Pace, next.Pace)
+	f.Ends, f.Pace, f.Successive = next.Ends, cmp.Or(f.Pace, next.Pace), nil
 	if f.From = next.From; !f.Grows || !next.Grows {
 		f.Change = claim.Change{}
 	}

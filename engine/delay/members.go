@@ -58,7 +58,7 @@ func (s *series) members(k int, run *Run, o Options) (claim.Claim, bool) {
 	f := s.finding(one, o)
 	f.P, f.Certainty = p, claim.Supported
 	f.Saves = claim.Exact(1 - s.length(subtractTerms(s.arrive, s, one.terms, 0))/s.length(s.arrive))
-	f.Saves.After = f.Saves.Alone
+	f.Saves.After, f.Successive = f.Saves.Alone, t.successive(ranks)
 	return f, f.Saves.Alone >= leastTurns && f.Waited >= waitsAddUp
 }
 
@@ -139,6 +139,29 @@ func (t *struckBy) blocks(ranks []int) (alone, struck int) {
 		}
 	}
 	return alone, struck
+}
+
+// successive returns from when to when each of some ranks strikes, in the order of time, where they do so one after another; else nil.
+func (t *struckBy) successive(ranks []int) (out []claim.Lateness) {
+	for _, r := range ranks {
+		var steps []int
+		for n, x := range t.by[r] {
+			if x > 0 && t.Step(n, t.piece) >= 0 {
+				steps = append(steps, t.Step(n, t.piece))
+			}
+		}
+		if len(steps) == 0 {
+			return nil
+		}
+		out = append(out, claim.Lateness{Rank: r, First: steps[0], Last: steps[len(steps)-1]})
+	}
+	slices.SortFunc(out, func(a, b claim.Lateness) int { return cmp.Compare(a.First, b.First) })
+	for i := 1; i < len(out); i++ {
+		if out[i].First <= out[i-1].Last {
+			return nil
+		}
+	}
+	return out
 }
 
 // term returns the strikes of a rank as a term.

@@ -142,3 +142,30 @@ func TestTurnsAreCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestSuccessive: a delay that goes from one rank to another is told with when each has it, and two that are late by turns are not told so.
+func TestSuccessive(t *testing.T) {
+	early := func(step int) bool { return step < 40 }
+	for name, c := range map[string]struct {
+		faults []fault
+		want   []claim.Lateness
+	}{
+		"handed over": {[]fault{{ranks: []int{6}, stage: 0, ms: 50, on: early}, {ranks: []int{1}, stage: 0, ms: 50, on: func(step int) bool { return !early(step) }}},
+			[]claim.Lateness{{Rank: 6, First: 0, Last: 39}, {Rank: 1, First: 40, Last: 79}}},
+		"at random": {[]fault{{ranks: []int{6}, stage: 0, ms: 50, on: func(step int) bool { return step*7919%13 < 5 }}, {ranks: []int{1}, stage: 0, ms: 50, on: func(step int) bool { return step*7919%13 >= 5 }}}, nil},
+	} {
+		run, _ := job{seed: 4, ranks: 8, steps: 80, noise: 0.03}.play(c.faults...)
+		found := false
+		for _, f := range analyzed(run, delay.Options{}).Claims {
+			if f.Cause == claim.Late && f.Kind == claim.Ranks {
+				found = true
+				if !slices.Equal(f.Successive, c.want) {
+					t.Errorf("%s: %v, want %v", name, f.Successive, c.want)
+				}
+			}
+		}
+		if found != (c.want != nil) && name == "handed over" {
+			t.Errorf("%s: no claim on the ranks together", name)
+		}
+	}
+}

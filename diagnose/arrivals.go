@@ -380,7 +380,7 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	switch stagename.KindOf(f.Stage) {
 	case stagename.Data:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, ranks...), do(answer.CheckLoader, answer.SourceLoader, ranks...)}
-	case stagename.Callbacks, stagename.Optimizer:
+	case stagename.Callbacks, stagename.Optimizer, stagename.Rest:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, ranks...), profile}
 	}
 	return []answer.Action{profile, host}

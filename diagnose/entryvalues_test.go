@@ -443,6 +443,8 @@ func TestEntryActions(t *testing.T) {
 		"late in data":       {of(CauseLate, "data.next_wait", &rank), []answer.Action{do(answer.SampleStack, answer.SourcePySpy, "data.next_wait", []int{3}, nil), do(answer.CheckLoader, answer.SourceLoader, "data.next_wait", []int{3}, nil)}},
 		"late in the optimizer": {of(CauseLate, "optim.step_cpu_wall", &rank), []answer.Action{do(answer.SampleStack, answer.SourcePySpy, "optim.step_cpu_wall", []int{3}, nil),
 			do(answer.Profile, answer.SourceProfiler, "optim.step_cpu_wall", []int{3}, []int{0, 2})}},
+		"late in no stage": {of(CauseLate, stagename.Residual, &rank), []answer.Action{do(answer.SampleStack, answer.SourcePySpy, stagename.Residual, []int{3}, nil),
+			do(answer.Profile, answer.SourceProfiler, stagename.Residual, []int{3}, []int{0, 2})}},
 		"late in backward": {of(CauseLate, "model.backward_cpu_wall", &rank), []answer.Action{do(answer.Profile, answer.SourceProfiler, "model.backward_cpu_wall", []int{3}, []int{0, 2}),
 			do(answer.InspectHost, answer.SourceDevice, "model.backward_cpu_wall", []int{3}, nil)}},
 	} {

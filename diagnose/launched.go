@@ -20,6 +20,9 @@ import (
 // are slow beside its peers'. Nothing is suspected because of an operator alone.
 // O(n·R) for n rows of R ranks.
 func (r *run) addLaunched(t *operator.Totals) error {
+	if e, ok := longestOperators(t); ok {
+		r.longest = append(r.longest, e)
+	}
 	if t.Functions {
 		r.functions = append(r.functions, t)
 		return nil

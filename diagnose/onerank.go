@@ -46,7 +46,7 @@ func (j *judge) singleRank() (e evidence.OneRank, ok bool) {
 	if e.Stage == "" { // what is in no stage says nothing of what takes it
 		e.Stage, e.Time = stagename.Whole, e.Step
 	}
-	e.StartUp, e.First = m.Alone.StartUp, m.Alone.First
+	e.StartUp, e.First, e.Longest = m.Alone.StartUp, m.Alone.First, j.longest
 	for i := range m.Claims {
 		if c, told := j.changeOf(m, &m.Claims[i]); told {
 			e.Changes = append(e.Changes, c)

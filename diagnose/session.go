@@ -84,6 +84,7 @@ type run struct {
 	dropped   map[int64]int          // how many of these are steps that were left out, by the last of them
 	alone     *evidence.DeviceShares // of the only rank; nil: not known
 	devices   []Device
+	longest   []evidence.LongestOperators // of what the only rank launched
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
 	operators *RunVerdict

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
@@ -48,6 +49,42 @@ func sayLaunchedOperators(e evidence.LaunchedOperators) string {
 		text += "; first " + sayOperatorDifference(*e.First)
 	}
 	return text
+}
+
+// sayLongestOperators states which operators, or functions, of the only rank take longest.
+func sayLongestOperators(e evidence.LongestOperators) string {
+	noun := "operator"
+	if e.Functions {
+		noun = "function"
+	}
+	var list []string
+	for i, o := range e.Operators {
+		text := fmt.Sprintf("%s %s", opnames.Label(o.Op), length(o.Time))
+		if i == 0 {
+			text += " a step"
+		}
+		text += " (" + timesWord(o.Count)
+		if o.Stage != "" {
+			text += ", " + bareStage(o.Stage)
+		}
+		list = append(list, text+")")
+	}
+	text := strings.Join(list, ", ")
+	if e.Names > len(e.Operators) {
+		text += fmt.Sprintf("; all %s together %s", table.Counted(e.Names, noun), length(e.Time))
+	}
+	return text
+}
+
+// timesWord writes how often something happens in a step: "once", "27 times".
+func timesWord(n float64) string {
+	switch {
+	case n < 0.95:
+		return "not in every step"
+	case n < 1.5:
+		return "once"
+	}
+	return table.Grouped(int64(math.Round(n))) + " times"
 }
 
 func sayLaunchedByRank(e evidence.LaunchedOperators) string {

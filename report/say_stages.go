@@ -266,6 +266,9 @@ func sayOneRank(e evidence.OneRank) string {
 	for _, c := range e.Changes {
 		text += "; " + lower(trimStop(sayChange(c)))
 	}
+	for _, l := range e.Longest {
+		text += "; longest " + sayLongestOperators(l)
+	}
 	return text
 }
 

@@ -53,6 +53,11 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	if a.why != "" {
 		list = append(list, glyph.Term{Name: "Why", Text: a.why})
 	}
+	if e, ok := evidence.Find[evidence.OneRank](v.Observed); ok {
+		for _, l := range e.Longest {
+			list = append(list, glyph.Term{Name: "Longest", Text: sayLongestOperators(l)})
+		}
+	}
 	if e, ok := evidence.Find[evidence.BetweenSteps](v.Observed); ok {
 		list = append(list, glyph.Term{Name: "Outside", Text: upper(evidenceWords(e)) + "."})
 	}

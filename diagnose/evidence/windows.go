@@ -202,6 +202,8 @@ type OneRank struct {
 	StartUp int      `json:"startup_steps" doc:"steps at the start that are far longer, and set apart"`
 	First   int64    `json:"startup_ns" doc:"length of the first of them"`
 	Changes []Change `json:"changes" doc:"where steps become longer, the costliest first"`
+	// Longest is nil where no profiler recorded it.
+	Longest []LongestOperators `json:"longest" doc:"what it works at by name, of what it launched or called, and of the functions of its program"`
 }
 
 // Change is steps of the only rank that are longer than others.
@@ -231,6 +233,22 @@ type DeviceShares struct {
 	IdleSync      float64 `json:"idle_synchronised" doc:"idle until the host launched the next work, having waited for the device until nothing ran"`
 	IdleData      float64 `json:"idle_data" doc:"idle while the host waited for data"`
 	IdleLaunched  float64 `json:"idle_launched" doc:"idle though the next work was launched"`
+}
+
+// LongestOperators are what the only rank works at longest.
+type LongestOperators struct {
+	Operators []OperatorTime `json:"operators" doc:"those that take longest, the longest first"`
+	Names     int            `json:"names" doc:"different operators in all"`
+	Time      int64          `json:"ns" doc:"all of them together, a step; what runs side by side counts twice"`
+	Functions bool           `json:"functions" doc:"they are functions of the program, by the lines that they stand at, without what they call"`
+}
+
+// OperatorTime is what an operator takes.
+type OperatorTime struct {
+	Op    string  `json:"op" doc:"whole name of the operator"`
+	Stage string  `json:"stage" doc:"stage that launches it; empty: several, or none"`
+	Time  int64   `json:"ns" doc:"its time, a step, on average"`
+	Count float64 `json:"count" doc:"launches a step, on average"`
 }
 
 // BetweenSteps: how long ranks spend between steps, where no stage is recorded: evaluation, checkpoints, the

@@ -7,8 +7,10 @@
 package inventory
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -44,6 +46,7 @@ type Run struct {
 	Notes      []Note      `json:"notes"`
 
 	missing trace.RankSet
+	absent  []absence
 	lacks   trace.RankSet // of the last window
 	hosts   map[string]bool
 	ranks   map[int]trace.Rank
@@ -124,6 +127,9 @@ func (inv *Inventory) Add(w *trace.Window) error {
 	if lacks := w.Missing(); !slices.Equal(lacks, r.lacks) {
 		r.missing, r.lacks = r.missing.Union(lacks), lacks
 	}
+	if len(r.lacks) > 0 {
+		r.addAbsence(int64(w.Steps()))
+	}
 	for _, rank := range w.Ranks {
 		r.ranks[rank.ID] = rank
 		if rank.Host != "" {
@@ -134,6 +140,43 @@ func (inv *Inventory) Add(w *trace.Window) error {
 	r.addSide(w)
 	r.addNotes(w)
 	return nil
+}
+
+// absence is how many steps some ranks did not report.
+type absence struct {
+	ranks string
+	steps int64
+}
+
+// mostAbsences is how many sets of ranks are told apart by the steps that they did not report.
+const mostAbsences = 8
+
+// addAbsence counts steps that the ranks which the last window lacks did not report.
+func (r *Run) addAbsence(steps int64) {
+	ranks := fmt.Sprintf("%d ranks", r.lacks.Len())
+	if r.lacks.Len() <= mostNamed {
+		ranks = trace.Ranks(r.lacks.IDs())
+	}
+	if len(r.absent) == mostAbsences && !slices.ContainsFunc(r.absent, func(a absence) bool { return a.ranks == ranks }) {
+		ranks = "others"
+	}
+	entry(&r.absent, func(a *absence) bool { return a.ranks == ranks }, absence{ranks: ranks}).steps += steps
+}
+
+// mostNamed is how many ranks that lack steps are named.
+const mostNamed = 64
+
+// sumAbsences gives the note on missing ranks of several windows the steps of all of them.
+func (r *Run) sumAbsences() {
+	i := slices.IndexFunc(r.Notes, func(n Note) bool { return n.Kind == input.NoteMissingRanks.String() })
+	if i < 0 || r.Notes[i].Windows < 2 || len(r.absent) == 0 {
+		return
+	}
+	var each []string
+	for _, a := range r.absent {
+		each = append(each, fmt.Sprintf("%s did not report %d", a.ranks, a.steps))
+	}
+	r.Notes[i].Text = fmt.Sprintf("of %d steps %s", r.Steps, strings.Join(each, ", "))
 }
 
 func (r *Run) addStages(w *trace.Window) {
@@ -191,6 +234,7 @@ func (inv *Inventory) Finish() {
 	for i := range inv.Runs {
 		r := &inv.Runs[i]
 		r.Missing = r.missing.String()
+		r.sumAbsences()
 		r.Hosts = len(r.hosts)
 		r.group()
 		present(&r.Groups)

@@ -56,3 +56,22 @@ func TestRunIsSummedOverItsWindows(t *testing.T) {
 		t.Errorf("notes %+v", n)
 	}
 }
+
+// TestMissingStepsAreSummed: the steps that ranks did not report are those of all windows.
+func TestMissingStepsAreSummed(t *testing.T) {
+	var inv Inventory
+	first := int64(0)
+	for _, lacking := range []bool{false, true, false, true} {
+		w := &trace.Window{Run: "a", FirstStep: first, WorldSize: 2, Schema: trace.Schema{Stages: []string{"x"}}, Ranks: ranks(t, 0, 1), Durations: []int64{1, 1, 1, 1}}
+		if lacking {
+			w.Ranks, w.Durations = ranks(t, 0), []int64{1, 1, 1}
+			w.NoteMissing()
+		}
+		first += int64(w.Steps())
+		inv.Add(w)
+	}
+	inv.Finish()
+	if n := inv.Runs[0].Notes; len(n) != 1 || n[0].Windows != 2 || n[0].Text != "of 10 steps rank 1 did not report 6" {
+		t.Errorf("notes %+v", n)
+	}
+}

@@ -52,12 +52,12 @@ func OpenOn(on disk.Disk, path string, lim Limits) (*Source, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	s, err := NewSource(f, path, lim)
+	s, err := newSource(f, path, lim, size)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	s.size, s.file = size, f
+	s.file = f
 	return s, nil
 }
 
@@ -65,8 +65,17 @@ func OpenOn(on disk.Disk, path string, lim Limits) (*Source, error) {
 // in errors. Closing the source does not close r, and a read of r that is
 // under way may outlast it.
 func NewSource(r io.Reader, name string, lim Limits) (*Source, error) {
-	s := &Source{name: name, size: UnknownSize, raw: &counted{r: r}}
-	in := bufio.NewReaderSize(s.raw, 64<<10)
+	return newSource(r, name, lim, UnknownSize)
+}
+
+// newSource returns the source of an input of so many bytes as stored.
+func newSource(r io.Reader, name string, lim Limits, size int64) (*Source, error) {
+	s := &Source{name: name, size: size, raw: &counted{r: r}}
+	buffer := int64(lineBuffer)
+	if size >= 0 {
+		buffer = min(size+1, buffer)
+	}
+	in := bufio.NewReaderSize(s.raw, int(buffer))
 	magic, err := in.Peek(4)
 	if err != nil && err != io.EOF {
 		return nil, input.At(input.Pos{File: name}, cause(err))
@@ -111,16 +120,25 @@ func (s *Source) EndsMidLine() bool {
 // with the error that ended the input, io.EOF for its clean end. The slice is
 // valid until the next Peek.
 func (s *Source) Peek(n int) ([]byte, error) {
-	if len(s.head) < n && s.err == nil {
-		head := make([]byte, n)
-		have := copy(head, s.head)
-		more, err := readFull(s.plain, head[have:])
-		s.head, s.err = head[:have+more], s.place(err)
+	if size := s.size + 1; s.IsUncompressed() && s.size >= 0 && size < int64(n) {
+		s.look(int(size)) // which is all, unless it grew
 	}
+	s.look(n)
 	if len(s.head) < n {
 		return s.head, s.err
 	}
 	return s.head[:n], nil
+}
+
+// look reads ahead until there are n bytes, or the input ends.
+func (s *Source) look(n int) {
+	if len(s.head) >= n || s.err != nil {
+		return
+	}
+	head := make([]byte, n)
+	have := copy(head, s.head)
+	more, err := readFull(s.plain, head[have:])
+	s.head, s.err = head[:have+more], s.place(err)
 }
 
 // Name returns the path as the user gave it.

@@ -58,20 +58,23 @@ var ErrCutRow = input.Bad(input.ErrTruncated, "the input ends inside of a row, a
 
 // NewTable reads rows from r, of which the first is the header; file stands in positions.
 func NewTable(r io.Reader, file string, lim Limits) *Table {
-	return NewTableBehind(r, file, lim, func([]string) bool { return false })
+	return NewTableBehind(r, file, lim, nil)
 }
 
-// NewTableBehind returns what NewTable does. Lines before the first that known takes for a header are no rows.
+// NewTableBehind returns what NewTable does. Lines before the first that known takes for a header are no rows; nil: it takes none.
 func NewTableBehind(r io.Reader, file string, lim Limits, known func(cells []string) bool) *Table {
 	limit := min(lim.OrDefault().Line, maxRecord)
 	in := &bounded{r: r, limit: limit + lineBuffer}
-	buffer := bufio.NewReaderSize(in, lineBuffer)
+	buffer := bufio.NewReaderSize(in, bufferFor(r))
 	head, _ := buffer.Peek(lineBuffer) // its error comes again
 	if bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")) {
 		head = head[3:]
 		buffer.Discard(3)
 	}
-	d, found := FindHeader(head, known)
+	d, found := Dialect{}, false
+	if known != nil {
+		d, found = FindHeader(head, known)
+	}
 	if !found {
 		d = Dialect{Comma: separator(firstLine(head)), Comments: true}
 	}
@@ -89,6 +92,23 @@ func NewTableBehind(r io.Reader, file string, lim Limits, known func(cells []str
 	t.csv.FieldsPerRecord = -1
 	t.csv.TrimLeadingSpace = t.csv.Comma != '\t'
 	return t
+}
+
+// bufferFor returns how large a buffer of what is read is: small inputs are held whole in less.
+func bufferFor(r io.Reader) int {
+	size := int64(lineBuffer)
+	switch of := r.(type) {
+	case interface{ Len() int }:
+		size = int64(of.Len())
+	case interface {
+		Size() int64
+		IsUncompressed() bool
+	}:
+		if of.IsUncompressed() && of.Size() != UnknownSize {
+			size = of.Size()
+		}
+	}
+	return int(min(size+1, lineBuffer))
 }
 
 // newLines makes each carriage return the end of a line, as programs wrote it that end lines with nothing else.
@@ -132,7 +152,11 @@ func FindHeader(head []byte, known func(cells []string) bool) (d Dialect, ok boo
 		if bytes.IndexByte(line[:marked], '#') < 0 {
 			marked = 0
 		}
+		quoted := bytes.IndexByte(line, '"') >= 0 || len(bytes.TrimSpace(line)) == 0 // then the first row may be longer than the line, or another
 		for _, d.Comma = range ",;\t|" {
+			if !quoted && bytes.IndexByte(line, byte(d.Comma)) < 0 {
+				continue // one cell, which is no header
+			}
 			records := firstRecords(rest[marked:], d.Comma, ends)
 			if records == nil {
 				continue

@@ -90,7 +90,12 @@ func columnOf(rows [][]string, i int) (cells []string) {
 // isNumeric reports whether a cell may be a number.
 func isNumeric(cell string) bool {
 	bare := strings.TrimLeft(cell, "'+-. ")
-	return bare != "" && bare[0] >= '0' && bare[0] <= '9' && !date.MatchString(cell) || slices.Contains([]string{"inf", "infinity"}, strings.ToLower(bare))
+	return bare != "" && bare[0] >= '0' && bare[0] <= '9' && !isDate(cell) || slices.Contains([]string{"inf", "infinity"}, strings.ToLower(bare))
+}
+
+// isDate reports whether a cell is a date.
+func isDate(cell string) bool {
+	return (strings.ContainsAny(cell, "-/") || strings.Count(cell, ".") > 1) && date.MatchString(cell)
 }
 
 // isIdentity reports whether a column numbers processes, by its name and by the first rows.
@@ -123,7 +128,7 @@ func isClock(sample [][]string, i, rank int) bool {
 			continue
 		}
 		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
+		if err != nil || v < firstClock {
 			return false
 		}
 		of := ""

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/input"
@@ -94,6 +95,14 @@ func (j *jsonRows) AtEnd() bool { return j.atEnd }
 // object parses a JSON object with its keys in order: numbers as they stand, text, true and false; "" of anything
 // else.
 func object(line []byte) (names, values []string, err error) {
+	if names, values, ok := flatObject(line); ok {
+		return names, values, nil
+	}
+	return decodeObject(line)
+}
+
+// decodeObject parses any JSON object as object does.
+func decodeObject(line []byte) (names, values []string, err error) {
 	bad := func(err error) error {
 		return input.Bad(input.ErrFormat, "no JSON object with a value for each column: %v", err)
 	}
@@ -127,4 +136,92 @@ func object(line []byte) (names, values []string, err error) {
 		return nil, nil, bad(err)
 	}
 	return names, values, nil
+}
+
+// flatObject parses an object of keys and texts in plain ASCII, numbers, true, false and null, as programs write the rows of a table; ok is false
+// for all other lines.
+func flatObject(line []byte) (names, values []string, ok bool) {
+	rest := bytes.TrimLeft(line, " \t\r\n")
+	if len(rest) < 2 || rest[0] != '{' {
+		return nil, nil, false
+	}
+	text := string(rest)
+	for at := 1; ; at++ {
+		var name, value string
+		if name, at, ok = plainText(text, skipBlanks(text, at)); !ok {
+			return nil, nil, false
+		}
+		if at = skipBlanks(text, at); at == len(text) || text[at] != ':' {
+			return nil, nil, false
+		}
+		if value, at, ok = plainValue(text, skipBlanks(text, at+1)); !ok {
+			return nil, nil, false
+		}
+		names, values = append(names, name), append(values, value)
+		if at = skipBlanks(text, at); at == len(text) || text[at] != ',' && text[at] != '}' {
+			return nil, nil, false
+		}
+		if text[at] == '}' {
+			return names, values, true
+		}
+	}
+}
+
+func skipBlanks(text string, at int) int {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n') {
+		at++
+	}
+	return at
+}
+
+// plainText returns the text in quotes at a place, and the place behind it.
+func plainText(text string, at int) (string, int, bool) {
+	if at == len(text) || text[at] != '"' {
+		return "", at, false
+	}
+	for end := at + 1; end < len(text); end++ {
+		switch c := text[end]; {
+		case c == '"':
+			return text[at+1 : end], end + 1, true
+		case c == '\\' || c < ' ' || c >= 0x7f:
+			return "", at, false
+		}
+	}
+	return "", at, false
+}
+
+// plainValue returns a number as it stands, a text, true or false, "" for null, and the place behind it.
+func plainValue(text string, at int) (string, int, bool) {
+	if at == len(text) {
+		return "", at, false
+	}
+	if text[at] == '"' {
+		return plainText(text, at)
+	}
+	end := at
+	for end < len(text) && strings.IndexByte(",} \t\r\n", text[end]) < 0 {
+		end++
+	}
+	switch value := text[at:end]; {
+	case value == "null":
+		return "", end, true
+	case value == "true" || value == "false" || isNumber(value):
+		return value, end, true
+	}
+	return "", at, false
+}
+
+// isNumber reports whether a text is a number as JSON has it, without an exponent.
+func isNumber(text string) bool {
+	whole, fraction, hasFraction := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	return isDigits(whole) && (whole == "0" || whole[0] != '0') && (!hasFraction || isDigits(fraction))
+}
+
+func isDigits(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != ""
 }

@@ -3,6 +3,8 @@ package csv
 import (
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // attrWall is the writer's name of the column of wall times.
@@ -44,7 +46,7 @@ var (
 // time of a stage.
 func isNotTime(name string) bool {
 	p := normalName(leaf(name))
-	return slices.Contains(notStages, p) || strings.Contains(p, "_per_s") || perSecond.MatchString(name) ||
+	return slices.Contains(notStages, p) || strings.Contains(p, "_per_s") || isRate(name) ||
 		slices.ContainsFunc(notTimes, func(word string) bool { return p == word || strings.HasSuffix(p, "_"+word) })
 }
 
@@ -79,6 +81,27 @@ func nameless(name string) bool {
 // the first of its synonyms counts, and the others are ignored: they are no
 // stages.
 func meanings(names []string) []column {
+	key := strings.Join(names, "\x00")
+	if known, ok := seenHeaders.Load(key); ok {
+		return slices.Clone(known.([]column))
+	}
+	out := meaningsOf(names)
+	if len(key) <= longestSeen && seenCount.Add(1) <= mostSeen {
+		seenHeaders.Store(key, slices.Clone(out))
+	}
+	return out
+}
+
+// The tables of a program have one header, whose names are looked at several times in each: what they mean is kept of the first headers.
+var (
+	seenHeaders sync.Map // []column, by the names
+	seenCount   atomic.Int64
+)
+
+const mostSeen, longestSeen = 256, 4 << 10
+
+// meaningsOf finds what meanings returns.
+func meaningsOf(names []string) []column {
 	out, normal := make([]column, len(names)), make([]string, len(names))
 	for i, name := range names {
 		if normal[i] = normalName(leaf(name)); nameless(name) || isNotTime(name) {
@@ -96,6 +119,9 @@ func meanings(names []string) []column {
 // mean gives columns with one of the names of a kind their meaning, by their normal names, and reports whether there is one.
 func mean(out []column, names []string, of column, known []string) bool {
 	best := len(known)
+	if best == 0 {
+		return false
+	}
 	places := make([]int, len(names)) // in the names that are known, −1 for none
 	for i, name := range names {
 		unit := Unsaid

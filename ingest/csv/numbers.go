@@ -21,7 +21,7 @@ var missing = []string{"", "nan", "null", "none", "na", "n/a", "#n/a", "nil", "-
 
 // isMissing reports whether a cell has no value.
 func isMissing(text string) bool {
-	if len(text) > len("missing") {
+	if len(text) > len("missing") || text != "" && text[0] >= '0' && text[0] <= '9' {
 		return false
 	}
 	return slices.Contains(missing, strings.ToLower(text))
@@ -116,6 +116,9 @@ var grouping = regexp.MustCompile(`^[-+]?\d{1,3}(?:([ ._,'  ])\d{3})+(?:[.,]\
 func numbersOf(cells []string) (n numbers, unsure bool) {
 	var fractions, thousands, either int // cells with a comma, by what it can be
 	for _, text := range cells {
+		if isPlain(text) && strings.Count(text, ".") <= 1 {
+			continue
+		}
 		text = strings.Trim(text, "' ")
 		number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzµμ ")
 		m := grouping.FindStringSubmatch(number)

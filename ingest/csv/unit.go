@@ -80,7 +80,7 @@ var onlyUnit = regexp.MustCompile(`(?i)^` + unitWord + `$`)
 
 // splitUnit takes the unit off a name, as in data_ms.
 func splitUnit(name string) (string, Unit) {
-	if m := perSecond.FindString(name); m != "" {
+	if !mayEndInUnit(name) || isRate(name) {
 		return name, Unsaid
 	}
 	for _, p := range []*regexp.Regexp{unitBehind, unitClosed, unitCamel, unitInside} {
@@ -89,6 +89,23 @@ func splitUnit(name string) (string, Unit) {
 		}
 	}
 	return name, Unsaid
+}
+
+// mayEndInUnit reports whether a name ends as one with a unit does: with the last letter of a unit, or of what may stand behind it, and
+// with something before it.
+func mayEndInUnit(name string) bool {
+	name = strings.TrimRight(name, ")]}> \t\r\n\v\f")
+	return name != "" && strings.IndexByte("sScCdDeEgGnN", name[len(name)-1]) >= 0
+}
+
+// isRate reports whether a name is that of a rate.
+func isRate(name string) bool {
+	if strings.IndexByte(name, '/') < 0 {
+		if i := strings.LastIndexByte(name, '_'); i < len("_per") || !strings.EqualFold(name[i-len("_per"):i], "_per") {
+			return false
+		}
+	}
+	return perSecond.MatchString(name)
 }
 
 // perSecond is the name of a rate.

@@ -174,6 +174,26 @@ func (d *Dialects) joinBuiltin(also ...Listener) *Dialects {
 	if d == nil && len(also) == 0 {
 		return standard()
 	}
+	if d != nil {
+		return d.join(also...)
+	}
+	key := ""
+	for _, l := range also {
+		key += strings.Join(l.Words, "\x00") + "\x01"
+	}
+	if known, ok := heardBy.Load(key); ok {
+		return known.(*Dialects)
+	}
+	out := d.join(also...)
+	heardBy.Store(key, out)
+	return out
+}
+
+// heardBy is the dialects that are built in with the words of listeners, by these, which are the same for all logs of a program.
+var heardBy sync.Map
+
+// join returns what joinBuiltin does, made anew.
+func (d *Dialects) join(also ...Listener) *Dialects {
 	list := standard().list
 	if d != nil {
 		list = slices.Concat(d.list, list)

@@ -48,7 +48,7 @@ func TestPublic(t *testing.T) {
 		"hta/rank_unavailable_rank_not_found.json.gz":                                 {-1, 0, 1, 6, 1009, false, stagemap.Backward},
 		"hta/trace_filter_sampled_rank-0.json.gz":                                     {0, 128, 2, 10, 551, true, stagemap.Forward},
 		"hta/trace_filter_sampled_rank-1.json.gz":                                     {1, 128, 2, 10, 551, true, stagemap.Data},
-		"tracelens/b200_eager_trace.json.gz":                                          {0, 8, 1, 1, 0, true, ""},
+		"tracelens/b200_eager_trace.json.gz":                                          {0, 8, 1, 74, 0, true, ""},
 		"tracelens/h100_gaunernst_bert-small-uncased__1016001.json.gz":                {-1, 0, 1, 0, 6, true, ""},
 		"tracelens/mi300_gaunernst_bert-small-uncased__1016001.json.gz":               {-1, 0, 1, 0, 6, true, ""},
 	} {

@@ -262,6 +262,21 @@ func TestCallsAndKernels(t *testing.T) {
 	}
 }
 
+// TestAnnotatedCommunication: a kernel of an unknown name communicates where it was launched in a range that is named after a
+// collective.
+func TestAnnotatedCommunication(t *testing.T) {
+	for text, want := range map[string]int64{"AllReduce": 4000, "vllm::all_reduce": 4000, "reduce loss": 0} {
+		p := nsighttest.Process{PID: 7, Name: "python3",
+			Ranges: []nsighttest.Range{{Start: 0, End: 100_000, Text: "iteration 0"}, {Start: 10_000, End: 20_000, Text: text}},
+			Calls:  []nsighttest.Call{{Start: 12_000, End: 13_000, Correlation: 1, Name: "cudaLaunchKernel"}},
+			Work:   []nsighttest.Work{{Start: 30_000, End: 34_000, Stream: 9, Correlation: 1, Name: "void fancy::run<4>(int*)"}}}
+		ranks := mustRead(t, save(t, t.TempDir(), "node.sqlite", nsighttest.Export{Host: "n0", Epoch: 1766084870252528232, Processes: []nsighttest.Process{p}}))
+		if got := ranks[0].Steps[0].Time.Communication; got != want {
+			t.Errorf("in %q %d ns communicate, expected %d", text, got, want)
+		}
+	}
+}
+
 // TestCorrelations: ids repeat across processes.
 func TestCorrelations(t *testing.T) {
 	e := one(nil)

@@ -301,7 +301,7 @@ func (r *recording) takeResolved(p *process, e *event, m *meaning) {
 		return
 	}
 	called := m.nccl && (!m.colon || r.ncclRange(e, m.text))
-	if !called && m.class.Role == stagemap.Unmapped && !m.colon {
+	if !called && m.class.Role == stagemap.Unmapped && !m.colon && !m.annotates {
 		return
 	}
 	if e.end == export.Absent {
@@ -338,6 +338,7 @@ type meaning struct {
 	rank       int // that it names, −1: none
 	nccl       bool
 	colon      bool
+	annotates  bool // a collective
 	microbatch bool
 }
 
@@ -370,7 +371,7 @@ func (r *recording) meaning(e *event) *meaning {
 }
 
 func (r *recording) meaningOf(text string) *meaning {
-	m := &meaning{text: text, class: r.o.Stages.Classify(text), rank: -1, nccl: strings.HasPrefix(text, "nccl"), colon: strings.Contains(text, ":"),
+	m := &meaning{text: text, class: r.o.Stages.Classify(text), rank: -1, nccl: strings.HasPrefix(text, "nccl"), colon: strings.Contains(text, ":"), annotates: profiler.AnnotatesCommunication(text),
 		microbatch: microbatch.MatchString(text)}
 	if n, ok := rankIn(text); ok {
 		m.rank = n

@@ -37,6 +37,7 @@ type Builder struct {
 	synced      []interval       // in which the host waited for the device
 	lostCalls   int
 	dispatched  calls // operators that hand collectives over
+	annotated   calls // other ranges of the host in which it communicates, by their names
 	lostEntries int
 
 	lostFunctions int
@@ -47,11 +48,12 @@ type Builder struct {
 
 // meaning is what is known of a name once it was looked at.
 type meaning struct {
-	class    stagemap.Class
-	kind     Kind
-	call     bool // of a collective, on the host: "nccl:all_reduce"
-	dispatch bool // hands a collective over: "c10d::allreduce_"
-	launches LaunchShape
+	class     stagemap.Class
+	kind      Kind
+	call      bool // of a collective, on the host: "nccl:all_reduce"
+	dispatch  bool // hands a collective over: "c10d::allreduce_"
+	annotates bool // is a collective of another library, or of the program
+	launches  LaunchShape
 
 	synchronises bool
 }
@@ -97,7 +99,7 @@ func (b *Builder) Name(name []byte) NameID {
 	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
-	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: kindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean), synchronises: SynchronisesBy(clean)})
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: kindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), annotates: AnnotatesCommunication(clean), launches: LaunchShapeOf(clean), synchronises: SynchronisesBy(clean)})
 	return id
 }
 

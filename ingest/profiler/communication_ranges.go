@@ -16,10 +16,10 @@ type communicationRange struct {
 type communicationRanges map[uint16][]communicationRange
 
 // communicationRanges returns the ranges in which the host called collectives: torch.distributed's wrappers and operators,
-// backends' own and NCCL's. What they launch communicates whatever its kernels are called, unless a kernel among them does so by
+// backends' own and NCCL's, and ranges that other libraries and the program name as such. What they launch communicates whatever its kernels are called, unless a kernel among them does so by
 // name: then the others prepare for it, such as copies into one tensor. A group of one rank moves nothing. O(n log n) for n calls.
 func (b *Builder) communicationRanges() communicationRanges {
-	all := make([]Call, 0, len(b.calls)+len(b.dispatched))
+	all := make([]Call, 0, len(b.calls)+len(b.dispatched)+len(b.annotated))
 	for _, from := range [...]calls{b.calls, b.dispatched} {
 		for _, c := range from {
 			if alone := c.Size == 1 || c.Ranks != nil && len(*c.Ranks) == 1; !alone && (c.Op != nccl.UnknownOp || c.Name == wrapper) {
@@ -27,6 +27,7 @@ func (b *Builder) communicationRanges() communicationRanges {
 			}
 		}
 	}
+	all = append(all, b.annotated...)
 	out := make(communicationRanges)
 	for _, c := range outermostCalls(all) {
 		if n, launches := b.threads[c.Thread]; launches {

@@ -16,17 +16,21 @@ func isDispatch(name string) bool {
 }
 
 // IsDispatch reports whether a host range with this name hands a collective to
-// its process group; readers give those to Dispatch too.
-func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch }
+// its process group, or is one of another library or of the program; readers give those to Dispatch too.
+func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch || b.means[id].annotates }
 
 // Dispatch adds time that a thread spent in such a range.
 func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
-	if len(b.dispatched) >= maxCalls {
+	to := &b.dispatched
+	if !b.means[id].dispatch {
+		to = &b.annotated
+	}
+	if len(*to) >= maxCalls {
 		b.lostEntries++
 		return
 	}
 	name := b.names[id]
-	b.dispatched = append(b.dispatched, Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+	*to = append(*to, Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 }
 
 // enteredCollectives returns the collectives of a rank without device work, each once, as its

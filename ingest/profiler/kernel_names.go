@@ -1,6 +1,11 @@
 package profiler
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // Kind is the part that device work plays.
 type Kind uint8
@@ -40,6 +45,29 @@ func namesCollective(function string) bool {
 	return false
 }
 
+// communicationWords are what programs call parts of a step in which they communicate and do nothing else.
+var communicationWords = []string{"communication", "communicate", "comm", "comms", "allreduce", "allgather", "reducescatter", "alltoall", "all2all"}
+
+// AnnotatesCommunication reports whether a range of the host with this name, an operator of another library than torch.distributed
+// or an annotation of the program, is a collective and nothing besides: "vllm::all_reduce", "symm_mem::multimem_all_reduce_",
+// "AllGather". One that computes as well says so: "symm_mem::fused_all_gather_matmul".
+func AnnotatesCommunication(name string) bool {
+	if len(name) > 80 {
+		return false
+	}
+	if at := strings.LastIndex(name, "::"); at >= 0 {
+		name = name[at+2:]
+	}
+	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+	for _, way := range [...]string{"multimem", "oneshot", "twoshot", "tensormodelparallel"} {
+		name = strings.TrimPrefix(name, way)
+	}
+	for _, form := range [...]string{"intotensor", "tensor", "single", "coalesced", "base", "out", "v"} {
+		name = strings.TrimSuffix(name, form)
+	}
+	return slices.Contains(communicationWords, name)
+}
+
 // kindOfKernel finds by its name whether a kernel communicates: by that of a library, or of what it does.
 func kindOfKernel(name string) Kind {
 	name = strings.TrimPrefix(name, "void ")
@@ -48,7 +76,7 @@ func kindOfKernel(name string) Kind {
 			return Communication
 		}
 	}
-	head, _, _ := strings.Cut(name, "(")
+	head := nccl.Function(name)
 	for _, p := range communicatingInside {
 		if strings.Contains(head, p) {
 			return Communication

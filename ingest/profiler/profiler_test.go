@@ -203,6 +203,7 @@ func TestKinds(t *testing.T) {
 		"void deep_ep::intranode::dispatch<8>(int4*)":                                        nccl.AlltoAll,
 		"void deep_ep::internode_ll::combine<8>(int4*)":                                      nccl.AlltoAll,
 		"void c10d::symmetric_memory::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)":      nccl.AllReduce,
+		"void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)":       nccl.AllReduce,
 		"void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16>(x)":          nccl.AllReduce,
 		"void nvshmemi_alltoall_kernel<4>(x)":                                                nccl.AlltoAll,
 		"rcclGenericKernel<3, false>(ncclDevKernelArgsStorage<4096ul>)":                      nccl.UnknownOp,

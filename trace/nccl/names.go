@@ -21,9 +21,7 @@ var wordsOf = []struct {
 // OpIn reads the name of a collective, a call or a kernel, whoever wrote it:
 // "allreduce", "nccl:_all_gather_base", "ncclKernel_AllReduce_RING_LL_Sum_float(…)".
 func OpIn(name string) Op {
-	if i := strings.IndexByte(name, '('); i >= 0 {
-		name = name[:i]
-	}
+	name = Function(name)
 	plain := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' {
 			return -1
@@ -36,6 +34,13 @@ func OpIn(name string) Op {
 		}
 	}
 	return UnknownOp
+}
+
+// Function returns the name of a function, such as a kernel, without its parameters and the namespaces that have no name.
+func Function(name string) string {
+	name = strings.ReplaceAll(strings.ReplaceAll(name, "(anonymous namespace)::", ""), "<unnamed>::", "")
+	name, _, _ = strings.Cut(name, "(")
+	return name
 }
 
 // rankBits hold every rank that a job may have.

@@ -14,18 +14,57 @@ import (
 // maxLag is how many calls back the awaited call may be: prefetching frameworks enqueue two or three ahead.
 const maxLag = 6
 
+// allBefore in place of how many calls back the awaited one is says that a rank waits for all of its calls before: its host for what it
+// has put on streams of several groups.
+const allBefore int8 = maxLag + 1
+
+// Awaited returns the entry of the call that a rank waits for before an entry, so many calls back; ok is false where it waits for none, or
+// that is not recorded.
+func (t *Waits) Awaited(e Entry, lag int8) (awaited Entry, ok bool) {
+	switch {
+	case lag == allBefore && e.Call > 0:
+		return Entry{Process: e.Process, Call: t.lastReleased[e.Process][e.Call-1]}, true
+	case lag <= 0 || lag == allBefore || int32(lag) > e.Call:
+		return Entry{}, false
+	}
+	return Previous(e, int32(lag)), true
+}
+
+// findLastReleased computes, for each call, which call of its rank up to it is released last.
+func (t *Waits) findLastReleased() {
+	if len(t.Groups) == 1 {
+		return
+	}
+	t.lastReleased = make([][]int32, len(t.Ranks))
+	for r := range t.Ranks {
+		of := make([]int32, len(t.Ranks[r].Calls))
+		last, at := int64(math.MinInt64), int32(0)
+		for i := range of {
+			if release := t.ReleaseFor(Nth(r, i)); release >= last {
+				last, at = release, int32(i)
+			}
+			of[i] = at
+		}
+		t.lastReleased[r] = of
+	}
+}
+
 // learn finds, for every place, the call before it that its ranks wait for.
 func (t *Waits) learn() {
 	t.releases()
 	t.findRoots()
 	t.learnKinds()
+	t.findLastReleased()
 	all := make([]int, len(t.Places))
 	for i := range all {
 		all[i] = i
 	}
 	at := t.placesOf(all)
 	for i := range t.Places {
-		t.Places[i].Lag = t.waitLag(&t.Places[i], at)
+		p := &t.Places[i]
+		if p.Lag = t.waitLag(p, at); t.isForAll(p) {
+			p.Lag = allBefore
+		}
 	}
 }
 
@@ -56,6 +95,52 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 		return lag
 	}
 	return 0
+}
+
+// isForAll reports whether the ranks of a place, which come to it from calls of several groups or with several, wait for all of their calls
+// before rather than for the one found: their work varies less then, or as little, where something holds ranks together and nothing else
+// tells what.
+func (t *Waits) isForAll(p *Place) bool {
+	if t.lastReleased == nil || t.Blocks != nil {
+		return false
+	}
+	sample := t.Sample(p.Cohorts)
+	if t.isSameCall(sample, 1) && t.isSameRelease(sample) || t.early(sample, allBefore) {
+		return false
+	}
+	found, all := t.variation(sample, p.Lag), t.variation(sample, allBefore)
+	switch {
+	case all < found-found/20:
+		return true
+	case all > found+found/20:
+		return false
+	case p.Lag == 0 && t.isSynchronised(p.Cohorts):
+		return true
+	}
+	differ, without := t.leaves(sample, allBefore), t.leaves(sample, p.Lag)
+	return differ < without-without/20
+}
+
+// leaves returns how much work differs between the members of cohorts if they waited for the call lag back: constant differences of clocks too,
+// where these suit the waits as they are.
+func (t *Waits) leaves(sample []Cohort, lag int8) int64 {
+	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
+	if t.Agree {
+		return d.asRead
+	}
+	return d.all
+}
+
+// isSameRelease reports whether the call before is released last of all before it, for the members of each cohort.
+func (t *Waits) isSameRelease(sample []Cohort) bool {
+	for _, c := range sample {
+		for _, e := range c {
+			if e.Call > 0 && t.lastReleased[e.Process][e.Call-1] != e.Call-1 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // minScatterLag returns how many calls before the cohorts the one is that leaves the least scatter within the ranks: of
@@ -161,7 +246,7 @@ func (t *Waits) binds(sample []Cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
 			n++
-			if t.ReleaseFor(Previous(e, int32(lag))) > t.Time(Previous(e, 1)) {
+			if w, ok := t.Awaited(e, lag); ok && t.ReleaseFor(w) > t.Time(Previous(e, 1)) {
 				bound++
 			}
 		}
@@ -240,11 +325,12 @@ func (t *Waits) early(sample []Cohort, lag int8) bool {
 	n, before := 0, 0
 	for _, c := range sample {
 		for _, e := range c {
-			if int32(lag) > e.Call {
+			w, ok := t.Awaited(e, lag)
+			if !ok {
 				return true
 			}
 			n++
-			if t.Time(e) < t.ReleaseFor(Previous(e, int32(lag))) {
+			if t.Time(e) < t.ReleaseFor(w) {
 				before++
 			}
 		}

@@ -336,7 +336,7 @@ func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 	}
 	left := func(e Entry) int64 {
 		for lag, after := range lags[e.Process][e.Call+1 : min(int(e.Call)+1+maxLag, len(lags[e.Process]))] {
-			if int(after) == lag+1 {
+			if int(after) == lag+1 || after == allBefore {
 				return t.Time(Entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
 			}
 		}

@@ -65,8 +65,8 @@ func (t *Waits) waitedFor(places []int) map[int]int {
 		sample, votes := t.Sample(t.Places[i].Cohorts), map[int32]int{}
 		for _, c := range sample {
 			e := c[0]
-			if lag := t.LagOf(e, t.Places[i].Lag); lag > 0 && int32(lag) <= e.Call {
-				votes[at[t.Of[e.Process][e.Call-int32(lag)]]]++
+			if w, ok := t.Awaited(e, t.LagOf(e, t.Places[i].Lag)); ok {
+				votes[at[t.Of[w.Process][w.Call]]]++
 			}
 		}
 		for q, n := range votes {

@@ -16,11 +16,19 @@ type Place struct {
 	Kind, Before int32
 	phase        int32
 	Cohorts      []Cohort
-	Lag          int8 // the call before it that is waited for, counted back from it; 0: none
+	Lag          int8 // the call before it that is waited for, counted back from it; allBefore: all are; 0: none
 	Mixed        bool // members come to it from different calls, as those of several groups do
 	// carried: a rank enters it as late as the call before, since it has waited for
 	// nothing in between. Known only where there are several clocks.
 	Carried bool
+}
+
+// CallsBack returns how many calls back the one is that is waited for, or the nearest of several; 0: none.
+func (p *Place) CallsBack() int {
+	if p.Lag == allBefore {
+		return 1
+	}
+	return int(p.Lag)
 }
 
 // Cohort is a set of comparable entries: the members of one synchronisation point, or the ranks that made the same

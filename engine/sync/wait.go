@@ -19,7 +19,9 @@ type Waits struct {
 	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
 	transfers map[way]int64
 	roots     map[rootedKind]rootWait // how members of rooted operations wait that do not wait for all
-	ofAny     []int32                 // [kind] the first kind that is like it in another micro-batch
+	// lastReleased is which call of a rank up to a call is released last, [rank][call]; nil: there is one group.
+	lastReleased [][]int32
+	ofAny        []int32 // [kind] the first kind that is like it in another micro-batch
 	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
 	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
 	Busy  func(rank int, from, to int64) int64
@@ -48,8 +50,8 @@ func (t *Waits) shift(rank int, offset int64) {
 func (t *Waits) Work(e Entry, lag int8) int64 {
 	from := t.Time(Previous(e, 1))
 	end := t.Time(e)
-	if lag > 0 && int(lag) <= int(e.Call) {
-		if l := min(t.ReleaseFor(Previous(e, int32(lag))), end); l > from {
+	if w, ok := t.Awaited(e, lag); ok {
+		if l := min(t.ReleaseFor(w), end); l > from {
 			worked := int64(0)
 			if t.Busy != nil {
 				worked = t.Busy(int(e.Process), from, l)

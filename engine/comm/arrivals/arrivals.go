@@ -254,7 +254,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		k, c := s.KindOf(e), s.Call(e)
 		line := s.lineAt(k)
 		out := Place{Op: k.Name, Kind: k.Op, Bytes: -1, Group: s.Groups[c.Group].Name, Desc: s.Groups[c.Group].Desc, Line: line, Phase: line.Phase,
-			Stage: stages[i], After: s.Kinds[p.Before].Name, AfterAt: s.lineAt(&s.Kinds[p.Before]), Waits: int(p.Lag), Points: len(p.Cohorts),
+			Stage: stages[i], After: s.Kinds[p.Before].Name, AfterAt: s.lineAt(&s.Kinds[p.Before]), Waits: p.CallsBack(), Points: len(p.Cohorts),
 			Noise: int64(s.sigma[i]), Repeats: s.Repeats(i), Unlike: s.IsMessageAt(i)}
 		if k.Tensors != nil && !s.Varies[p.Kind] {
 			out.Bytes = comms.Elements(k.Tensors.InSizes)

@@ -152,11 +152,12 @@ func (s *strikes) blocksOf(d *sync.Division) [][]block {
 		for _, c := range p.Cohorts {
 			for _, e := range c {
 				lag := s.LagOf(e, p.Lag)
-				if lag <= 0 || int32(lag) > e.Call {
+				awaited, ok := s.Awaited(e, lag)
+				if !ok {
 					continue
 				}
 				from := s.Time(sync.Previous(e, 1))
-				out[e.Process] = append(out[e.Process], block{from, s.Time(e) - from - s.Work(e, lag), held(sync.Previous(e, int32(lag)))})
+				out[e.Process] = append(out[e.Process], block{from, s.Time(e) - from - s.Work(e, lag), held(awaited)})
 			}
 		}
 	}

@@ -259,6 +259,9 @@ func (s *strikes) lateRank(d *sync.Division, f *claim.Claim, rank int, struck ma
 		place = at
 	}
 	t := s.cells[cell{place, rank}]
+	if t == nil { // of a set whose ranks do not all enter it
+		t = &tally{}
+	}
 	l := &claim.Entered{Place: place, First: beginOf(d, f.Steps.First), End: d.Cut.Ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
 	out.Entered = l
 	l.Delay = t.excess / int64(max(1, t.strikes))

@@ -196,9 +196,8 @@ type operators struct {
 func (o *operators) step(rank, step int32, calls []sync.Entry) {
 	o.seq = map[int32]int32{}
 	for i, e := range calls {
-		from, work, lag := o.Time(sync.Previous(e, 1)), o.Work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
-		if lag > 1 && lag <= e.Call {
-			waited := sync.Previous(e, lag)
+		from, work := o.Time(sync.Previous(e, 1)), o.Work(e, o.lagAt(calls[i]))
+		if waited, ok := o.Awaited(e, o.lagAt(calls[i])); ok && waited.Call < e.Call-1 {
 			o.add(rank, step, o.label("wait for ", waited), from, o.Time(e)-work-from, o.Of[waited.Process][waited.Call])
 		}
 		o.add(rank, step, o.label("before ", e), o.Time(e)-work, work, -1)

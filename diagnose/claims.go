@@ -44,6 +44,9 @@ func (j *judge) modelFindings(f *claim.Claim) (out []*Finding) {
 			if len(f.Ranks) > 1 {
 				one.Ranks = at.ids(f.Ranks)
 				together := evidence.LateTogether{Ranks: one.Ranks, Gain: one.Gain, RunGain: one.RunGain}
+				if len(f.Others) > 0 {
+					together.Others = at.ids(f.Others)
+				}
 				for _, s := range f.Successive {
 					together.Spans = append(together.Spans, evidence.Span{Rank: at.ranks[s.Rank], Steps: [2]int64{at.steps.number(s.First), at.steps.number(s.Last)}})
 				}

@@ -26,6 +26,9 @@ func sayLate(a *diagnose.Answer, inside string) string {
 	case sure == evidence.Supported:
 		verb = " probably delays"
 	}
+	if e, ok := evidence.Find[evidence.LateTogether](a.First.Evidence); ok && len(e.Others) > 0 {
+		return fmt.Sprintf("%s take longer than %s %s: %s", upper(subject(a.Who)), ranksWord(e.Others), sayWhere(&a.Where), sayHowMuch(a.First))
+	}
 	text := fmt.Sprintf("%s%s everyone %s%s: %s", upper(subject(a.Who)), verb, sayWhere(&a.Where), inside, sayHowMuch(a.First))
 	if e, ok := evidence.Find[evidence.LastToArrive](a.First.Evidence); ok && e.Line != nil {
 		trend := "falling"

@@ -60,6 +60,7 @@ type LateTogether struct {
 	Gain    float64 `json:"gain" doc:"part of those steps that fixing all of them saves"`
 	RunGain float64 `json:"run_gain" doc:"part of the run that fixing all of them saves"`
 	Spans   []Span  `json:"spans,omitempty" doc:"where they are late one after another, when each is"`
+	Others  []int   `json:"others,omitempty" doc:"where they are more than half of the ranks, those that take less: which is usual is not in the times"`
 }
 
 // Span is from which step to which a rank is late.

@@ -89,6 +89,7 @@ type Arrival struct {
 	Every      int        // period of the synchronisation, steps; 0: every step
 	Waited     float64    // part of the delay that the other ranks' waits at the same points show
 	Ends       bool       // the ranks have no record of the last steps that others recorded: what they cost there is not known
+	Others     []int      // of more than half of the ranks that take longer alike: those that do not; positions
 	Successive []Lateness // of ranks that are late one after another, in the order of time; nil: at once, or by turns
 	Pace       *Pace      // the delay is a wait for what comes at its own pace; nil: it is not known to be one
 }

@@ -71,7 +71,7 @@ func (s *series) majorityIn(k int, o Options) (claim.Claim, bool) {
 		one.terms = append(one.terms, t)
 	}
 	c := s.finding(one, o)
-	c.P, c.Certainty = min(1, math.Exp(p)), claim.Supported
+	c.P, c.Certainty, c.Others = min(1, math.Exp(p)), claim.Supported, fast
 	c.Saves = claim.Exact(1 - s.length(subtractTerms(s.arrive, s, one.terms, 0))/s.length(s.arrive))
 	return c, c.Saves.Alone >= o.MinGain
 }

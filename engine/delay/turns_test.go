@@ -97,6 +97,9 @@ func TestMajority(t *testing.T) {
 			t.Errorf("%s: %+v, want ranks %v", name, list, c.late)
 			continue
 		}
+		if i >= 0 && (slices.ContainsFunc(list[i].Others, func(r int) bool { return c.ms[r] > 0 }) || len(list[i].Others)+len(c.late) != len(c.ms)) {
+			t.Errorf("%s: beside %v, want all other ranks", name, list[i].Others)
+		}
 		if i >= 0 && (!slices.Equal(list[i].Ranks, c.late) || list[i].Certainty != claim.Supported || math.Abs(list[i].Saves.Alone-(1-short/long)) > 0.03) {
 			t.Errorf("%s: %+v, want ranks %v, saving %.3f", name, list[i], c.late, 1-short/long)
 		}

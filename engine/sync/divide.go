@@ -414,6 +414,19 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 	return absent
 }
 
+// worksOf returns what some ranks took in a piece, in all intervals in which it was recorded.
+func (d *Division) worksOf(piece int, ranks []int) (out []int64) {
+	for n := range d.Intervals {
+		if d.Step(n, piece) < 0 {
+			continue
+		}
+		for _, r := range ranks {
+			out = append(out, d.Work[piece][n*d.Ranks+r])
+		}
+	}
+	return out
+}
+
 // compare finds which ranks do the same work: all that make a call, except sets that enter it together and all of whose members
 // differ from all of another's in the work before it: that one does may be its delay.
 func (d *Division) compare(s *Waits) {
@@ -425,14 +438,12 @@ func (d *Division) compare(s *Waits) {
 		for _, set := range sets {
 			low, high := math.Inf(1), math.Inf(-1)
 			for _, r := range set {
-				var x []int64
-				for n := range d.Intervals {
-					if d.Step(n, k) >= 0 {
-						x = append(x, d.Work[k][n*d.Ranks+r])
-					}
-				}
-				m := float64(median(x))
+				m := float64(median(d.worksOf(k, []int{r})))
 				low, high = min(low, m), max(high, m)
+			}
+			if len(s.Clocks) > 1 { // what all but one of a set differ by may be the clock of that one
+				middle := float64(median(d.worksOf(k, set)))
+				low, high = middle, middle
 			}
 			least, most = min(least, high), max(most, low)
 		}

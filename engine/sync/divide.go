@@ -121,9 +121,8 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 			c.Ends = times
 		}
 	}
-	for _, k := range t.Places[place].Cohorts {
-		step := nearestOf(c.Ends, t.Middle(k))
-		for _, e := range k {
+	for i, step := range t.stepsOf(t.Places[place].Cohorts, c.Ends) {
+		for _, e := range t.Places[place].Cohorts[i] {
 			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
 	}
@@ -137,6 +136,42 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
 	}
 	return c
+}
+
+// inOrder is the part of the calls of a group that must be as many calls from the nearest end of a step as most are, for the
+// others to be too.
+const inOrder = 0.6
+
+// stepsOf returns the steps that calls of several groups end, each of which makes one a step: as many calls after the nearest end as most of
+// its group, since a rank that is late by more than half of a step brings its group's call nearer to another end; the nearest where
+// no shift is that of most, as where calls are lacking in between.
+func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
+	out, groups := make([]int, len(cohorts)), map[int32][]int{}
+	for i, k := range cohorts {
+		out[i] = nearestOf(ends, t.Middle(k))
+		g := t.Call(k[0]).Group
+		groups[g] = append(groups[g], i)
+	}
+	for _, of := range groups {
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(t.Middle(cohorts[a]), t.Middle(cohorts[b])) })
+		votes, shift := map[int]int{}, 0
+		for n, i := range of {
+			votes[out[i]-n]++
+		}
+		for s, n := range votes {
+			if n > votes[shift] || n == votes[shift] && s < shift {
+				shift = s
+			}
+		}
+		whole := out[of[len(of)-1]]-out[of[0]]+1 == len(of) // none is lacking between the first and the last
+		if !whole || float64(votes[shift]) < inOrder*float64(len(of)) || shift < 0 || shift+len(of) > len(ends) {
+			continue
+		}
+		for n, i := range of {
+			out[i] = n + shift
+		}
+	}
+	return out
 }
 
 // cutPartners cuts the calls of ranks that are not cut and make collectives with some that are: a collective is in one step for all of its

@@ -163,8 +163,15 @@ func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
 				shift = s
 			}
 		}
-		whole := out[of[len(of)-1]]-out[of[0]]+1 == len(of) // none is lacking between the first and the last
-		if !whole || float64(votes[shift]) < inOrder*float64(len(of)) || shift < 0 || shift+len(of) > len(ends) {
+		first, last := 0, len(of)-1
+		for first < len(of) && out[of[first]]-first != shift {
+			first++
+		}
+		for last >= 0 && out[of[last]]-last != shift {
+			last--
+		}
+		// Behind a call that is lacking all others are off, and so are those before one too many.
+		if first > 1 || last < len(of)-2 || float64(votes[shift]) < inOrder*float64(len(of)) || shift < 0 || shift+len(of) > len(ends) {
 			continue
 		}
 		for n, i := range of {

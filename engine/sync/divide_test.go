@@ -16,6 +16,7 @@ func TestStepsOf(t *testing.T) {
 		"on time":              {[]int64{101, 201, 301, 401, 501, 601}, []int{0, 1, 2, 3, 4, 5}},
 		"two late by a step":   {[]int64{101, 201, 390, 401, 590, 601}, []int{0, 1, 2, 3, 4, 5}},
 		"begins later":         {[]int64{301, 490, 501, 601}, []int{2, 3, 4, 5}},
+		"the last is late":     {[]int64{101, 201, 301, 490}, []int{0, 1, 2, 3}},
 		"one lacking":          {[]int64{101, 201, 401, 501, 601}, []int{0, 1, 3, 4, 5}},
 		"most late by a step":  {[]int64{101, 290, 390, 490, 590, 601}, []int{0, 2, 3, 4, 5, 5}},
 		"more calls than ends": {[]int64{101, 201, 301, 401, 501, 601, 701}, []int{0, 1, 2, 3, 4, 5, 5}},

@@ -136,7 +136,7 @@ func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
 		return nil
 	}
 	a := &accounts{o: o, series: frontier.NewSeries(o)}
-	plain := len(d.Points) == 1 && d.Every == 0 && d.Stages[d.Points[0].Stage].Role != points.Rest && len(d.Within) == 0 && d.Peers == nil && d.run.Peers == nil && first.wait == trace.DataWaitConsuming &&
+	plain := len(d.Points) == 1 && d.Every == 0 && d.Stages[d.Points[0].Stage].Role != points.Rest && len(d.Within) == 0 && d.Peers == nil && d.run.Peers == nil && first.DataWait == trace.DataWaitConsuming &&
 		(o.Cut == frontier.CutAuto || o.Cut == frontier.CutSync)
 	if !plain {
 		return a

@@ -49,7 +49,7 @@ func (s stretch) windowCuts(of runCuts) windowCuts {
 				byPart[w.calls] = c
 			}
 		}
-		if c != nil && slices.EqualFunc(c.Ranks, w.ranks, func(id int, r trace.Rank) bool { return id == r.ID }) {
+		if c != nil && slices.EqualFunc(c.Ranks, w.Ranks, func(id int, r trace.Rank) bool { return id == r.ID }) {
 			out[w.at] = c
 		}
 	}

@@ -59,7 +59,7 @@ func differEntered(r *arrivals.Result, tested bool) *latent.Result {
 
 // unit returns the unit in which the times of a stretch are whole multiples, ns.
 func (s stretch) unit() int64 {
-	return points.Unit(s.windows[0].durations)
+	return points.Unit(s.windows[0].Durations)
 }
 
 // differing returns who differs in the own work of the run; nil where nothing was tested.

@@ -24,22 +24,22 @@ func TestLaidOut(t *testing.T) {
 		}
 		return out
 	}
-	window := func(at int, index, first int64, steps int, base int64, ids ...int) recordedWindow {
-		w := recordedWindow{every: 1, at: at, index: index, first: first, schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall"}}, ranks: ranks(ids...), wait: trace.DataWaitPreceding, steps: steps}
+	window := func(at int, index, first int64, steps int, base int64, ids ...int) windowPart {
+		w := windowPart{at: at, Window: trace.Window{Every: 1, Index: index, FirstStep: first, Schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall"}}, Ranks: ranks(ids...), DataWait: trace.DataWaitPreceding}}
 		for n := range int64(steps) {
 			for k := range int64(2) {
 				for r := range int64(len(ids)) {
-					w.durations = append(w.durations, base+100*n+10*k+r)
+					w.Durations = append(w.Durations, base+100*n+10*k+r)
 				}
 			}
 			for r := range int64(len(ids)) {
-				w.wall = append(w.wall, base+500+100*n+r)
+				w.Wall = append(w.Wall, base+500+100*n+r)
 			}
 		}
 		return w
 	}
 	// In the order of their index: steps 20 to 21, 22, and, after a gap, 30 of two ranks of four.
-	run, at := stretch{windows: []recordedWindow{window(5, 2, 30, 1, 7000, 3, 9), window(3, 0, 20, 2, 1000, 3, 5, 7, 9), window(4, 1, 22, 1, 4000, 3, 5, 7, 9)}}.join(new(points.Memory))
+	run, at := stretch{windows: []windowPart{window(5, 2, 30, 1, 7000, 3, 9), window(3, 0, 20, 2, 1000, 3, 5, 7, 9), window(4, 1, 22, 1, 4000, 3, 5, 7, 9)}}.join(new(points.Memory))
 	if !slices.Equal(at.ranks, []int{3, 5, 7, 9}) || !alikeSteps(&at.steps, []int64{20, 21, 22, 30}, []int{3, 3, 4, 5}) || !slices.Equal(run.Breaks, []int{3}) || !at.walled || at.mixed {
 		t.Errorf("%+v, breaks %v", at, run.Breaks)
 	}
@@ -58,8 +58,8 @@ func TestLaidOut(t *testing.T) {
 		}
 	}
 	open := window(5, 2, 23, 1, 7000, 3, 5, 7, 9)
-	open.wall = nil
-	if run, at := (stretch{windows: []recordedWindow{window(4, 1, 22, 1, 4000, 3, 5, 7, 9), open}}).join(new(points.Memory)); at.walled || len(run.Breaks) != 0 {
+	open.Wall = nil
+	if run, at := (stretch{windows: []windowPart{window(4, 1, 22, 1, 4000, 3, 5, 7, 9), open}}).join(new(points.Memory)); at.walled || len(run.Breaks) != 0 {
 		t.Errorf("one window without wall times: %v, breaks %v", at.walled, run.Breaks)
 	}
 }
@@ -69,19 +69,19 @@ func TestUnion(t *testing.T) {
 	of := func(first int, walled bool, ids []int, hosts []string, host []int, numbers ...int64) *completeStretch {
 		s := &series{}
 		l := &completeStretch{first: first}
-		w := recordedWindow{schema: trace.Schema{Stages: []string{"a"}}, steps: len(numbers)}
+		w := windowPart{Window: trace.Window{Schema: trace.Schema{Stages: []string{"a"}}}}
 		for i, id := range ids {
-			w.ranks = append(w.ranks, trace.Rank{ID: id})
+			w.Ranks = append(w.Ranks, trace.Rank{ID: id})
 			if host[i] >= 0 {
-				w.ranks[i].Host = hosts[host[i]]
+				w.Ranks[i].Host = hosts[host[i]]
 			}
 		}
 		for range numbers {
 			for range ids {
-				w.durations = append(w.durations, 100)
+				w.Durations = append(w.Durations, 100)
 			}
 		}
-		s.look(l, stretch{windows: []recordedWindow{w}}, &steps{memory: make(memory, 1)}, nil)
+		s.look(l, stretch{windows: []windowPart{w}}, &steps{memory: make(memory, 1)}, nil)
 		l.placed = stepPlaces{ranks: ids, hosts: hosts, host: host, steps: numberedAs(numbers, slices.Repeat([]int{first}, len(numbers))), walled: walled, splits: []trace.Split{{}}}
 		return l
 	}

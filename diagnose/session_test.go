@@ -774,8 +774,8 @@ func TestWorseByAllThatIsLate(t *testing.T) {
 // durations than others.
 func TestChangingRanks(t *testing.T) {
 	one := &series{length: stretchDurations}
-	wide := func(id int) recordedWindow {
-		return recordedWindow{schema: trace.Schema{Stages: []string{"a"}}, ranks: []trace.Rank{{ID: id}}, steps: 1, durations: []int64{1}}
+	wide := func(id int) windowPart {
+		return windowPart{Window: trace.Window{Schema: trace.Schema{Stages: []string{"a"}}, Ranks: []trace.Rank{{ID: id}}, Durations: []int64{1}}}
 	}
 	n := 0
 	for ; !one.outgrows(wide(n)); n++ {
@@ -795,7 +795,7 @@ func TestChangingRanks(t *testing.T) {
 func TestStageListsKept(t *testing.T) {
 	s := &steps{}
 	for i := range 3 * mostLists {
-		w := recordedWindow{schema: trace.Schema{Stages: []string{fmt.Sprint(i)}}, ranks: []trace.Rank{{ID: 0}}, steps: 1, durations: []int64{1}}
+		w := windowPart{Window: trace.Window{Schema: trace.Schema{Stages: []string{fmt.Sprint(i)}}, Ranks: []trace.Rank{{ID: 0}}, Durations: []int64{1}}}
 		if s.add(w); i == 0 {
 			s.add(w)
 		}
@@ -803,7 +803,7 @@ func TestStageListsKept(t *testing.T) {
 	if n := len(s.series); n != mostLists {
 		t.Errorf("%d lists are kept, want %d", n, mostLists)
 	}
-	if first := s.series[0]; first.total != 2 || first.open[0].schema.Stages[0] != "0" {
+	if first := s.series[0]; first.total != 2 || first.open[0].Schema.Stages[0] != "0" {
 		t.Errorf("the list with most steps has gone: %v", first.open)
 	}
 }

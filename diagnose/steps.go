@@ -32,11 +32,11 @@ type steps struct {
 // series are the steps with one list of stages.
 type series struct {
 	key     string
-	length  int              // of a stretch, steps
-	members map[int]bool     // ranks of the windows in open
-	widest  int              // most ranks of a window in open
-	open    []recordedWindow // of the last stretch
-	steps   int              // in open
+	length  int          // of a stretch, steps
+	members map[int]bool // ranks of the windows in open
+	widest  int          // most ranks of a window in open
+	open    []windowPart // of the last stretch
+	steps   int          // in open
 	looked  []*completeStretch
 	summed  int            // how many of them have a summary of what all ranks have in common
 	busy    parallel.Group // looks at the last of them
@@ -62,19 +62,13 @@ type completeStretch struct {
 	placed  stepPlaces
 }
 
-// recordedWindow is a window or a part of one.
-type recordedWindow struct {
-	at              int // number of the window in its run
-	index, first    int64
-	every           int64 // by which the numbers of its steps differ
-	schema          trace.Schema
-	ranks           []trace.Rank
-	wait            trace.DataWait
-	steps           int
-	durations, wall []int64     // [step][stage][rank] and [step][rank]; wall nil: not recorded
-	of              *windowLoan // whose times they are; nil: they are the part's own
-	last            bool        // part of it
-	calls           *arrivals.Part
+// windowPart is a window, or steps of one that follow one another, of which it has what they are judged by and nothing besides.
+type windowPart struct {
+	trace.Window
+	at    int         // number of the window in its run
+	of    *windowLoan // whose times they are; nil: they are the part's own
+	last  bool        // part of the window
+	calls *arrivals.Part
 }
 
 const (
@@ -93,12 +87,11 @@ func (r *run) record(w *trace.Window, s *Session, of *windowLoan) {
 	if r.steps == nil {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
-	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, every: max(1, w.Every), schema: w.Schema, ranks: w.Ranks,
-		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of, calls: r.enter(w, s.o)}
+	times := trace.Window{Index: w.Index, FirstStep: w.FirstStep, Every: max(1, w.Every), Schema: w.Schema, Ranks: w.Ranks, DataWait: w.DataWait, Durations: w.Durations, Wall: w.Wall}
 	if of == nil {
-		all.ranks, all.durations, all.wall = slices.Clone(all.ranks), slices.Clone(all.durations), slices.Clone(all.wall)
+		times.Ranks, times.Durations, times.Wall = slices.Clone(w.Ranks), slices.Clone(w.Durations), slices.Clone(w.Wall)
 	}
-	r.steps.add(all)
+	r.steps.add(windowPart{Window: times, at: r.forgotten() + len(r.windows) + len(r.lent), of: of, calls: r.enter(w, s.o)})
 }
 
 // enter keeps the calls that were recorded beside a window, and returns the part of the run that it belongs to; nil: a profiler
@@ -113,13 +106,13 @@ func (r *run) enter(w *trace.Window, o Options) *arrivals.Part {
 	return r.entries.AddWindow(w)
 }
 
-func (s *steps) add(w recordedWindow) {
-	R := len(w.ranks)
-	per := len(w.schema.Stages) * R
+func (s *steps) add(w windowPart) {
+	R := len(w.Ranks)
+	per := len(w.Schema.Stages) * R
 	if per == 0 {
 		return
 	}
-	key := w.schema.Hash() + w.wait.String()
+	key := w.Schema.Hash() + w.DataWait.String()
 	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
 	if i < 0 {
 		s.dropLeast()
@@ -131,16 +124,15 @@ func (s *steps) add(w recordedWindow) {
 		s.series = append(s.series, &series{key: key, length: length})
 	}
 	one := s.series[i]
-	for left := len(w.durations) / per; left > 0; {
+	for from, all := 0, w.Steps(); from < all; {
+		n := min(all-from, one.length-one.steps)
 		part := w
-		part.steps = min(left, one.length-one.steps)
-		left -= part.steps
-		part.last = left == 0
-		part.durations, w.durations = w.durations[:part.steps*per], w.durations[part.steps*per:]
-		if w.wall != nil {
-			part.wall, w.wall = w.wall[:part.steps*R], w.wall[part.steps*R:]
+		part.FirstStep, part.Durations = w.StepAt(from), w.Durations[from*per:(from+n)*per]
+		if w.Wall != nil {
+			part.Wall = w.Wall[from*R : (from+n)*R]
 		}
-		w.first += int64(part.steps) * w.every
+		from += n
+		part.last = from == all
 		if one.outgrows(part) {
 			one.complete(s)
 		}
@@ -171,35 +163,35 @@ func (s *steps) dropLeast() {
 
 // outgrows reports whether the open stretch would be too large with a part of another window, because other ranks take part
 // in each.
-func (s *series) outgrows(part recordedWindow) bool {
+func (s *series) outgrows(part windowPart) bool {
 	if len(s.open) == 0 {
 		return false
 	}
-	S, all := len(part.schema.Stages), len(s.members)
-	if !equalRanks(s.open[len(s.open)-1].ranks, part.ranks) {
-		for _, r := range part.ranks {
+	S, all := len(part.Schema.Stages), len(s.members)
+	if !equalRanks(s.open[len(s.open)-1].Ranks, part.Ranks) {
+		for _, r := range part.Ranks {
 			if !s.members[r.ID] {
 				all++
 			}
 		}
 	}
-	return all*(s.steps+part.steps)*S > max(stretchDurations, leastStretch*S*max(s.widest, len(part.ranks)))
+	return all*(s.steps+part.Steps())*S > max(stretchDurations, leastStretch*S*max(s.widest, len(part.Ranks)))
 }
 
 // take adds a part of a window to the open stretch.
-func (s *series) take(part recordedWindow) {
+func (s *series) take(part windowPart) {
 	if s.members == nil {
 		s.members = make(map[int]bool)
 	}
-	if n := len(s.open); n == 0 || !equalRanks(s.open[n-1].ranks, part.ranks) {
-		for _, r := range part.ranks {
+	if n := len(s.open); n == 0 || !equalRanks(s.open[n-1].Ranks, part.Ranks) {
+		for _, r := range part.Ranks {
 			s.members[r.ID] = true
 		}
 	}
-	s.widest = max(s.widest, len(part.ranks))
+	s.widest = max(s.widest, len(part.Ranks))
 	s.open = append(s.open, part)
-	s.steps += part.steps
-	s.total += part.steps
+	s.steps += part.Steps()
+	s.total += part.Steps()
 }
 
 // complete ends the open stretch, which is looked at while the next steps are read, and beside others
@@ -493,7 +485,7 @@ func union(list []*completeStretch) stepPlaces {
 
 // stretch is windows with one list of stages.
 type stretch struct {
-	windows []recordedWindow
+	windows []windowPart
 	parts   map[*arrivals.Part]*arrivals.Job // of the run, that the windows are of; nil: not known
 }
 
@@ -507,14 +499,14 @@ func (s stretch) giveBack(in *steps) {
 // join puts the windows together, in the order of time.
 func (s stretch) join(memory *points.Memory) (*delay.Run, stepPlaces) {
 	windows := slices.Clone(s.windows)
-	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
-		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
+	slices.SortStableFunc(windows, func(a, b windowPart) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.FirstStep, b.FirstStep))
 	})
 	first := windows[0]
 	order := stageOrder(first)
 	at, stages := stepPlaces{}, make([]points.Stage, len(order))
 	for i, k := range order {
-		stages[i] = points.StageOf(first.schema.Stages[k])
+		stages[i] = points.StageOf(first.Schema.Stages[k])
 	}
 	members := members(windows)
 	for _, m := range members {
@@ -522,22 +514,22 @@ func (s stretch) join(memory *points.Memory) (*delay.Run, stepPlaces) {
 	}
 	steps := 0
 	for _, w := range windows {
-		steps += w.steps
+		steps += w.Steps()
 	}
-	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
+	at.walled = !slices.ContainsFunc(windows, func(w windowPart) bool { return w.Wall == nil })
 	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled, memory)}
 	var before int64 // last step of the window before
 	for i, w := range windows {
 		n := at.steps.n
-		if i > 0 && w.first != before+w.every {
+		if i > 0 && w.FirstStep != before+w.Every {
 			out.Breaks = append(out.Breaks, n)
 		}
 		w.set(out, n, order, members)
-		if len(w.ranks) < len(members) {
+		if len(w.Ranks) < len(members) {
 			out.Missing = w.mark(out.Missing, n, steps, members)
 		}
-		at.steps.add(w.steps, numberedRun{window: w.at, first: w.first, every: w.every})
-		before = w.first + int64(w.steps-1)*w.every
+		at.steps.add(w.Steps(), numberedRun{window: w.at, first: w.FirstStep, every: w.Every})
+		before = w.FirstStep + int64(w.Steps()-1)*w.Every
 	}
 	out.Hosts, at.hosts = hostsOf(members)
 	at.host = out.Hosts
@@ -553,12 +545,12 @@ func (s stretch) join(memory *points.Memory) (*delay.Run, stepPlaces) {
 }
 
 // stageOrder returns the order of stages in time. A wait for data recorded at the end of the previous step is placed at the end.
-func stageOrder(w recordedWindow) (order []int) {
+func stageOrder(w windowPart) (order []int) {
 	data := -1
-	if w.wait == trace.DataWaitPreceding {
-		data = slices.IndexFunc(w.schema.Stages, func(s string) bool { return stagename.KindOf(s) == stagename.Data })
+	if w.DataWait == trace.DataWaitPreceding {
+		data = slices.IndexFunc(w.Schema.Stages, func(s string) bool { return stagename.KindOf(s) == stagename.Data })
 	}
-	for k := range w.schema.Stages {
+	for k := range w.Schema.Stages {
 		if k != data {
 			order = append(order, k)
 		}
@@ -570,10 +562,10 @@ func stageOrder(w recordedWindow) (order []int) {
 }
 
 // members returns all ranks of some windows, by their numbers.
-func members(windows []recordedWindow) (out []trace.Rank) {
+func members(windows []windowPart) (out []trace.Rank) {
 	listed := make(map[int]bool)
 	for _, w := range windows {
-		for _, r := range w.ranks {
+		for _, r := range w.Ranks {
 			if !listed[r.ID] {
 				listed[r.ID] = true
 				out = append(out, r)
@@ -586,20 +578,20 @@ func members(windows []recordedWindow) (out []trace.Rank) {
 
 // set gives the steps of a window to a run, from step n on. Ranks that it lacks are given the median of the
 // others, so that they are never late.
-func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace.Rank) {
-	R, S, all := len(w.ranks), len(order), len(members)
+func (w *windowPart) set(run *delay.Run, n int, order []int, members []trace.Rank) {
+	R, S, all := len(w.Ranks), len(order), len(members)
 	place := make([]int, S) // of recorded stages in the step
 	for i, k := range order {
 		place[k] = i
 	}
-	durations, wall := w.durations, w.wall
+	durations, wall := w.Durations, w.Wall
 	if R < all {
 		durations = w.completeRows(durations, members)
 		if wall != nil {
 			wall = w.completeRows(wall, members)
 		}
 	}
-	for t := range w.steps {
+	for t := range w.Steps() {
 		var took []int64
 		if wall != nil {
 			took = wall[t*all : (t+1)*all]
@@ -609,15 +601,15 @@ func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace
 }
 
 // mark returns which of all steps members did not record, with those of a window that begins at step n.
-func (w *recordedWindow) mark(missing []bool, n, steps int, members []trace.Rank) []bool {
+func (w *windowPart) mark(missing []bool, n, steps int, members []trace.Rank) []bool {
 	if missing == nil {
 		missing = make([]bool, steps*len(members))
 	}
 	for i, m := range members {
-		if slices.ContainsFunc(w.ranks, func(r trace.Rank) bool { return r.ID == m.ID }) {
+		if slices.ContainsFunc(w.Ranks, func(r trace.Rank) bool { return r.ID == m.ID }) {
 			continue
 		}
-		for t := range w.steps {
+		for t := range w.Steps() {
 			missing[(n+t)*len(members)+i] = true
 		}
 	}
@@ -625,13 +617,13 @@ func (w *recordedWindow) mark(missing []bool, n, steps int, members []trace.Rank
 }
 
 // completeRows returns rows, [row][rank], with those of all members.
-func (w *recordedWindow) completeRows(rows []int64, members []trace.Rank) (out []int64) {
-	R := len(w.ranks)
+func (w *windowPart) completeRows(rows []int64, members []trace.Rank) (out []int64) {
+	R := len(w.Ranks)
 	scratch := make([]int64, R)
 	for row := range slices.Chunk(rows, R) {
 		usual, i := robust.MedianTimeOf(row, scratch), 0
 		for _, m := range members {
-			if i < R && w.ranks[i].ID == m.ID {
+			if i < R && w.Ranks[i].ID == m.ID {
 				out = append(out, row[i])
 				i++
 			} else {

@@ -121,8 +121,8 @@ func aboutLine(x []int64, level int64) (sum int64) {
 	first, last := median(slices.Clone(x[:n/2])), median(slices.Clone(x[n-n/2:]))
 	about := int64(0)
 	for i, v := range x {
-		// The medians are those of the middles of the halves.
-		about += abs(v - first - int64(float64(last-first)*(float64(i)-float64(n/2-1)/2)/float64(n-n/2)))
+		at := i - (n/2-1)/2 // from where a growing half has its lower median
+		about += abs(v - first - int64(float64(last-first)*float64(at)/float64(n-n/2)))
 	}
 	return min(sum, about)
 }

@@ -31,7 +31,7 @@ func (r *run) addDevice(d *profile.DeviceTimes) error {
 	for i := range b.Ranks {
 		t := &b.Ranks[i].Times
 		r.devices[i] = Device{Rank: b.Ranks[i].ID, Span: t.Span, Compute: t.Share(breakdown.Compute), Communication: t.Share(breakdown.Communication),
-			Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle), Exposed: t.Share(breakdown.ExposedComm), OfComm: t.Exposed()}
+			Memory: t.Share(breakdown.Memory), Idle: t.Share(breakdown.Idle), Exposed: t.Share(breakdown.ExposedComm), OfComm: t.ExposedShare()}
 	}
 	for _, m := range b.Marks {
 		r.devices[m.Rank].Unlike = append(r.devices[m.Rank].Unlike, m.Category.Word())

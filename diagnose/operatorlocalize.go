@@ -52,5 +52,5 @@ func (j *opJudge) compareReplica(replica int, nodes []int) (own, peers int64) {
 			totals[l%j.Replicas] += x
 		}
 	}
-	return totals[replica], robust.MiddleOf(totals, scratch).Without(totals[replica])
+	return totals[replica], robust.MiddleOf(totals, scratch).MedianWithout(totals[replica])
 }

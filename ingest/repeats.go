@@ -69,7 +69,7 @@ func (o *Once) Next() (*trace.Window, error) {
 			o.err = err
 			break
 		}
-		if w = o.unrepeated(w); w == nil {
+		if w = o.dropRepeated(w); w == nil {
 			continue
 		}
 		given := o.held
@@ -86,8 +86,8 @@ func (o *Once) Next() (*trace.Window, error) {
 
 var _ WindowReader = (*Once)(nil)
 
-// unrepeated returns the part of a window that is no repetition, nil when all is.
-func (o *Once) unrepeated(w *trace.Window) *trace.Window {
+// dropRepeated returns the part of a window that is no repetition, nil when all is.
+func (o *Once) dropRepeated(w *trace.Window) *trace.Window {
 	run := o.run(w.Run)
 	end := w.FirstStep + int64(w.Steps())
 	known := stretch{first: w.FirstStep, end: end}

@@ -22,13 +22,13 @@ const mostWords = 64 * len(Has{})
 // Contains reports whether a word is in the set.
 func (h *Has) Contains(n int) bool { return h[n/64]>>(n%64)&1 != 0 }
 
-// All reports whether all of another set are in it.
-func (h *Has) All(of *Has) bool {
+// ContainsAll reports whether all of another set are in it.
+func (h *Has) ContainsAll(of *Has) bool {
 	return h[0]&of[0] == of[0] && h[1]&of[1] == of[1] && h[2]&of[2] == of[2] && h[3]&of[3] == of[3]
 }
 
-// Any reports whether one of another set is in it.
-func (h *Has) Any(of *Has) bool {
+// ContainsAny reports whether one of another set is in it.
+func (h *Has) ContainsAny(of *Has) bool {
 	return h[0]&of[0]|h[1]&of[1]|h[2]&of[2]|h[3]&of[3] != 0
 }
 

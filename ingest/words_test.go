@@ -35,8 +35,8 @@ func TestWords(t *testing.T) {
 					t.Fatalf("%q in %q: %v", word, line, h.Contains(n))
 				}
 			}
-			if h.All(&all) != every || h.Any(&all) != some {
-				t.Fatalf("%q: all %v, any %v", line, h.All(&all), h.Any(&all))
+			if h.ContainsAll(&all) != every || h.ContainsAny(&all) != some {
+				t.Fatalf("%q: all %v, any %v", line, h.ContainsAll(&all), h.ContainsAny(&all))
 			}
 		}
 	}

@@ -157,8 +157,8 @@ func (f *watched[U]) Every(ctx context.Context, pause time.Duration, look func()
 	}
 }
 
-// Refused returns the paths that could not be read the last time.
-func (f *watched[U]) Refused() []auto.Problem { return f.files.Refused }
+// RefusedPaths returns the paths that could not be read the last time.
+func (f *watched[U]) RefusedPaths() []auto.Problem { return f.files.Refused }
 
 // windows reads with a tail, as far as windows are selected. They are under the name that tells
 // their run from others.

@@ -85,7 +85,7 @@ func OverheadRows(a *overhead.Account) *Rows {
 		for _, bounds := range e.Intervals {
 			x, standing := intervalOf(bounds), ""
 			if a.Gate != nil {
-				standing = e.Against(*a.Gate, &bounds).String()
+				standing = e.StandingAt(*a.Gate, &bounds).String()
 			}
 			r.add(nameOf(e.Statistic), x.Method, number(e.Value), finite(e.SE), x.Lower, x.Upper, x.AtLeast, x.AtMost, number(a.Confidence), finite(a.Gate), standing,
 				a.Blocks, a.Pairs, a.Replicates, a.Seed)

@@ -99,7 +99,7 @@ func TestOverheadHeadline(t *testing.T) {
 	}
 	within := accountOf(t, "plain")
 	gate := 0.5
-	within.Gate, within.Standing = &gate, within.Estimate.Against(gate, within.Interval)
+	within.Gate, within.Standing = &gate, within.Estimate.StandingAt(gate, within.Interval)
 	if got := sayOverhead(within); !strings.HasSuffix(got, ": within the gate of 50 %.") {
 		t.Errorf("%q", got)
 	}

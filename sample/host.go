@@ -58,8 +58,8 @@ func (h Host) fields(path string) map[string]float64 {
 	return out
 }
 
-// waiting returns the time in which some task waited, µs.
-func (h Host) waiting(path string) (float64, bool) {
+// waitingTime returns the time in which some task waited, µs.
+func (h Host) waitingTime(path string) (float64, bool) {
 	for _, line := range h.lines(path) {
 		if rest, ok := strings.CutPrefix(line, "some "); ok {
 			_, total, _ := strings.Cut(rest, "total=")

@@ -152,7 +152,7 @@ func (h Host) Metrics() ([]Metric, error) {
 		add(m[1], n, ok)
 	}
 	for _, of := range []string{"cpu", "memory", "io"} {
-		us, ok := h.waiting("proc/pressure/" + of)
+		us, ok := h.waitingTime("proc/pressure/" + of)
 		add("node_pressure_"+of+"_waiting_seconds_total", us/1e6, ok)
 	}
 	n, ok := h.retransmits()

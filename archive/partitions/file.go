@@ -85,7 +85,7 @@ func (a *Archive) run(name string) (*run, error) {
 			}
 			f := &file{on: a.on, path: filepath.Join(folder, d.Name())}
 			r.files = append(r.files, f)
-			if err := f.each(func(w *trace.Window) error { r.have(f, w); return nil }); err != nil {
+			if err := f.eachWindow(func(w *trace.Window) error { r.have(f, w); return nil }); err != nil {
 				return nil, err
 			}
 		}
@@ -101,8 +101,8 @@ func (r *run) have(f *file, w *trace.Window) {
 	r.windows[w.Index] = append(r.windows[w.Index], entryOf(w, f))
 }
 
-// each reads the windows of a file, with their arrivals, one at a time.
-func (f *file) each(fn func(*trace.Window) error) (err error) {
+// eachWindow reads the windows of a file, with their arrivals, one at a time.
+func (f *file) eachWindow(fn func(*trace.Window) error) (err error) {
 	a, err := archive.OpenOn(f.on, f.path, ingest.Limits{})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (f *file) write() (written int, err error) {
 	}
 	defer t.discard()
 	if _, missing := f.on.Stat(f.path); missing == nil {
-		err = f.each(func(w *trace.Window) error {
+		err = f.eachWindow(func(w *trace.Window) error {
 			if now, ok := f.put[entryOf(w, nil).key()]; ok {
 				w = now
 			}

@@ -121,7 +121,7 @@ func TestUsageErrors(t *testing.T) {
 // before it.
 func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
 	kind := make(map[string]bool)
-	for _, c := range testApp().Working() {
+	for _, c := range testApp().Runnable() {
 		for _, f := range c.Flags {
 			for _, name := range []string{f.Name, f.Short} {
 				takes := f.Is != "bool"

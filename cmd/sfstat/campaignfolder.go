@@ -80,7 +80,7 @@ func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	moreTables, moreFigures, err := communication.Evaluate(e.recordings, e.runs != nil && e.runs.Published())
+	moreTables, moreFigures, err := communication.Evaluate(e.recordings, e.runs != nil && e.runs.IsPublished())
 	return append(made, moreTables...), append(figures, moreFigures...), err
 }
 

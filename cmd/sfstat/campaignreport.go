@@ -267,7 +267,7 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	}
 	open := 0
 	for _, cell := range x.DifferingCells() {
-		if !cell.Explained() {
+		if !cell.IsExplained() {
 			open++
 		}
 	}

@@ -50,7 +50,7 @@ func (p *program) campaignSources(c *cli.Context) error {
 	if err := p.publish(c, nil, func(to report.Output) error { return to.Sources(comparison) }); err != nil {
 		return err
 	}
-	return failOn(c, differing(comparison))
+	return failOn(c, confidenceOf(comparison))
 }
 
 // findTwins returns a warning for each pair of sources that are one file or folder under two names, whose agreement means
@@ -88,8 +88,8 @@ func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error)
 	return s, nil
 }
 
-// differing reads a comparison as a finding.
-func differing(c *crosscheck.Comparison) evidence.Confidence {
+// confidenceOf reads a comparison as a finding.
+func confidenceOf(c *crosscheck.Comparison) evidence.Confidence {
 	for _, a := range c.Accounts[1:] {
 		if !a.Held.SameRouting {
 			return evidence.Strong

@@ -25,7 +25,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	case c.String("to") != "" && c.String("to") != containers[parquet].name:
 		return badUsage("--follow writes Parquet, not %s", c.String("to"))
 	}
-	if name := overlapping(out, names); name != "" {
+	if name := overlappingPath(out, names); name != "" {
 		return badUsage("-o %s lies in %s, which is followed, or the other way round: name a folder beside it", out, name)
 	}
 	a, err := partitions.OpenOn(p.disk, out)
@@ -45,8 +45,8 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	return f.follow()
 }
 
-// overlapping returns the first of paths that lies in a folder, or in which the folder lies.
-func overlapping(folder string, paths []string) string {
+// overlappingPath returns the first of paths that lies in a folder, or in which the folder lies.
+func overlappingPath(folder string, paths []string) string {
 	for _, path := range paths {
 		if auto.IsWithin(folder, path) || auto.IsWithin(path, folder) {
 			return path

@@ -199,7 +199,7 @@ func TestEveryCommandHasAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range testApp().Working() {
+	for _, c := range testApp().Runnable() {
 		if c.Hidden || c.Name == "help" {
 			continue
 		}
@@ -287,7 +287,7 @@ func anchors(text string) (out []string) {
 func TestShownCommandsExist(t *testing.T) {
 	code := regexp.MustCompile("`([^`\n]+)`")
 	of := make(map[string][]string)
-	for _, c := range testApp().Working() {
+	for _, c := range testApp().Runnable() {
 		of[c.Name] = []string{"help", "version", "print-gates", "gates"}
 		for _, f := range c.Flags {
 			of[c.Name] = append(of[c.Name], f.Name)

@@ -46,7 +46,7 @@ func TestCommandsAreGrouped(t *testing.T) {
 func TestHelpFits(t *testing.T) {
 	const most = 40
 	app := testApp()
-	for _, c := range app.Working() {
+	for _, c := range app.Runnable() {
 		if c.Hidden {
 			continue
 		}
@@ -60,7 +60,7 @@ func TestHelpFits(t *testing.T) {
 func TestFlagsAreExplained(t *testing.T) {
 	app := testApp()
 	all := app.Help(80, "flags")
-	for _, c := range app.Working() {
+	for _, c := range app.Runnable() {
 		_, also, found := strings.Cut(app.Help(80, c.Name), "Explained by sfstat help flags:\n")
 		if !found {
 			continue

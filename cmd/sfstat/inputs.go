@@ -348,7 +348,7 @@ func recordingError(r trace.Recording, j recorded.Job, err error) error {
 // scheduledError prefixes the errors of a command that needs the schedule of a pipeline with their operator trace, as operatorsError
 // does. A trace of kernels has no schedule and is passed over; the windows of the same recording, perhaps, are read.
 func scheduledError(j recorded.Job, err error) error {
-	if err != nil && !j.Operators.Scheduled() {
+	if err != nil && !j.Operators.HasSchedule() {
 		return &unusable{report.Problem{Path: j.Path, Err: input.At(input.Pos{File: j.Path}, err)}}
 	}
 	return operatorsError(j.Operators, err)

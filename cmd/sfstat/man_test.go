@@ -39,7 +39,7 @@ func TestManPage(t *testing.T) {
 		flags(c.Flags)
 		say(".PP\n%s", strings.TrimSpace(c.Examples))
 	}
-	for _, c := range app.Working() {
+	for _, c := range app.Runnable() {
 		if want := "\n.SH " + c.Name + "\n"; !c.Hidden && !strings.Contains(page.String(), want) {
 			t.Errorf("command %s is not in it", c.Name)
 		}

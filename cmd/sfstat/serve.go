@@ -116,7 +116,7 @@ func (s *serving) work(ctx context.Context) error {
 // relist reports whether others than before cannot be looked at.
 func (s *serving) relist() bool {
 	before := s.refused
-	s.refused = s.files.Refused()
+	s.refused = s.files.RefusedPaths()
 	return !slices.EqualFunc(s.refused, before, func(a, b auto.Problem) bool { return a.Path == b.Path && a.Err.Error() == b.Err.Error() })
 }
 
@@ -167,13 +167,13 @@ func (s *serving) show(read, of int) {
 		r.Runs = append(r.Runs, runs...)
 	}
 	if of == 0 {
-		r.Recurring = recurring(r.Runs)
+		r.Recurring = recurringHosts(r.Runs)
 	}
 	s.server.Show(r)
 }
 
-// recurring returns the hosts and GPUs that delay several of the runs, in sentences.
-func recurring(runs []serve.Run) []string {
+// recurringHosts returns the hosts and GPUs that delay several of the runs, in sentences.
+func recurringHosts(runs []serve.Run) []string {
 	var hosts, gpus []diagnose.Delayer
 	for i := range runs {
 		r := &runs[i]
@@ -192,7 +192,7 @@ func recurring(runs []serve.Run) []string {
 // problems returns the refused inputs and the files that are no input.
 func (s *serving) problems() []report.Problem {
 	in := s.files.Inputs()
-	for _, x := range s.files.Refused() {
+	for _, x := range s.files.RefusedPaths() {
 		in.Problems = append(in.Problems, report.Problem{Path: x.Path, Err: x.Err})
 	}
 	slices.SortStableFunc(in.Problems, func(a, b report.Problem) int { return strings.Compare(a.Path, b.Path) })

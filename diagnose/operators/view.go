@@ -35,7 +35,7 @@ type View struct {
 // fails where replicas run different programs or operators of the schedule are
 // missing.
 func New(t *operator.Trace, o whatif.Options) (*View, error) {
-	if !t.Scheduled() {
+	if !t.HasSchedule() {
 		return nil, input.Bad(input.ErrMissing, "a profiler's kernels, without the operators of a pipeline schedule (forward-compute, backward-compute, …): "+
 			"what a step would take with other durations follows from what waits for what, and a trace of kernels does not hold that; sfstat zscore, ks and blame compare them")
 	}
@@ -50,7 +50,7 @@ func New(t *operator.Trace, o whatif.Options) (*View, error) {
 // one, a view without a model. Without a schedule operators match across ranks by name and place in the order of the name;
 // operators whose number differs between ranks are left out with a note.
 func Observe(t *operator.Trace) (*View, error) {
-	if t.Scheduled() {
+	if t.HasSchedule() {
 		return view(t, func(v *View) (err error) {
 			v.Trace, v.Offset = clock.AlignOperators(t, v.Grid)
 			o := whatif.Options{}

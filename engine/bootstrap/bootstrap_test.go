@@ -269,11 +269,11 @@ func TestAgainst(t *testing.T) {
 		gate float64
 		want Standing
 	}{{0.03, Within}, {0.02, Within}, {0.015, PerhapsWithin}, {0.01, PerhapsWithin}, {0.009, PerhapsAbove}, {0.005, PerhapsAbove}, {0.0049, Above}} {
-		if got := e.Against(c.gate, e.IntervalOf(Studentised)); got != c.want {
+		if got := e.StandingAt(c.gate, e.IntervalOf(Studentised)); got != c.want {
 			t.Errorf("gate %v: %v, want %v", c.gate, got, c.want)
 		}
 	}
-	if got := e.Against(1, e.IntervalOf(Order)); got != PerhapsWithin {
+	if got := e.StandingAt(1, e.IntervalOf(Order)); got != PerhapsWithin {
 		t.Errorf("without an interval: %v", got)
 	}
 }

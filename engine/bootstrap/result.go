@@ -93,9 +93,9 @@ func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 // Names returns the names of all values.
 func (Standing) Names() []string { return standingNames[:] }
 
-// Against holds the estimate and one of its intervals against a gate; of nil only the
+// StandingAt holds the estimate and one of its intervals against a gate; of nil only the
 // estimate counts.
-func (e *Estimate) Against(gate float64, i *Interval) Standing {
+func (e *Estimate) StandingAt(gate float64, i *Interval) Standing {
 	switch {
 	case i != nil && i.AtMost <= gate:
 		return Within

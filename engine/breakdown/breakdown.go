@@ -73,8 +73,8 @@ type Times struct {
 // Share returns a category's part of the span, 0 to 1; NaN where there is none.
 func (t *Times) Share(c Category) float64 { return float64(t.In[c]) / float64(t.Span) }
 
-// Exposed returns the part of communication that nothing covers; NaN where there is no communication.
-func (t *Times) Exposed() float64 {
+// ExposedShare returns the part of communication that nothing covers; NaN where there is no communication.
+func (t *Times) ExposedShare() float64 {
 	return float64(t.In[ExposedComm]) / float64(t.In[Communication])
 }
 

@@ -39,7 +39,7 @@ func TestTotals(t *testing.T) {
 	if got := r.Ranks[0].Steps[1]; got.Step != 2 || got.Span != 100 || got.In[Idle] != 60 {
 		t.Errorf("step 2: %+v", got)
 	}
-	if idle := r.Ranks[1]; idle.Span != 0 || !math.IsNaN(idle.Share(Idle)) || !math.IsNaN(idle.Exposed()) {
+	if idle := r.Ranks[1]; idle.Span != 0 || !math.IsNaN(idle.Share(Idle)) || !math.IsNaN(idle.ExposedShare()) {
 		t.Errorf("a rank without work: %+v", idle.Times)
 	}
 }

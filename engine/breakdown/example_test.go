@@ -21,6 +21,6 @@ func Example() {
 	}
 	t := &r.Ranks[0].Times
 	fmt.Printf("compute %.0f %%, idle %.0f %%, exposed %.0f %% of communication\n",
-		100*t.Share(breakdown.Compute), 100*t.Share(breakdown.Idle), 100*t.Exposed())
+		100*t.Share(breakdown.Compute), 100*t.Share(breakdown.Idle), 100*t.ExposedShare())
 	// Output: compute 60 %, idle 20 %, exposed 67 % of communication
 }

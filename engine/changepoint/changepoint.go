@@ -358,19 +358,19 @@ func (s *search) chance(from, to int, what statistic) float64 {
 		}
 		ranks = blockSums(ranks)
 		shuffled := slices.Clone(ranks)
-		return s.exceeding(what.of(ranks), tests, func() float64 {
+		return s.shareReaching(what.of(ranks), tests, func() float64 {
 			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			return what.of(shuffled)
 		})
 	}
 	d := newRegression(values, what.cuts(ranks))
-	p := s.exceeding(what.of(ranks), tests/byRanks, func() float64 { return what.of(meanRanks(d.draw(rng))) })
+	p := s.shareReaching(what.of(ranks), tests/byRanks, func() float64 { return what.of(meanRanks(d.draw(rng))) })
 	centred := slices.Clone(values)
 	center(centred)
 	cuts := what.cuts(centred)
 	d = newRegression(residuals(values, cuts), nil)
 	d.phi = correlation(values, cuts)
-	return min(p, s.exceeding(explainedPart(values, what), tests/bySizes, func() float64 { return explainedPart(d.draw(rng), what) }))
+	return min(p, s.shareReaching(explainedPart(values, what), tests/bySizes, func() float64 { return explainedPart(d.draw(rng), what) }))
 }
 
 // never is how often draws may reach a statistic, on average, for none to be drawn.
@@ -416,8 +416,8 @@ const (
 	bySizes = 0.25
 )
 
-// exceeding returns the part of draws that reach top, so many times as there are tests; where it is above the level, a part of that.
-func (s *search) exceeding(top, tests float64, draw func() float64) float64 {
+// shareReaching returns the part of draws that reach top, so many times as there are tests; where it is above the level, a part of that.
+func (s *search) shareReaching(top, tests float64, draw func() float64) float64 {
 	const near = 1e-12 // sums in another order
 	one := tests / (permutations + 1)
 	p := one

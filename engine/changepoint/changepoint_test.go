@@ -196,7 +196,7 @@ func TestUndrawn(t *testing.T) {
 	s := &search{values: values, o: Options{Level: 0.05, Tests: 1}}
 	ranks := meanRanks(values)
 	shuffled := slices.Clone(ranks)
-	drawn := s.exceeding(oneChange.of(ranks), 1/oneChange.part, func() float64 {
+	drawn := s.shareReaching(oneChange.of(ranks), 1/oneChange.part, func() float64 {
 		rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		return oneChange.of(shuffled)
 	})

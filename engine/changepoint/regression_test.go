@@ -34,7 +34,7 @@ func TestOracle(t *testing.T) {
 		// A level above any p: the draws do not stop early. What a statistic spends of the level is taken out.
 		s := &search{values: c.Values, o: Options{Level: 10, Tests: 1, Null: Autoregressive}}
 		d, rng := newRegression(c.Values, oneChange.cuts(ranks)), rand.New(rand.NewPCG(1, 2))
-		p := s.exceeding(top, 1, func() float64 { _, t := largest(meanRanks(d.draw(rng))); return t })
+		p := s.shareReaching(top, 1, func() float64 { _, t := largest(meanRanks(d.draw(rng))); return t })
 		if slack := 4 * math.Sqrt(c.P*(1-c.P)*(1/float64(c.Draws)+1.0/permutations)); math.Abs(p-c.P) > slack+1e-3 {
 			t.Errorf("series %d: p %v, want %v ± %v", i, p, c.P, slack)
 		}

@@ -264,7 +264,7 @@ func TestRooms(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		syncs, _, _ := make(truth, 6).steps(rng, 40, 3)
 		for d, r := range clock.Rooms(6, slices.Values(syncs)) {
-			if !r.Bounded() || r.Low > 0 || r.High < 0 || r.High-r.Low > ms {
+			if !r.IsBounded() || r.Low > 0 || r.High < 0 || r.High-r.Low > ms {
 				t.Errorf("seed %d, clock %d: %+v", seed, d, r)
 			}
 		}
@@ -272,13 +272,13 @@ func TestRooms(t *testing.T) {
 			syncs[i][2].Enter += 50 * ms
 			syncs[i][2].Left += 50 * ms
 		}
-		if r := clock.Rooms(6, slices.Values(syncs[:100]))[2]; !r.Bounded() || r.High > -49*ms || r.Low < -51*ms {
+		if r := clock.Rooms(6, slices.Values(syncs[:100]))[2]; !r.IsBounded() || r.High > -49*ms || r.Low < -51*ms {
 			t.Errorf("seed %d: 50 ms off, with room for %+v", seed, r)
 		}
 	}
 	alone := [][]clock.Entry{{{Clock: 0, Left: 5}, {Clock: 0, Left: clock.Unknown}}, {{Clock: 1, Left: clock.Unknown}, {Clock: 0, Left: clock.Unknown}}}
 	for _, r := range clock.Rooms(2, slices.Values(alone)) {
-		if r.Bounded() {
+		if r.IsBounded() {
 			t.Errorf("%+v", r)
 		}
 	}

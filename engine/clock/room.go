@@ -19,8 +19,8 @@ type Entry struct {
 // Unknown, or −Unknown, is any way.
 type Room struct{ Low, High int64 }
 
-// Bounded reports whether there is room, and how much.
-func (r Room) Bounded() bool { return r.Low > -Unknown && r.High < Unknown && r.Low <= r.High }
+// IsBounded reports whether there is room, and how much.
+func (r Room) IsBounded() bool { return r.Low > -Unknown && r.High < Unknown && r.Low <= r.High }
 
 // Rooms returns the room of each of n clocks, while the others stay, by entries on common time: nobody leaves a synchronisation
 // point before the last has entered it. O(entries).

@@ -94,7 +94,7 @@ func TestRoomsByHand(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for r, bounded := range map[Room]bool{{-20, 50}: true, {5, 5}: true, {6, 5}: false, {-Unknown, 5}: false, {0, Unknown}: false} {
-		if r.Bounded() != bounded {
+		if r.IsBounded() != bounded {
 			t.Errorf("%v: bounded %v", r, !bounded)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *series) subtractPeers(dst, v []int64, common []float64) {
 		row, out := v[n:n+R], dst[n:n+R]
 		if len(s.peers) == 1 {
 			m := robust.MiddleOf(row, scratch)
-			at, above, equal, below := m.Others()
+			at, above, equal, below := m.MediansWithout()
 			out = out[:len(row)]
 			for r, x := range row {
 				others := equal
@@ -145,7 +145,7 @@ func (s *series) subtractPeers(dst, v []int64, common []float64) {
 			}
 			m := robust.MiddleOf(own[:len(set)], scratch)
 			for _, r := range set {
-				out[r] = row[r] - m.Without(row[r])
+				out[r] = row[r] - m.MedianWithout(row[r])
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func (l *LastArrivals) Add(arrive []int64, rank func(position int) int) {
 		who = rank(at)
 	}
 	l.last = append(l.last, int32(who))
-	l.behind, l.skew = append(l.behind, arrive[at]-middle.Without(arrive[at])), append(l.skew, arrive[at]-middle.Median())
+	l.behind, l.skew = append(l.behind, arrive[at]-middle.MedianWithout(arrive[at])), append(l.skew, arrive[at]-middle.Median())
 }
 
 // join adds the arrivals that follow.

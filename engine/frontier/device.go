@@ -124,7 +124,7 @@ func excessOf(samples []trace.Sample, rank, ranks int) sampledExcess {
 			continue
 		}
 		middle := robust.MiddleOf(times, scratch)
-		excess := float64(most - middle.Without(most))
+		excess := float64(most - middle.MedianWithout(most))
 		if excess >= 1 {
 			e.longest = append(e.longest, []float64{excess})
 		}
@@ -132,7 +132,7 @@ func excessOf(samples []trace.Sample, rank, ranks int) sampledExcess {
 			e.charged += excess
 		}
 		if own >= 0 {
-			e.steps, e.over = append(e.steps, step), append(e.over, float64(own-middle.Without(own)))
+			e.steps, e.over = append(e.steps, step), append(e.over, float64(own-middle.MedianWithout(own)))
 		}
 	}
 	return e

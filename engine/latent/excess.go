@@ -60,7 +60,7 @@ func excess(own []int64, ranks int, set []int) []float64 {
 		}
 		m := robust.MiddleOf(row, scratch)
 		for i, x := range row {
-			out[t*n+i] = float64(x-m.Without(x)) / 2
+			out[t*n+i] = float64(x-m.MedianWithout(x)) / 2
 		}
 	}
 	return out

@@ -53,7 +53,7 @@ func passesScreen(w *Work, o Options) bool {
 						row[q] += own[r]
 					}
 				}
-				at, above, equal, below := robust.MiddleOf(row, scratch).Others()
+				at, above, equal, below := robust.MiddleOf(row, scratch).MediansWithout()
 				for q, x := range row {
 					others := equal
 					if x > at {

@@ -69,7 +69,7 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 		return nil, err
 	}
 	if o.Gate != nil {
-		a.Standing = a.Estimate.Against(*o.Gate, a.Interval)
+		a.Standing = a.Estimate.StandingAt(*o.Gate, a.Interval)
 	}
 	return a, nil
 }

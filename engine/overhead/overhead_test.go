@@ -175,7 +175,7 @@ func TestExamine(t *testing.T) {
 	if a.Blocks != 3 || a.Pairs != 5 || math.Abs(a.Estimate.Value-0.02) > 1e-15 || a.Interval.Method != bootstrap.Studentised {
 		t.Errorf("%d blocks, %d pairs, %+v by %+v", a.Blocks, a.Pairs, a.Estimate, a.Interval)
 	}
-	if a.Standing != a.Estimate.Against(gate, a.Estimate.IntervalOf(bootstrap.Studentised)) {
+	if a.Standing != a.Estimate.StandingAt(gate, a.Estimate.IntervalOf(bootstrap.Studentised)) {
 		t.Errorf("stands %v", a.Standing)
 	}
 	order := bootstrap.Order

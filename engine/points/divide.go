@@ -449,7 +449,7 @@ func (d *Division) isMadeUpFor(arrive []int64, p, n, r int) bool {
 			row[q] = arrive[u*R+q] + d.Spent[p][u*R+q]
 		}
 		x := row[r]
-		return x - robust.MiddleOf(row, make([]int64, R)).Without(x)
+		return x - robust.MiddleOf(row, make([]int64, R)).MedianWithout(x)
 	}
 	by := ahead(n)
 	left := by

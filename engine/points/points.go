@@ -413,7 +413,7 @@ func removeJumps(c *Steps) *Steps {
 		m := robust.MiddleOf(row, scratch)
 		middle[t] = m.Median()
 		for r, x := range row {
-			ahead[t*R+r] = x - m.Without(x)
+			ahead[t*R+r] = x - m.MedianWithout(x)
 		}
 	}
 	least := int64(jump * float64(robust.MedianTime(slices.Clone(middle))))
@@ -430,7 +430,7 @@ func removeJumps(c *Steps) *Steps {
 			}
 			for k := range c.Stages {
 				row := c.At(t, k)
-				out.At(t, k)[r] = robust.MiddleOf(row, scratch).Without(row[r])
+				out.At(t, k)[r] = robust.MiddleOf(row, scratch).MedianWithout(row[r])
 			}
 		}
 	}
@@ -461,7 +461,7 @@ func (s *Steps) waitedFor(t, r int, least int64) bool {
 	for u := t; u < min(s.Len(), t+aroundJump+1); u++ {
 		for k := range s.Stages {
 			row := s.At(u, k)
-			if robust.MiddleOf(row, scratch).Without(row[r])-row[r] >= least {
+			if robust.MiddleOf(row, scratch).MedianWithout(row[r])-row[r] >= least {
 				return true
 			}
 		}

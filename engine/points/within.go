@@ -40,7 +40,7 @@ func findWithin(c *Steps, open bool, all []Point, g Gates) (out []Within) {
 			}
 		}
 	}
-	for k, sets := range leaving(c, open) {
+	for k, sets := range setsThatLeave(c, open) {
 		if sets == nil || best[k].Sets != nil {
 			continue
 		}
@@ -108,10 +108,10 @@ const (
 	mostSets = 256
 )
 
-// leaving finds for each stage the sets of ranks that leave it together, though they do not arrive together: what is left of how
+// setsThatLeave finds for each stage the sets of ranks that leave it together, though they do not arrive together: what is left of how
 // much two ranks differ from step to step is less than half, or less than that. nil: there are none, all ranks leave together, or who leaves with
 // whom does not make sets. O(Looked · stages · ranks), and where there are sets O(Looked · ranks²).
-func leaving(c *Steps, open bool) [][][]int {
+func setsThatLeave(c *Steps, open bool) [][][]int {
 	R := c.Ranks
 	out := make([][][]int, len(c.Stages))
 	if R < 4 || R > mostSets {

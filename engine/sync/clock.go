@@ -287,7 +287,7 @@ func (t *Waits) refine() {
 		// which the other clocks take their part.
 		offset := c.Offset - t.usual(by[d], c.Offset)*int64(len(by)-1)/int64(len(by))
 		c.HalfWidth = -1
-		if r := rooms[d]; r.Bounded() {
+		if r := rooms[d]; r.IsBounded() {
 			offset = min(max(offset, c.Offset+r.Low), c.Offset+r.High)
 			c.HalfWidth = (r.High - r.Low) / 2
 		}

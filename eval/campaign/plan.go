@@ -189,7 +189,7 @@ func (t *Task) hash(r Runner) string {
 	if t.Profiler != NoProfiler {
 		text = append([]byte(t.Profiler.String()+"\n"), text...)
 	}
-	if t.Paired() {
+	if t.HasArms() {
 		text = append(fmt.Appendf(nil, "arms %v\n", t.Arms), text...)
 	}
 	if t.Realtime {

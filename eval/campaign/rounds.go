@@ -163,8 +163,8 @@ func (g *Group) validateRecorder(r Runner) error {
 	return nil
 }
 
-// Paired reports whether the run carries each window out under several arms.
-func (t *Task) Paired() bool { return len(t.Arms) > 0 }
+// HasArms reports whether the run carries each window out under several arms.
+func (t *Task) HasArms() bool { return len(t.Arms) > 0 }
 
 // PacketFolder returns the folder of the packets that stand for the run, below that of its job's output: of several arms
 // those of the first with the recorder.
@@ -204,7 +204,7 @@ func (t *Task) Rounds(on disk.Disk, dir string) ([]Round, error) {
 // KeepRounds puts the rounds that a run left in the folder of its job's output into that of its campaign. Of runs
 // without arms nothing is kept. It is for makers.
 func (t *Task) KeepRounds(dir, out string) error {
-	if !t.Paired() {
+	if !t.HasArms() {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(out, roundsName))

@@ -62,7 +62,7 @@ func TestArmsPlanned(t *testing.T) {
 		return tasks[0]
 	}
 	all := plan("", "")
-	if !slices.Equal(all.Arms, []Arm{Off, Wall, Events}) || !all.Paired() || all.Realtime || all.PacketFolder("out") != filepath.Join("out", "wall") {
+	if !slices.Equal(all.Arms, []Arm{Off, Wall, Events}) || !all.HasArms() || all.Realtime || all.PacketFolder("out") != filepath.Join("out", "wall") {
 		t.Errorf("%+v, expected arms off, wall, events, and those of wall to stand for the run", all)
 	}
 	seen := map[string]string{all.Hash: "as it is"}
@@ -73,7 +73,7 @@ func TestArmsPlanned(t *testing.T) {
 		}
 		seen[other.Hash] = change[1]
 	}
-	if alone := plan(`, recorder: ["off", wall, events]`, ""); alone.Paired() || alone.PacketFolder("out") != "out" {
+	if alone := plan(`, recorder: ["off", wall, events]`, ""); alone.HasArms() || alone.PacketFolder("out") != "out" {
 		t.Errorf("without arms: %+v", alone)
 	}
 }

@@ -80,7 +80,7 @@ func (s *spoken) judge(paths []string) (*diagnose.Verdict, error) {
 		s.see(&j)
 		for _, r := range j.Recordings() {
 			err := session.Add(r)
-			if t, is := r.(*operator.Trace); err != nil && !(is && !t.Scheduled()) {
+			if t, is := r.(*operator.Trace); err != nil && !(is && !t.HasSchedule()) {
 				return nil, err
 			}
 		}

@@ -65,8 +65,8 @@ func Run(o Options) []Row {
 	return rows
 }
 
-// Passed reports whether every row did.
-func Passed(rows []Row) bool {
+// AllPassed reports whether every row did.
+func AllPassed(rows []Row) bool {
 	return !slices.ContainsFunc(rows, func(r Row) bool { return !r.Pass })
 }
 

@@ -27,7 +27,7 @@ func TestPassed(t *testing.T) {
 		{[]Row{{Pass: true}, {Pass: false}}, false},
 		{[]Row{{Pass: false}, {Pass: true}}, false},
 	} {
-		if got := Passed(test.rows); got != test.want {
+		if got := AllPassed(test.rows); got != test.want {
 			t.Errorf("%v: %v, want %v", test.rows, got, test.want)
 		}
 	}

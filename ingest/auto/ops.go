@@ -101,7 +101,7 @@ func (u *unit) operations(give func(part) bool) error {
 	if err != nil {
 		return err
 	}
-	if !p.Operators.Scheduled() && u.r.o.Kinds.has(Windows) && u.r.o.Detail != profiler.EachOperator {
+	if !p.Operators.HasSchedule() && u.r.o.Kinds.has(Windows) && u.r.o.Detail != profiler.EachOperator {
 		c, err := csv.NewOperatorReader(p.Operators, in.Path, u.r.tables())
 		if err != nil {
 			return err

@@ -107,7 +107,7 @@ func Read(src io.Reader, name string, lim ingest.Limits) (*health.Record, error)
 			return nil, err
 		}
 		has := words.Find(line)
-		l.Line(line, has.Any(&any))
+		l.Line(line, has.ContainsAny(&any))
 	}
 	if t = l.Record(name); t == nil {
 		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no report of Megatron's straggler detector, NVRx or DeepSpeed's comms logger up to here"))

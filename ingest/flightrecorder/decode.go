@@ -205,16 +205,16 @@ func (d *decoder) tensors(e *record) tensorsOf {
 	d.key = d.key[:0]
 	for _, f := range [...]field{fInSizes, fOutSizes} {
 		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
-		for t := range d.each(e[f]) {
+		for t := range d.itemsOf(e[f]) {
 			d.key = binary.AppendUvarint(d.key, uint64(d.length(t)))
-			for n := range d.each(t) {
+			for n := range d.itemsOf(t) {
 				d.key = binary.AppendVarint(d.key, numberOr(n, -1))
 			}
 		}
 	}
 	for _, f := range [...]field{fInTypes, fOutTypes} {
 		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
-		for t := range d.each(e[f]) {
+		for t := range d.itemsOf(e[f]) {
 			name := d.text(t)
 			d.key = append(binary.AppendUvarint(d.key, uint64(len(name))), name...)
 		}
@@ -230,9 +230,9 @@ func (d *decoder) tensors(e *record) tensorsOf {
 
 // shape returns a list of sizes: of each tensor, its dimensions.
 func (d *decoder) shape(v value) (shape [][]int64) {
-	for t := range d.each(v) {
+	for t := range d.itemsOf(v) {
 		one := []int64{}
-		for n := range d.each(t) {
+		for n := range d.itemsOf(t) {
 			one = append(one, numberOr(n, -1))
 		}
 		shape = append(shape, one)
@@ -241,7 +241,7 @@ func (d *decoder) shape(v value) (shape [][]int64) {
 }
 
 func (d *decoder) typeNames(v value) (names []string) {
-	for t := range d.each(v) {
+	for t := range d.itemsOf(v) {
 		names = append(names, d.intern(t))
 	}
 	return names
@@ -253,7 +253,7 @@ func (d *decoder) stack(v value) int {
 		return comms.None
 	}
 	d.key = d.key[:0]
-	for frame := range d.each(v) {
+	for frame := range d.itemsOf(v) {
 		if d.key = binary.LittleEndian.AppendUint32(d.key, d.frame(frame)); len(d.key) == 4*mostFrames {
 			break
 		}
@@ -262,7 +262,7 @@ func (d *decoder) stack(v value) int {
 		return i
 	}
 	frames := make([]comms.Frame, 0, len(d.key)/4)
-	for frame := range d.each(v) {
+	for frame := range d.itemsOf(v) {
 		if len(frames) == mostFrames {
 			break
 		}

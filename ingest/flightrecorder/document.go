@@ -115,8 +115,8 @@ func (d *document) parts(v value) iter.Seq[[]value] {
 	}
 }
 
-// each yields a container's items.
-func (d *document) each(v value) iter.Seq[value] {
+// itemsOf yields a container's items.
+func (d *document) itemsOf(v value) iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for items := range d.parts(v) {
 			for _, item := range items {

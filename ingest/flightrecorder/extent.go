@@ -118,7 +118,7 @@ func (d *decoder) partial() int64 {
 	}
 	var first, last value
 	i := 0
-	for v := range d.each(entries) {
+	for v := range d.itemsOf(entries) {
 		if i == 0 {
 			first = v
 		}

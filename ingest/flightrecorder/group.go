@@ -14,7 +14,7 @@ import (
 func (d *decoder) group(e *record) int {
 	var name, desc value
 	at := 0
-	for v := range d.each(e[fGroup]) {
+	for v := range d.itemsOf(e[fGroup]) {
 		switch at {
 		case 0:
 			name = v
@@ -149,7 +149,7 @@ func (d *decoder) members(v value) []int {
 		return d.ranks
 	}
 	var ranks []int
-	for item := range d.each(v) {
+	for item := range d.itemsOf(v) {
 		rank, ok := number(item)
 		if !ok || rank < 0 || rank > 1<<30 {
 			return nil

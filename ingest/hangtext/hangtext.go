@@ -177,7 +177,7 @@ func (s *Scanner) hasMark(line []byte) bool {
 		s.any, _ = s.words.Set(marks...)
 	}
 	has := s.words.Find(line)
-	return has.Any(&s.any)
+	return has.ContainsAny(&s.any)
 }
 
 // memory returns what is known of a member.

@@ -71,7 +71,7 @@ func (b *Builder) commLine(p int, r *logline.Record) {
 	} else {
 		i = b.newGroup(p, r.Line, e)
 	}
-	b.thread(p, r).making(b, i)
+	b.thread(p, r).setGroup(b, i)
 }
 
 // continuedBy reports whether e is about this communicator.

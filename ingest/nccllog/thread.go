@@ -116,9 +116,9 @@ func (b *Builder) tuneGroup(t *thread, u *logline.Tuning) bool {
 	return true
 }
 
-// making notes which communicator the thread works at; a block that was read before
+// setGroup notes which communicator the thread works at; a block that was read before
 // the line belongs to it too, up to 2.17.
-func (t *thread) making(b *Builder, group int) {
+func (t *thread) setGroup(b *Builder, group int) {
 	t.group = group
 	if t.block != comms.None && b.blocks[t.block].group == comms.None {
 		b.blocks[t.block].group = group

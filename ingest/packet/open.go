@@ -182,9 +182,9 @@ func (w *window) hasRank(rank int) bool {
 	return ok
 }
 
-// waiting reports whether a rank still holds back w, the first open window of
+// isAwaited reports whether a rank still holds back w, the first open window of
 // the run. A rank that no longer does never does again, unless w grows.
-func (n *run) waiting(w *window) bool {
+func (n *run) isAwaited(w *window) bool {
 	for ; w.waitFor < w.world; w.waitFor++ {
 		if n.awaits(w, w.waitFor) {
 			return true

@@ -284,7 +284,7 @@ func (r *Reader) finishStream(s *stream) error {
 func (r *Reader) settle(n *run) error {
 	for len(n.open) > 0 {
 		w := n.open[0]
-		if w.heads > 0 || len(w.parts) > 0 && (!w.complete() && n.waiting(w) || r.used < r.hold && !n.isNext(w)) {
+		if w.heads > 0 || len(w.parts) > 0 && (!w.complete() && n.isAwaited(w) || r.used < r.hold && !n.isNext(w)) {
 			return nil
 		}
 		if err := r.closeFirst(n); err != nil {

@@ -72,7 +72,7 @@ func (c *converter) deviceColumns() {
 	exposing := make([]exposure, len(parts))
 	often := make(map[int]int) // by stage: parts that expose communication
 	for i, p := range parts {
-		if exposing[i] = c.exposedBy(p); exposing[i].any() {
+		if exposing[i] = c.exposedBy(p); exposing[i].isExposed() {
 			often[p.stage]++
 		}
 	}
@@ -92,7 +92,7 @@ func (c *converter) deviceColumns() {
 			}
 			c.add(column{p, transferTime}, as.nameOf(transferStem+stem))
 		}
-		shown := exposing[i].any() || often[p.stage] > 1
+		shown := exposing[i].isExposed() || often[p.stage] > 1
 		if shown && exposing[i].before > exposing[i].after {
 			exposed()
 		}
@@ -145,7 +145,7 @@ func (c *converter) addUnmapped() {
 // second half of its own time, ns.
 type exposure struct{ before, after int64 }
 
-func (e exposure) any() bool { return e.before > 0 || e.after > 0 }
+func (e exposure) isExposed() bool { return e.before > 0 || e.after > 0 }
 
 // exposedBy returns the exposed communication of a part on all ranks in all steps.
 func (c *converter) exposedBy(p part) (sum exposure) {
@@ -199,7 +199,7 @@ func (c *converter) waitInSeveral() bool {
 func lastExposing(exposing []exposure) int {
 	last, ending := -1, -1
 	for i, e := range exposing {
-		if e.any() {
+		if e.isExposed() {
 			last = i
 			if e.after >= e.before {
 				ending = i

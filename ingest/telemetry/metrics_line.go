@@ -61,7 +61,7 @@ func (s *sample) readLabels(rest []byte) ([]byte, bool) {
 		if !ok || len(behind) == 0 || behind[0] != '"' || len(s.labels) == mostLabels {
 			return nil, false
 		}
-		end := closing(behind[1:])
+		end := closingQuote(behind[1:])
 		if end < 0 {
 			return nil, false
 		}
@@ -70,8 +70,8 @@ func (s *sample) readLabels(rest []byte) ([]byte, bool) {
 	}
 }
 
-// closing returns where the quotation mark stands that ends a value, −1: nowhere.
-func closing(text []byte) int {
+// closingQuote returns where the quotation mark stands that ends a value, −1: nowhere.
+func closingQuote(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':

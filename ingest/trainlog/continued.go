@@ -36,12 +36,12 @@ func (j *job) continueTracks() {
 	}
 	j.tracks = nil
 	for _, rank := range order {
-		j.tracks = append(j.tracks, j.continued(byRank[rank])...)
+		j.tracks = append(j.tracks, j.joinTracks(byRank[rank])...)
 	}
 }
 
-// continued returns the tracks of a rank, joined where their steps follow one another.
-func (j *job) continued(of []*track) []*track {
+// joinTracks returns the tracks of a rank, joined where their steps follow one another.
+func (j *job) joinTracks(of []*track) []*track {
 	if len(of) < 2 {
 		return of
 	}

@@ -274,7 +274,7 @@ func (d *dialect) readsSample() error {
 
 // mayMatch reports whether a line with some words may be of a dialect.
 func (d *dialect) mayMatch(has *ingest.Has) bool {
-	return has.All(&d.has) && (len(d.Any) == 0 || has.Any(&d.any)) && !has.Any(&d.not)
+	return has.ContainsAll(&d.has) && (len(d.Any) == 0 || has.ContainsAny(&d.any)) && !has.ContainsAny(&d.not)
 }
 
 // reading is what was read in a line.
@@ -304,7 +304,7 @@ func (x *reading) read(line []byte) bool {
 		return x.pairs(line)
 	}
 	for i, p := range x.d.steps {
-		if !x.has.All(&x.d.stepNeeds[i]) {
+		if !x.has.ContainsAll(&x.d.stepNeeds[i]) {
 			continue
 		}
 		if m, ok := p.find(line, 0); ok {
@@ -324,7 +324,7 @@ func (x *reading) read(line []byte) bool {
 		}
 	}
 	for i := range x.d.times {
-		if x.has.All(&x.d.timeNeeds[i]) {
+		if x.has.ContainsAll(&x.d.timeNeeds[i]) {
 			x.find(line, &x.d.times[i])
 		}
 	}

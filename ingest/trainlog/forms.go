@@ -284,7 +284,7 @@ func (s *statement) matches(as *statement) bool {
 // statementOf returns what a line says; false where others read it.
 func (l *lineReader) statementOf(line []byte, x *reading) (s statement, ok bool) {
 	has, d := l.dialects.words.Find(line), l.dialects
-	if has.All(&d.timers) || has.All(&d.table) || slices.ContainsFunc(d.listened, func(of ingest.Has) bool { return has.Any(&of) }) ||
+	if has.ContainsAll(&d.timers) || has.ContainsAll(&d.table) || slices.ContainsFunc(d.listened, func(of ingest.Has) bool { return has.ContainsAny(&of) }) ||
 		slices.ContainsFunc(d.list, func(one *dialect) bool { return one.Stamps && one.mayMatch(&has) }) {
 		return s, false
 	}

@@ -61,7 +61,7 @@ func (d *Dialects) parse(line []byte, has *ingest.Has, x *reading) bool {
 // pairs reads what own loops print: a step, and names with times.
 func (x *reading) pairs(line []byte) bool {
 	step, ok := stepOf(line)
-	if x.has.Any(&x.all.epoch) {
+	if x.has.ContainsAny(&x.all.epoch) {
 		x.epoch = epochOf(line)
 	}
 	if !ok {
@@ -77,7 +77,7 @@ func (x *reading) pairs(line []byte) bool {
 	if x.take(line, nextTiming); len(x.times) == 0 && x.stamp < 0 {
 		x.take(line, nextSpaced)
 	}
-	x.validation = len(x.times) > 0 && x.has.Any(&x.all.validation) && isValidation(line)
+	x.validation = len(x.times) > 0 && x.has.ContainsAny(&x.all.validation) && isValidation(line)
 	return len(x.times) > 0 || x.stamp >= 0
 }
 
@@ -285,7 +285,7 @@ func (l *lineReader) unknownLine(line []byte) error {
 	line = line[:min(len(line), mostOfLine)]
 	has := l.dialects.words.Find(line)
 	for i := range l.b.Also {
-		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.Any(&l.dialects.listened[i]))
+		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.ContainsAny(&l.dialects.listened[i]))
 	}
 	if l.b.Columns != nil {
 		if rank, ok := l.b.Columns.read(line, &l.x); ok {
@@ -295,10 +295,10 @@ func (l *lineReader) unknownLine(line []byte) error {
 			return l.keep(rank)
 		}
 	}
-	if done, err := l.timerLine(line, has.All(&l.dialects.timers)); done {
+	if done, err := l.timerLine(line, has.ContainsAll(&l.dialects.timers)); done {
 		return err
 	}
-	if done, err := l.profilerLine(line, has.All(&l.dialects.table)); done {
+	if done, err := l.profilerLine(line, has.ContainsAll(&l.dialects.table)); done {
 		return err
 	}
 	x := &l.x
@@ -346,7 +346,7 @@ func (l *lineReader) rankOf(line []byte, has *ingest.Has) int {
 		}
 		return l.rank
 	}
-	if has.Any(&l.dialects.rank) {
+	if has.ContainsAny(&l.dialects.rank) {
 		if told, ok := rankIn(line); ok {
 			return told
 		}

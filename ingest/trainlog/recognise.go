@@ -67,14 +67,14 @@ func (r *Recogniser) Line(line []byte, number int64) {
 	line = line[:min(len(line), mostOfLine)]
 	has := r.dialects.words.Find(line)
 	switch {
-	case has.All(&r.dialects.timers) && timersHead.Match(line), has.All(&r.dialects.table):
+	case has.ContainsAll(&r.dialects.timers) && timersHead.Match(line), has.ContainsAll(&r.dialects.table):
 		r.Steps += severalSteps
 		return
 	case r.dialects.parse(line, &has, &r.x) && (len(r.x.times) > 0 || r.x.stamp >= 0):
 		r.Steps++
 		return
 	}
-	if !has.Any(&r.dialects.steps) && number > nearestWithin || r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
+	if !has.ContainsAny(&r.dialects.steps) && number > nearestWithin || r.Steps > 0 || r.Nearest.Lacks == LacksName || r.x.d != nil && r.x.d.Skip {
 		return
 	}
 	lacks := r.lack(line, &has)
@@ -114,7 +114,7 @@ func (r *Recogniser) recurs(line []byte) bool {
 // lack names what a line lacks.
 func (r *Recogniser) lack(line []byte, has *ingest.Has) Lack {
 	named, step := hasTime(line), false
-	if has.Any(&r.dialects.steps) {
+	if has.ContainsAny(&r.dialects.steps) {
 		_, step = stepOf(line)
 	}
 	switch {

@@ -87,23 +87,23 @@ func TestNeeded(t *testing.T) {
 	all, rng := standard(), rand.New(rand.NewPCG(3, 4))
 	needed := func(line string) {
 		has := all.words.Find([]byte(line))
-		if _, ok := rankIn([]byte(line)); ok && !has.Any(&all.rank) {
+		if _, ok := rankIn([]byte(line)); ok && !has.ContainsAny(&all.rank) {
 			t.Errorf("%q: a rank without its letters", line)
 		}
-		if epochOf([]byte(line)) >= 0 && !has.Any(&all.epoch) {
+		if epochOf([]byte(line)) >= 0 && !has.ContainsAny(&all.epoch) {
 			t.Errorf("%q: an epoch without its letters", line)
 		}
-		if isValidation([]byte(line)) && !has.Any(&all.validation) {
+		if isValidation([]byte(line)) && !has.ContainsAny(&all.validation) {
 			t.Errorf("%q: validation without its letters", line)
 		}
 		for _, d := range all.list {
 			for i, p := range d.steps {
-				if _, ok := p.find([]byte(line), 0); ok && !has.All(&d.stepNeeds[i]) {
+				if _, ok := p.find([]byte(line), 0); ok && !has.ContainsAll(&d.stepNeeds[i]) {
 					t.Errorf("%q: a step of %s without its words", line, d.Dialect)
 				}
 			}
 			for i := range d.times {
-				if _, ok := d.times[i].at.find([]byte(line), 0); ok && !has.All(&d.timeNeeds[i]) {
+				if _, ok := d.times[i].at.find([]byte(line), 0); ok && !has.ContainsAll(&d.timeNeeds[i]) {
 					t.Errorf("%q: a time of %s without its words", line, d.Dialect)
 				}
 			}

@@ -80,7 +80,7 @@ func run(ctx context.Context, o options) error {
 	if err := t.check(ctx, list); err != nil {
 		return err
 	}
-	results := t.each(ctx, list, o)
+	results := t.testAll(ctx, list, o)
 	fmt.Print(summary(results))
 	fmt.Printf("%d of %d mutants in %s\n", len(results), o.n, time.Since(begin).Round(time.Second))
 	return nil

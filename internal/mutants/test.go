@@ -197,9 +197,9 @@ func (t *tester) test(ctx context.Context, m *mutant, worker int) (result, error
 	return result{m, alive, ""}, nil
 }
 
-// each tests mutants, several at a time, until as many as wanted compiled, or ctx ends: those under way do not count then. Which they are does not depend on how many are tested
+// testAll tests mutants, several at a time, until as many as wanted compiled, or ctx ends: those under way do not count then. Which they are does not depend on how many are tested
 // at a time: one more begins only where one less would be too few.
-func (t *tester) each(ctx context.Context, list []*mutant, o options) (out []result) {
+func (t *tester) testAll(ctx context.Context, list []*mutant, o options) (out []result) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	settled := sync.NewCond(&mu)

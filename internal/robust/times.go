@@ -20,10 +20,10 @@ func (m Middle) Lower() int64 { return m.lo }
 // Upper returns the upper median of all times.
 func (m Middle) Upper() int64 { return m.hi }
 
-// Without returns the median of the other times, x being one of them; of one time,
+// MedianWithout returns the median of the other times, x being one of them; of one time,
 // that time.
-func (m Middle) Without(x int64) int64 {
-	at, above, equal, below := m.Others()
+func (m Middle) MedianWithout(x int64) int64 {
+	at, above, equal, below := m.MediansWithout()
 	switch {
 	case x > at:
 		return above
@@ -33,8 +33,8 @@ func (m Middle) Without(x int64) int64 {
 	return equal
 }
 
-// Others returns what Without does for all times at once: of those above at, of those equal to it, and of those below.
-func (m Middle) Others() (at, above, equal, below int64) {
+// MediansWithout returns what MedianWithout does for all times at once: of those above at, of those equal to it, and of those below.
+func (m Middle) MediansWithout() (at, above, equal, below int64) {
 	switch {
 	case m.n == 1:
 		return m.lo, m.lo, m.lo, m.lo

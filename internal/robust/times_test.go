@@ -37,11 +37,11 @@ func TestOrderStatistics(t *testing.T) {
 			continue
 		}
 		slices.Sort(rest)
-		at, high, equal, low := m.Others()
-		if x := v[i]; x > at && high != m.Without(x) || x == at && equal != m.Without(x) || x < at && low != m.Without(x) {
-			t.Fatalf("of %v without %d: %d, %d or %d, by whether it is above %d, expected %d", v, v[i], high, equal, low, at, m.Without(v[i]))
+		at, high, equal, low := m.MediansWithout()
+		if x := v[i]; x > at && high != m.MedianWithout(x) || x == at && equal != m.MedianWithout(x) || x < at && low != m.MedianWithout(x) {
+			t.Fatalf("of %v without %d: %d, %d or %d, by whether it is above %d, expected %d", v, v[i], high, equal, low, at, m.MedianWithout(v[i]))
 		}
-		if got, want := m.Without(v[i]), mean2(rest[(len(rest)-1)/2], rest[len(rest)/2]); got != want {
+		if got, want := m.MedianWithout(v[i]), mean2(rest[(len(rest)-1)/2], rest[len(rest)/2]); got != want {
 			t.Fatalf("median of %v without %d is %d, want %d", v, v[i], got, want)
 		}
 	}

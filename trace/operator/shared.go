@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Scheduled reports whether it is known what operators wait for: from the
+// HasSchedule reports whether it is known what operators wait for: from the
 // schedule of a pipeline, or as they follow one another. What profilers record
 // does not tell: kernels and collectives.
-func (t *Trace) Scheduled() bool {
+func (t *Trace) HasSchedule() bool {
 	return t.Serial || slices.ContainsFunc(t.Names, func(name string) bool { return ParseClass(name) != Other })
 }
 

@@ -39,7 +39,7 @@ func kernels(t *testing.T, skip func(rank, step, name, seq int32) bool) *Trace {
 // leave out; a trace that is even is left as it is.
 func TestShared(t *testing.T) {
 	even := kernels(t, nil)
-	if even.DropUneven() != even || even.Scheduled() {
+	if even.DropUneven() != even || even.HasSchedule() {
 		t.Error("an even trace was changed, or has a schedule")
 	}
 	o := kernels(t, func(r, s, name, seq int32) bool { return r == 2 && s == 4 && name == 1 && seq == 1 })

@@ -91,7 +91,7 @@ func (j *Job) Calls(rank int64) []Call {
 	t.experts()
 	t.gradients()
 	t.optimizer()
-	t.logging()
+	t.exchangeTimes()
 	return t.calls
 }
 
@@ -418,8 +418,8 @@ func (t *table) optimizer() {
 	)
 }
 
-// logging adds the exchange of an iteration's times.
-func (t *table) logging() {
+// exchangeTimes adds the exchange of an iteration's times.
+func (t *table) exchangeTimes() {
 	t.rows(row{"learning rate for all stages", ModelParallel, nccl.AllReduce, 1, Iteration, flagBytes})
 	if t.LogsToBoard {
 		t.rows(row{"times for TensorBoard", World, nccl.AllGather, 1, Iteration, timesBytes})

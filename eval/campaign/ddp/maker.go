@@ -149,7 +149,7 @@ func Arguments(t *campaign.Task) []string {
 	if t.Spec.Side.Every == 0 {
 		words[1] = "cpu"
 	}
-	if t.Paired() {
+	if t.HasArms() {
 		var names []string
 		for _, a := range t.Arms {
 			names = append(names, a.String())

@@ -20,8 +20,8 @@ type Cell struct {
 // Unexplained begins a reason that says what is known of a difference and does not account for it.
 const Unexplained = "Not explained: "
 
-// Explained reports whether the reason accounts for the difference of a cell that differs.
-func (c *Cell) Explained() bool { return c.Reason != "" && !strings.HasPrefix(c.Reason, Unexplained) }
+// IsExplained reports whether the reason accounts for the difference of a cell that differs.
+func (c *Cell) IsExplained() bool { return c.Reason != "" && !strings.HasPrefix(c.Reason, Unexplained) }
 
 // Differs reports whether the figures differ: counts as rates, numbers as
 // numbers, words as words. Where the text says all, every count must be whole;

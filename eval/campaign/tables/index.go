@@ -99,7 +99,7 @@ func (x *Index) WriteCSV(w io.Writer) error {
 		}
 		explained := ""
 		if c.Differs() {
-			explained = strconv.FormatBool(c.Explained())
+			explained = strconv.FormatBool(c.IsExplained())
 		}
 		rows = append(rows, []string{c.Artifact, c.Row, c.Column, c.Ours, c.Published, strconv.FormatBool(c.Differs()), difference, explained, c.Reason})
 	}

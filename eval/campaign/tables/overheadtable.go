@@ -73,7 +73,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, err error) {
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
-		if !t.Paired() {
+		if !t.HasArms() {
 			continue
 		}
 		path := t.RoundsPath(e.Path)

@@ -148,8 +148,8 @@ func Open(on disk.Disk, dir string, by *gates.Gates) (*Evaluation, error) {
 	return e, nil
 }
 
-// Published reports whether groups of the campaign stand for published ones.
-func (e *Evaluation) Published() bool {
+// IsPublished reports whether groups of the campaign stand for published ones.
+func (e *Evaluation) IsPublished() bool {
 	return slices.ContainsFunc(e.Tasks, func(t campaign.Task) bool { return t.Published != "" })
 }
 
@@ -201,7 +201,7 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 		return nil, err
 	}
 	out = append(out, recording...)
-	if e.Published() {
+	if e.IsPublished() {
 		out = append([]Artifact{questions(out, e.rows)}, out...)
 	}
 	return out, nil

@@ -51,7 +51,7 @@ func (e *Evaluation) costs(group string) (rows [][]string, err error) {
 	var all [campaign.Sample + 1][]float64
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
-		if t.Group != group || !t.Paired() {
+		if t.Group != group || !t.HasArms() {
 			continue
 		}
 		rounds, err := t.Rounds(e.Disk, e.Path)

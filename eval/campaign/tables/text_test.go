@@ -34,7 +34,7 @@ func TestTextBeside(t *testing.T) {
 		if c.Differs() {
 			got = append(got, c.Row+" "+c.Column+" "+c.Ours+" "+c.Published)
 		}
-		if c.Explained() {
+		if c.IsExplained() {
 			t.Errorf("%+v is explained", c)
 		}
 	}

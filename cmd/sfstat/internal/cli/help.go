@@ -51,7 +51,7 @@ const sharedBy = 4
 // common returns the flags that many commands share word for word, by name.
 func (a *App) common() (flags []*Flag) {
 	count := make(map[[2]string]int)
-	for _, c := range a.Working() {
+	for _, c := range a.Runnable() {
 		for _, f := range c.Flags {
 			row := f.row()
 			if count[row]++; count[row] == sharedBy {

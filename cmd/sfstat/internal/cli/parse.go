@@ -210,7 +210,7 @@ func (a *App) unknownFlag(c *Command, name string) error {
 			return fmt.Errorf("flag %s belongs to commands: give one; see sfstat --help", flag)
 		}
 		known := c.flagNames()
-		for _, each := range a.Working() {
+		for _, each := range a.Runnable() {
 			known = append(known, each.flagNames()...)
 		}
 		return fmt.Errorf("unknown flag %s%s; see sfstat --help", flag, Suggestion(name, known, "--"))
@@ -231,7 +231,7 @@ func (a *App) unknownFlag(c *Command, name string) error {
 	}
 	like := Suggestion(name, c.flagNames(), "--")
 	if like == "" {
-		for _, each := range a.Working() {
+		for _, each := range a.Runnable() {
 			if like = Suggestion(name, each.flagNames(), "--"); like != "" && !each.Hidden {
 				like = strings.TrimSuffix(like, "?") + " of " + each.Name + "?"
 				break

@@ -70,7 +70,7 @@ type Flag struct {
 	Instead  string // what to do where another command was meant to take it
 }
 
-func (f *Flag) called(name string) bool {
+func (f *Flag) hasName(name string) bool {
 	return f != nil && (f.Name == name || f.Short == name && name != "")
 }
 
@@ -146,8 +146,8 @@ func (a *App) Command(name string) *Command {
 	return nil
 }
 
-// Working returns the commands with an action; groups have none.
-func (a *App) Working() []*Command {
+// Runnable returns the commands with an action; groups have none.
+func (a *App) Runnable() []*Command {
 	return slices.DeleteFunc(slices.Clone(a.Commands), func(c *Command) bool { return c.group != nil })
 }
 
@@ -168,7 +168,7 @@ func (a *App) lookUp(words []string) (c *Command, rest []string) {
 
 // Flag returns the flag of a name, nil where there is none.
 func (c *Command) Flag(name string) *Flag {
-	if i := slices.IndexFunc(c.Flags, func(f *Flag) bool { return f.called(name) }); i >= 0 {
+	if i := slices.IndexFunc(c.Flags, func(f *Flag) bool { return f.hasName(name) }); i >= 0 {
 		return c.Flags[i]
 	}
 	return nil
@@ -176,7 +176,7 @@ func (c *Command) Flag(name string) *Flag {
 
 // anywhere returns a flag of any command or of the program, nil where there is none.
 func (a *App) anywhere(name string) *Flag {
-	for _, c := range append(a.Working(), a.program) {
+	for _, c := range append(a.Runnable(), a.program) {
 		if f := c.Flag(name); f != nil {
 			return f
 		}
@@ -186,7 +186,7 @@ func (a *App) anywhere(name string) *Flag {
 
 // owners lists the commands that have the flag.
 func (a *App) owners(name string) (of []string) {
-	for _, c := range a.Working() {
+	for _, c := range a.Runnable() {
 		if !c.Hidden && c.Flag(name) != nil {
 			of = append(of, c.Name)
 		}

@@ -52,22 +52,26 @@ func (a *rowPrefetch) begin() {
 
 func (a *rowPrefetch) read() batch { return readBatch(a.rows) }
 
+// rowsAtOnce is for how many rows room is made at a time: most tables are small.
+const rowsAtOnce = 64
+
 // readBatch reads as many rows as are handed over at a time.
 func readBatch(in rows) batch {
-	b := batch{cells: make([][]string, 0, inBatch), pos: make([]input.Pos, 0, inBatch)}
-	var all []string // cells of all rows
-	for len(b.cells) < inBatch && len(all) < cellsInBatch {
+	b := batch{cells: make([][]string, 0, rowsAtOnce), pos: make([]input.Pos, 0, rowsAtOnce)}
+	var room []string // for cells of the next rows
+	for read := 0; len(b.cells) < inBatch && read < cellsInBatch; {
 		cells, err := in.Next()
 		if err != nil {
 			b.err, b.after, b.atEnd = err, in.Pos(), in.AtEnd()
 			return b
 		}
-		if all == nil {
-			all = make([]string, 0, min(inBatch*len(cells), cellsInBatch+len(cells)))
+		if cap(room)-len(room) < len(cells) {
+			room = make([]string, 0, min(rowsAtOnce*len(cells), cellsInBatch+len(cells)))
 		}
-		from := len(all)
-		all = append(all, cells...)
-		b.cells, b.pos = append(b.cells, all[from:len(all):len(all)]), append(b.pos, in.Pos())
+		from := len(room)
+		room = append(room, cells...)
+		read += len(cells)
+		b.cells, b.pos = append(b.cells, room[from:len(room):len(room)]), append(b.pos, in.Pos())
 	}
 	return b
 }

@@ -35,13 +35,12 @@ func (l *layout) leaveOut(names []string, known []column, sample [][]string) {
 			}
 			continue
 		}
-		cells := columnOf(sample, i)
 		switch {
-		case len(cells) > 0 && !slices.ContainsFunc(cells, isNumeric):
+		case isText(sample, i):
 			texts = append(texts, i)
 		case isClock(sample, i, at.rank):
 			clocks = append(clocks, i)
-		case at.rank >= 0 && !at.weak && isIdentity(names[i], cells):
+		case at.rank >= 0 && !at.weak && isIdentity(names[i], sample, i):
 			texts = append(texts, i)
 		default:
 			stages++
@@ -87,6 +86,22 @@ func columnOf(rows [][]string, i int) (cells []string) {
 	return cells
 }
 
+// isText reports whether a column has values, and no number among them.
+func isText(rows [][]string, i int) bool {
+	any := false
+	for _, row := range rows {
+		if i >= len(row) {
+			continue
+		}
+		if cell := strings.TrimSpace(row[i]); !isMissing(cell) {
+			if any = true; isNumeric(cell) {
+				return false
+			}
+		}
+	}
+	return any
+}
+
 // isNumeric reports whether a cell may be a number.
 func isNumeric(cell string) bool {
 	bare := strings.TrimLeft(cell, "'+-. ")
@@ -99,8 +114,8 @@ func isDate(cell string) bool {
 }
 
 // isIdentity reports whether a column numbers processes, by its name and by the first rows.
-func isIdentity(name string, cells []string) bool {
-	return slices.Contains(weakNames(rank), normalName(leaf(name))) && !slices.ContainsFunc(cells, func(c string) bool {
+func isIdentity(name string, rows [][]string, i int) bool {
+	return slices.Contains(weakNames(rank), normalName(leaf(name))) && !slices.ContainsFunc(columnOf(rows, i), func(c string) bool {
 		v, err := strconv.Atoi(numberOf(c))
 		return err != nil || v >= 1<<16
 	})
@@ -209,7 +224,14 @@ func (l *layout) understand(sample [][]string, said Unit) error {
 	var cells []string
 	for i, c := range l.columns {
 		if c.kind == stage || c.kind == wall {
-			cells = append(cells, columnOf(sample, i)...)
+			for _, row := range sample {
+				if i >= len(row) || isPlain(row[i]) && strings.Count(row[i], ".") <= 1 { // written as is usual
+					continue
+				}
+				if cell := strings.TrimSpace(row[i]); !isMissing(cell) {
+					cells = append(cells, cell)
+				}
+			}
 		}
 	}
 	var unsure bool

@@ -17,7 +17,7 @@ import (
 // closes r where it is an io.Closer.
 func NewJSON(r io.Reader, file string, lim ingest.Limits) *Source {
 	lim = lim.Scale(ingest.StoredSize(r))
-	return &Source{&jsonRows{in: ingest.NewLines(r, file, lim, nil), file: file}, file, lim, closerOf(r)}
+	return &Source{rows: &jsonRows{in: ingest.NewLines(r, file, lim, nil), file: file}, file: file, lim: lim, in: closerOf(r)}
 }
 
 // ColumnsOfJSON returns the keys of the first line of text, nil where it is no JSON object.

@@ -116,9 +116,6 @@ var grouping = regexp.MustCompile(`^[-+]?\d{1,3}(?:([ ._,'  ])\d{3})+(?:[.,]\
 func numbersOf(cells []string) (n numbers, unsure bool) {
 	var fractions, thousands, either int // cells with a comma, by what it can be
 	for _, text := range cells {
-		if isPlain(text) && strings.Count(text, ".") <= 1 {
-			continue
-		}
 		text = strings.Trim(text, "' ")
 		number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzµμ ")
 		m := grouping.FindStringSubmatch(number)

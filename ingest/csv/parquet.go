@@ -22,7 +22,7 @@ func NewParquet(in parquet.Input, file io.Closer, lim ingest.Limits) (*Source, e
 	if err := f.Check(most); err != nil {
 		return nil, err
 	}
-	return &Source{&parquetRows{file: f, name: in.Name}, in.Name, lim, file}, nil
+	return &Source{rows: &parquetRows{file: f, name: in.Name}, file: in.Name, lim: lim, in: file}, nil
 }
 
 const freeOfRatio = 64 << 20

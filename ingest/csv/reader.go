@@ -64,12 +64,18 @@ type Source struct {
 	file string
 	lim  ingest.Limits
 	in   io.Closer
+
+	small bool // it is not worth a thread of its own
 }
+
+// smallText is how many bytes of text, as stored, are not worth a thread of their own.
+const smallText = 64 << 10
 
 // NewText returns the rows of a table of text; file stands in errors. Closing them closes r where it is an io.Closer.
 func NewText(r io.Reader, file string, lim ingest.Limits) *Source {
-	lim = lim.Scale(ingest.StoredSize(r))
-	return &Source{ingest.NewTableBehind(r, file, lim, IsHeader), file, lim, closerOf(r)}
+	size := ingest.StoredSize(r)
+	lim = lim.Scale(size)
+	return &Source{rows: ingest.NewTableBehind(r, file, lim, IsHeader), file: file, lim: lim, in: closerOf(r), small: size >= 0 && size <= smallText}
 }
 
 // closerOf returns what closes a reader; nil: nothing.
@@ -96,7 +102,7 @@ func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
 func Open(in *Source, o Options) (*Reader, error) {
 	o.Limits = in.lim
 	table, end := in.rows, func() {}
-	if _, text := table.(*ingest.Table); text && o.Ahead {
+	if _, text := table.(*ingest.Table); text && o.Ahead && !in.small {
 		a := newAhead(table)
 		table, end = a, a.end
 	}

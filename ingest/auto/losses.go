@@ -25,6 +25,9 @@ func (r *Reader) lose(path string, note input.Note) error {
 		kind = input.ErrEmpty
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(note.Text, path), ": ")
+	if line, ok := strings.CutPrefix(text, ":"); ok {
+		text = "line " + line
+	}
 	text = strings.TrimSuffix(text, " ("+kind.Error()+")")
 	err := input.At(input.Pos{File: path}, input.Bad(kind, "%s", text))
 	if slices.ContainsFunc(r.unwhole, func(p Problem) bool { return p.Path == path && p.Err.Error() == err.Error() }) {
@@ -63,7 +66,21 @@ func (r *Reader) losses(u *unit, j *recorded.Job) error {
 	if j.Calls != nil {
 		notes = slices.Concat(notes, j.Calls.Notes)
 	}
-	return r.loseNotes(u.inputs[0].Path, notes)
+	return u.loseNotes(notes)
+}
+
+// loseNotes notes what readers say of the inputs of a unit that were not read whole, of that which the text begins with, else of the first.
+func (u *unit) loseNotes(notes []input.Note) (err error) {
+	for _, n := range notes {
+		path := u.inputs[0].Path
+		for _, in := range u.inputs {
+			if rest, ok := strings.CutPrefix(n.Text, in.Path); ok && rest != "" && strings.IndexByte(":[@", rest[0]) >= 0 {
+				path = in.Path
+			}
+		}
+		err = errors.Join(err, u.r.loseNotes(path, []input.Note{n}))
+	}
+	return err
 }
 
 // cutPackets returns the files of packets that end in the middle of one.

@@ -35,6 +35,7 @@ type Reader struct {
 	emptied emptyCells // since the window before
 	read    int        // rows since then
 	after   error      // what ended the table behind the rows that were collected; nil: others follow
+	tail    tail       // what the last cells of rows look like
 	apart   bool       // other files have the other ranks, with which windows are understood
 	clocks  clocks     // among the stages
 	sums    sums.Rule  // of the stages
@@ -128,6 +129,9 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err == nil {
 		err = c.shape(names, o)
 	}
+	if _, ranked := rows.(*rankedRows); ranked {
+		names = names[:len(names)-1]
+	}
 	if err != nil {
 		return nil, input.At(pos, err)
 	}
@@ -135,6 +139,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
 	c.row.numbers = c.layout.numbers
+	c.tail.column = c.layout.timeColumn(names[len(names)-1])
 	c.group = newGroup(c.layout, file)
 	c.earlier.lately = make(map[windowKey]stretch)
 	return c, nil
@@ -272,6 +277,9 @@ func (c *Reader) collect() (end, err error) {
 		if err := c.group.add(&c.row, c.lim); err != nil {
 			return nil, c.place(err.err, err.column)
 		}
+	}
+	if end == io.EOF && c.tail.isCut() && c.rows.AtEnd() && c.group.dropLast() {
+		end = c.place(c.tail.err(), c.tail.column)
 	}
 	if end != nil && end != io.EOF && !errors.Is(end, input.ErrTruncated) {
 		return nil, end

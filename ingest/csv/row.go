@@ -70,6 +70,7 @@ func (c *Reader) parse() error {
 			return c.place(bad.err, bad.column)
 		}
 		c.read++
+		c.tail.add(cells)
 		if c.row.empty < 0 {
 			return nil
 		}

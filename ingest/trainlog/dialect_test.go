@@ -130,6 +130,15 @@ func TestEpochs(t *testing.T) {
 	if w := read(t, nil, text)[0]; w.Steps() != 12 || w.FirstStep != 1 || slices.Max(w.Durations) != 500*ms || slices.Min(w.Durations) != 500*ms {
 		t.Errorf("%d steps from %d: %v", w.Steps(), w.FirstStep, w.Durations)
 	}
+	zero := ""
+	for epoch := range 3 {
+		zero += lines(0, 4, 1, func(i int) string {
+			return fmt.Sprintf("Epoch: [%d][%d/5] Time 0.500 (0.400) Data 0.100 (0.090)", epoch, i)
+		})
+	}
+	if w := read(t, nil, zero)[0]; w.Steps() != 15 || w.FirstStep != 0 || slices.ContainsFunc(w.Notes, func(n input.Note) bool { return n.Kind == input.NoteStepsRepeated }) {
+		t.Errorf("counted from 0: %d steps from %d, notes %v", w.Steps(), w.FirstStep, w.Notes)
+	}
 	bar := ""
 	for i := range 20 {
 		bar += fmt.Sprintf("\r %d%%|█         | %d/20 [00:0%d<00:10,  4.00it/s]", i, i+1, i/4)

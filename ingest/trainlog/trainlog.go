@@ -72,6 +72,7 @@ type track struct {
 	clocked    bool  // a number that grows was taken for a clock
 
 	raw, offset, epoch, longest int64 // of numbers that begin again in every epoch
+	zero                        bool  // they count from 0
 }
 
 // timeAt returns the time of a row in a column of the builder.
@@ -270,9 +271,12 @@ func (t *track) continuedStep(x *reading) int64 {
 	case x.epoch < 0 || x.steps > 0:
 		return step
 	}
+	t.zero = t.zero || step == 0
 	if t.epoch >= 0 && x.epoch > t.epoch && step <= t.raw {
 		t.offset += t.longest
-		t.longest = 0
+		if t.longest = 0; t.zero { // the first of an epoch is a step too
+			t.offset++
+		}
 	}
 	t.epoch, t.raw, t.longest = x.epoch, step, max(t.longest, step)
 	return step + t.offset

@@ -212,7 +212,6 @@ func Open(paths []string, o Options) (*Reader, error) {
 		return nil, err
 	}
 	r.takeTables()
-	r.sortLogs()
 	r.joinHostLogs()
 	r.shareTables()
 	for i, g := range groupPackets(r.files) {
@@ -223,6 +222,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 		r.units = slices.Insert(r.units, i, u)
 	}
 	r.passOverTimed()
+	r.sortLogs()
 	if o.Kinds.has(Calls) {
 		r.units = append(r.units, &unit{row: NCCLLog.row(), r: r, where: paths[0]})
 	}

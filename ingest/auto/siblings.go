@@ -103,7 +103,7 @@ func pathsOf(inputs []*Input) (paths []string) {
 // sortLogs leaves copies of logs out, and names those that were passed over beside others of their name, of ranks.
 func (r *Reader) sortLogs() {
 	for _, u := range r.units {
-		if u.format != TrainLog {
+		if u.format != TrainLog || u.inputs[0].Skipped != "" {
 			continue
 		}
 		for _, in := range r.lostBeside(pathsOf(u.inputs)) {
@@ -111,6 +111,7 @@ func (r *Reader) sortLogs() {
 				r.nameLostFile(in, rank, pathsOf(u.inputs))
 			}
 		}
+		r.nameMissingRotations(u.inputs)
 		kept := u.inputs[:1]
 		for _, in := range u.inputs[1:] {
 			if i := slices.IndexFunc(kept, func(other *Input) bool { return u.areLogCopies(in, other) }); i < 0 {

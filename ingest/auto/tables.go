@@ -54,6 +54,9 @@ func (r *Reader) shareTables() {
 			}
 		}
 		for _, run := range runs {
+			if len(run.stretches) > 1 {
+				r.nameMissingParts(pathsOfShares(run))
+			}
 			r.mergeRun(run)
 			if !run.named && numbered > 1 {
 				run.unit().run = cmp.Or(strings.TrimRight(run.stretches[0][0].stem, "-_. "), filepath.Base(g[0].folder))

@@ -138,3 +138,38 @@ func TestStrangersStay(t *testing.T) {
 		t.Errorf("%d windows, error %v, problems %v", len(windows), err, r.Problems())
 	}
 }
+
+// TestStepsFromOne: a rank that counts from 1 where the others count from 0 is compared with them step by step, in tables and in logs.
+func TestStepsFromOne(t *testing.T) {
+	const steps = 40
+	tables, rows, logs := make(map[string]string), map[string]string{"j/m.csv": "step,rank,data_ms,back_ms\n"}, make(map[string]string)
+	for rank := range 4 {
+		name, first := fmt.Sprintf("j/rank_%d", rank), 0
+		if rank == 2 {
+			first = 1
+		}
+		tables[name+".csv"] = "step,data_ms,back_ms\n"
+		for i := range steps {
+			length := 100 + float64(37*i%41) + float64(rank)/100 // of the step, which differs from that of its neighbours
+			tables[name+".csv"] += fmt.Sprintf("%d,10.00,%.2f\n", first+i, length)
+			rows["j/m.csv"] += fmt.Sprintf("%d,%d,10.00,%.2f\n", first+i, rank, length)
+			logs[name+".log"] += fmt.Sprintf("INFO step %d time %.5f data_time 0.01\n", first+i, length/1e3)
+		}
+	}
+	for name, files := range map[string]map[string]string{"tables": tables, "one table": rows, "logs": logs} {
+		_, windows, err := read(t, Options{}, folderOf(t, files))
+		if err != nil || len(windows) != 1 {
+			t.Errorf("%s: %d windows, error %v", name, len(windows), err)
+			continue
+		}
+		w := windows[0]
+		said := false
+		for _, n := range w.Notes {
+			said = said || strings.Contains(n.Text, "rank 2 counts its steps from 1")
+		}
+		last := w.Step(steps - 1)[len(w.Ranks):]
+		if len(w.Ranks) != 4 || w.Steps() != steps || !said || last[2]-last[1] > 1e5 || last[1]-last[2] > 1e5 {
+			t.Errorf("%s: %d ranks, %d steps, the last %v, notes %v", name, len(w.Ranks), w.Steps(), last, w.Notes)
+		}
+	}
+}

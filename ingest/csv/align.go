@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -73,4 +74,48 @@ func placesOf(stages, among []string) (places []int, more []string) {
 		}
 	}
 	return places, more
+}
+
+// alignNumbers brings the steps of ranks that count from another number than most to the numbers of these, where they are the same steps.
+func alignNumbers(parts []*trace.Part) []input.Note {
+	ranks := make([]ingest.NumberedSteps, len(parts))
+	seen := make(map[int]bool)
+	for i, p := range parts {
+		if seen[p.Rank.ID] || p.Run != parts[0].Run || p.Steps() != parts[0].Steps() {
+			return nil // of several stretches, or runs
+		}
+		seen[p.Rank.ID] = true
+		ranks[i] = ingest.NumberedSteps{Rank: p.Rank.ID, First: p.FirstStep}
+	}
+	if !slices.ContainsFunc(ranks, func(r ingest.NumberedSteps) bool { return r.First != ranks[0].First }) {
+		return nil
+	}
+	for i, p := range parts {
+		ranks[i].Lengths = lengthsOf(p)
+	}
+	excess, notes := ingest.AlignNumbers(ranks)
+	for i, by := range excess {
+		parts[i].FirstStep -= by
+		for c := range parts[i].Side {
+			for k := range parts[i].Side[c].Samples {
+				parts[i].Side[c].Samples[k].Step -= by
+			}
+		}
+	}
+	return notes
+}
+
+// lengthsOf returns how long each step of a rank took: its wall time, else the sum of its stages.
+func lengthsOf(p *trace.Part) []int64 {
+	if p.Wall != nil {
+		return p.Wall
+	}
+	n := len(p.Schema.Stages)
+	out := make([]int64, p.Steps())
+	for t := range out {
+		for _, d := range p.Durations[t*n : (t+1)*n] {
+			out[t] += d
+		}
+	}
+	return out
 }

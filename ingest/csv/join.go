@@ -30,9 +30,16 @@ func (g *group) join() ([]*trace.Window, error) {
 		return nil, err
 	}
 	g.giveSide(order, owner)
+	var said []input.Note
+	if !g.layout.own {
+		said = alignNumbers(parts)
+	}
 	windows, err := joinParts(parts)
 	if err != nil {
 		return nil, err
+	}
+	if len(said) > 0 {
+		windows[0].Notes = append(windows[0].Notes, said...)
 	}
 	whole := slices.Equal(g.layout.stages, []string{stagename.Whole})
 	for _, w := range windows {

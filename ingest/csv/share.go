@@ -203,7 +203,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 		}
 		shares = shares[n:]
 	}
-	notes = append(notes, align(all)...)
+	notes = append(append(notes, align(all)...), alignNumbers(all)...)
 	keys := slices.SortedFunc(maps.Keys(byWindow), windowKey.compare)
 	var windows []*trace.Window
 	for _, key := range keys {

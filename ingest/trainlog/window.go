@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -31,6 +32,7 @@ func (b *Builder) Each(run string, give func(*trace.Window) bool) error {
 	if err != nil {
 		return err
 	}
+	j.alignNumbers()
 	left := j.match()
 	if j.n == 0 {
 		return input.Bad(input.ErrMissing, "no step is in the logs of all %d ranks: are they of one run?", len(j.tracks))
@@ -560,6 +562,34 @@ func (b *Builder) stepTime(t *track, row []int64) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// alignNumbers brings the steps of ranks that count from another number than most to the numbers of these, where they are the same steps.
+func (j *job) alignNumbers() {
+	ranks := make([]ingest.NumberedSteps, len(j.tracks))
+	for r, t := range j.tracks {
+		x := &j.rows[r]
+		if t.rank < 0 || x.n == 0 || x.n != j.rows[0].n {
+			return
+		}
+		ranks[r] = ingest.NumberedSteps{Rank: t.rank, First: t.step(x.row(0))}
+	}
+	if !slices.ContainsFunc(ranks, func(r ingest.NumberedSteps) bool { return r.First != ranks[0].First }) {
+		return
+	}
+	for r, t := range j.tracks {
+		for i := range j.rows[r].n {
+			ranks[r].Lengths = append(ranks[r].Lengths, j.b.stepTime(t, t.row(j.rows[r].row(i))))
+		}
+	}
+	excess, notes := ingest.AlignNumbers(ranks)
+	for r, by := range excess {
+		for i := 0; by != 0 && i < j.rows[r].n; i++ {
+			row := j.rows[r].row(i)
+			j.tracks[r].number(row, j.tracks[r].step(row)-by)
+		}
+	}
+	j.notes = append(j.notes, notes...)
 }
 
 // match finds the steps that all ranks logged, and returns how many others there are.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/hangtext"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/trace/input"
@@ -74,6 +75,22 @@ func (r *Reader) scarce(src *ingest.Source) bool {
 		steps.Line(line, 1)
 	}
 	return steps.Steps > 0 && steps.Steps < severalSteps
+}
+
+// hasOtherParts reports whether a log of JSON objects has the parts of each step under names of its own, which add up to the whole: it is
+// read as a table, which takes any name.
+func (r *Reader) hasOtherParts(src *ingest.Source) bool {
+	head, _ := src.Peek(sniffed)
+	if !csv.HasPartsOfSteps(head) {
+		return false
+	}
+	steps := r.o.Dialects.Recogniser()
+	for line := range ingest.TerminalLines(head) {
+		if steps.Line(line, 1); steps.Steps > 0 {
+			return !steps.ReadsParts()
+		}
+	}
+	return false
 }
 
 // headerOf returns the first line of what is a table, whose first two lines have as many cells; "" of other text.

@@ -35,6 +35,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Kinds)
+		if in.Format == TrainLog && isOfRank(c.path) && r.hasOtherParts(src) {
+			in.Format = JSONTable
+		}
 		if in.Format == Text {
 			as := nearly(src)
 			if in.table = as == WideCSV; ours {

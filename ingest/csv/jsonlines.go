@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,54 @@ func ColumnsOfJSON(text []byte) []string {
 		return nil
 	}
 	return names
+}
+
+// Of a column that is the sum of the others in so many rows at least, to a part of itself, the others are the parts of a step.
+const (
+	fewSums = 8
+	sumNear = 0.02
+)
+
+// HasPartsOfSteps reports whether the lines of text are JSON objects with a step and three times or more, of which one is the sum of the others.
+func HasPartsOfSteps(text []byte) bool {
+	names := ColumnsOfJSON(text)
+	var times []int
+	for i, c := range meanings(names) {
+		if c.kind == stage || c.kind == wall {
+			times = append(times, i)
+		}
+	}
+	if !isSure(names, step) || len(times) < 3 {
+		return false
+	}
+	rows := 0
+	var sums []int // columns that were the sum of the others in all rows
+	for line := range bytes.Lines(text) {
+		own, cells, err := object(line)
+		if err != nil || !slices.Equal(own, names) {
+			break // the last is cut
+		}
+		values, all := make([]float64, len(times)), 0.0
+		for k, i := range times {
+			v, err := strconv.ParseFloat(cells[i], 64)
+			if err != nil || v < 0 {
+				return false
+			}
+			values[k] = v
+			all += v
+		}
+		var now []int
+		for k, v := range values {
+			if math.Abs(all-2*v) <= sumNear*v && v > 0 && (rows == 0 || slices.Contains(sums, k)) {
+				now = append(now, k)
+			}
+		}
+		if sums = now; len(sums) == 0 {
+			return false
+		}
+		rows++
+	}
+	return rows >= fewSums
 }
 
 // jsonRows are the rows of a table of JSON objects.

@@ -42,10 +42,11 @@ func TestAsPrinted(t *testing.T) {
 		clock   bool
 		from, n int64
 	}{
-		"blanks":           {func(i int) string { return fmt.Sprintf("step %d time 0.5", i) }, 500 * ms, -1, false, 1, 30},
-		"blanks and units": {func(i int) string { return fmt.Sprintf("Step %d  data_time 12 ms  step_time 480ms", i) }, 480 * ms, 12 * ms, false, 1, 30},
-		"no other blanks":  {func(i int) string { return fmt.Sprintf("step %d time 9 step_time: 0.5", i) }, 500 * ms, -1, false, 1, 30},
-		"colours":          {func(i int) string { return fmt.Sprintf("\x1b[31mstep: %d \x1b[0m \x1b[32mtime: 0.25\x1b[39m", i) }, 250 * ms, -1, false, 1, 30},
+		"blanks":            {func(i int) string { return fmt.Sprintf("step %d time 0.5", i) }, 500 * ms, -1, false, 1, 30},
+		"blanks and units":  {func(i int) string { return fmt.Sprintf("Step %d  data_time 12 ms  step_time 480ms", i) }, 480 * ms, 12 * ms, false, 1, 30},
+		"took, with a part": {func(i int) string { return fmt.Sprintf("step %d took 480ms (data 12ms)", i) }, 480 * ms, 12 * ms, false, 1, 30},
+		"no other blanks":   {func(i int) string { return fmt.Sprintf("step %d time 9 step_time: 0.5", i) }, 500 * ms, -1, false, 1, 30},
+		"colours":           {func(i int) string { return fmt.Sprintf("\x1b[31mstep: %d \x1b[0m \x1b[32mtime: 0.25\x1b[39m", i) }, 250 * ms, -1, false, 1, 30},
 		"wall_ns grows": {func(i int) string {
 			return fmt.Sprintf("step=%d wall_ns=%d data_time=0.01", i, 36_000_000_000_000+400_000_000*i)
 		}, 400 * ms, 10 * ms, true, 2, 29},

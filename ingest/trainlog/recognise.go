@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -84,6 +85,11 @@ func (r *Recogniser) Line(line []byte, number int64) {
 	if lacks > r.Nearest.Lacks {
 		r.Nearest = Nearest{Line: number, Lacks: lacks, Text: bytes.Clone(bytes.TrimSpace(line[:min(len(line), 200)]))}
 	}
+}
+
+// ReadsParts reports whether the last line had times of parts of its step, and not of the whole alone.
+func (r *Recogniser) ReadsParts() bool {
+	return slices.ContainsFunc(r.x.times, func(m measurement) bool { return m.of != ofStep })
 }
 
 // recurs reports whether a line has two numbers or more, and is the third of a form: what is left of it without digits.

@@ -44,6 +44,7 @@ func TestOddTable(t *testing.T) {
 		"first, column":         of4("%d.csv", 0, "0.csv", csvOf(stepRows(0))),
 		"numbers, column":       of4("%d.csv", 2, "2.csv", csvOf(stepRows(2))),
 		"numbers, another name": of4("m%d.csv", 2, "rank2.csv", two),
+		"two, column":           {"j/rank_0.csv": bare(0), "j/rank_1.csv": bare(1), "j/rank_2.csv": csvOf(stepRows(2)), "j/rank_3.csv": csvOf(stepRows(3))},
 		"objects":               of4("rank_%d.csv", 2, "rank_2.jsonl", objects),
 		"objects, column":       of4("rank_%d.csv", 2, "rank_2.jsonl", jsonOf(stepRows(2))),
 		"Parquet, column":       of4("rank_%d.csv", 2, "rank_2.parquet", parquetRows(t, stepRows(2))),

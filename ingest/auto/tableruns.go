@@ -48,7 +48,29 @@ func runsOf(g []*shareOf) (runs []*tableRun, rest []*shareOf) {
 		}
 		runs, rest = append(runs, &tableRun{stretches: [][]*shareOf{ranks}, name: filepath.Base(g[0].folder)}), append(rest, twice...)
 	}
-	return runs, rest
+	return joinKinds(runs), rest
+}
+
+// joinKinds makes one run of two of a folder where columns say the ranks of one and names those of the other, and no rank is in both.
+func joinKinds(runs []*tableRun) []*tableRun {
+	if len(runs) != 2 || runs[0].named == runs[1].named || len(runs[0].stretches) > 1 || len(runs[1].stretches) > 1 {
+		return runs
+	}
+	all := slices.Concat(runs[0].stretches[0], runs[1].stretches[0])
+	seen := make(map[int]bool)
+	for _, s := range all {
+		ranks := s.ranks()
+		if ranks == nil || s.extent.OnHost || (s.host == "") != (all[0].host == "") || slices.ContainsFunc(ranks, func(rank int) bool { return seen[rank] }) {
+			return runs
+		}
+		for _, rank := range ranks {
+			seen[rank] = true
+		}
+	}
+	if !haveSameStages(all) {
+		return runs
+	}
+	return []*tableRun{{stretches: [][]*shareOf{all}, name: runs[0].name}}
 }
 
 // runsByColumn returns the runs of tables of a folder whose columns say the rank: one where they are parts of one; else one of those with

@@ -223,7 +223,7 @@ func (j *judge) stageChange(f *claim.Claim, at stepPlaces) evidence.Slower {
 func (j *judge) placedFinding(f *claim.Claim, one Finding, at stepPlaces) *Finding {
 	last := -1
 	see := func(t int) {
-		k := at.steps.window(t) - j.forgotten()
+		k := at.steps.window(t) - j.countForgotten()
 		if k < 0 || k == last {
 			return
 		}

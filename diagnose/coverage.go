@@ -226,8 +226,8 @@ func hiddenTime(coverage []answer.Coverage) int64 {
 	return max(waits, noise, rest)
 }
 
-// unseen reports whether a delay worth acting on may be where the recordings do not show one.
-func (j *judge) unseen(coverage []answer.Coverage) bool {
+// hidesDelay reports whether a delay worth acting on may be where the recordings do not show one.
+func (j *judge) hidesDelay(coverage []answer.Coverage) bool {
 	step := int64(0)
 	switch {
 	case j.modelled != nil && len(j.windows) > 0:

@@ -118,7 +118,7 @@ func TestCoverageOfEntries(t *testing.T) {
 	}
 	for limit, want := range map[int64]bool{0: false, 5e6: true} {
 		alone := withEntries(&judge{run: &run{}, minGain: 0.1}, arrivals.Result{Step: 100e6, Places: []arrivals.Place{{Repeats: true, Limit: limit}}})
-		if c := placeOf(t, alone.coverage(), ""); c.Seen != want || (c.Reason == "") != want || alone.unseen(alone.coverage()) == want {
+		if c := placeOf(t, alone.coverage(), ""); c.Seen != want || (c.Reason == "") != want || alone.hidesDelay(alone.coverage()) == want {
 			t.Errorf("least delay %d: %+v", limit, c)
 		}
 	}

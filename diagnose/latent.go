@@ -62,8 +62,8 @@ func (s stretch) unit() int64 {
 	return points.Unit(s.windows[0].Durations)
 }
 
-// differing returns who differs in the own work of the run; nil where nothing was tested.
-func differing(list []*completeStretch, at stepPlaces) *latent.Result {
+// joinLatent returns who differs in the own work of the run; nil where nothing was tested.
+func joinLatent(list []*completeStretch, at stepPlaces) *latent.Result {
 	var of []*latent.Result
 	for _, l := range list {
 		alike := l.latent != nil && slices.Equal(l.placed.ranks, at.ranks)

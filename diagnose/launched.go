@@ -126,7 +126,7 @@ func (in *launchedSuspect) excess() float64 { return in.own - in.peers }
 // largest.
 func (in *launchedSuspect) describe(f *Finding, members []trace.Rank) {
 	lines := in.observations()
-	if wait, ok := in.waiting(f, members); ok {
+	if wait, ok := in.collectiveWait(f, members); ok {
 		lines = append(lines, wait)
 	}
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
@@ -262,8 +262,8 @@ func (in *launchedSuspect) compareOperator(d opnames.Difference) evidence.Operat
 	return e
 }
 
-// waiting returns the waits of the others' collectives for the rank, where the wait is most of them.
-func (in *launchedSuspect) waiting(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
+// collectiveWait returns the waits of the others' collectives for the rank, where the wait is most of them.
+func (in *launchedSuspect) collectiveWait(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
 	var waited, took []float64
 	own, ownTook := 0.0, 0.0
 	for _, m := range members {

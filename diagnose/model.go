@@ -144,7 +144,7 @@ func (j *judge) modelExcludes() exclusion {
 	switch {
 	case !seen && j.modelled.Steps < fewestShown && slices.ContainsFunc(coverage, isNoisy):
 		return excludesNothing
-	case j.unseen(coverage):
+	case j.hidesDelay(coverage):
 		return excludesSeen
 	}
 	return excludesAll

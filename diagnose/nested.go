@@ -23,9 +23,9 @@ const closes = 0.02
 func contains(w *trace.Window) (p answer.Problem, found bool) {
 	around := -1
 	if w.Wall != nil {
-		around = exceeding(w)
+		around = stageBeyondWall(w)
 	} else {
-		around = embracing(w)
+		around = containingStage(w)
 	}
 	if around < 0 {
 		return p, false
@@ -53,8 +53,8 @@ func stageDisorder(stages []string) (p answer.Problem, found bool) {
 		Text: fmt.Sprintf("stage %q stands before %q, and no step runs them so", stages[before], stages[after])}, true
 }
 
-// exceeding returns the stage without which the others fit into the wall time, -1 for none, and where all fit.
-func exceeding(w *trace.Window) int {
+// stageBeyondWall returns the stage without which the others fit into the wall time, -1 for none, and where all fit.
+func stageBeyondWall(w *trace.Window) int {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if S < 2 {
 		return -1
@@ -121,8 +121,8 @@ func (v *spread) add(x float64) {
 
 func (v *spread) variance() float64 { return v.squares/v.n - v.sum/v.n*v.sum/v.n }
 
-// embracing returns the stage that takes as long as others together, -1 for none.
-func embracing(w *trace.Window) int {
+// containingStage returns the stage that takes as long as others together, -1 for none.
+func containingStage(w *trace.Window) int {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if S < 3 || w.Steps() < 2 {
 		return -1

@@ -363,7 +363,7 @@ func (j *opJudge) imbalance() {
 	if j.isDataBound() {
 		least = leastTurns
 	}
-	j.uneven("", j.evenPasses(), least)
+	j.addImbalance("", j.evenPasses(), least)
 	if j.Replicas < 2 {
 		return
 	}
@@ -371,7 +371,7 @@ func (j *opJudge) imbalance() {
 	for n, node := range j.v.Model.Nodes() {
 		if j.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
 			seen[node.Op] = true
-			j.uneven(node.Op, j.equalizeWorkers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
+			j.addImbalance(node.Op, j.equalizeWorkers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
 		}
 	}
 }
@@ -387,9 +387,9 @@ func (j *opJudge) isDataBound() bool {
 	return related(s.Directions, s.PDirections) && (j.v.Grid.Stages < 2 || related(s.Stages, s.PStages))
 }
 
-// uneven makes a theory of operators, or of forward and backward compute, where evening them saves at least a
+// addImbalance makes a theory of operators, or of forward and backward compute, where evening them saves at least a
 // part of a step.
-func (j *opJudge) uneven(op string, even fix, least float64) {
+func (j *opJudge) addImbalance(op string, even fix, least float64) {
 	save := func(level float64) float64 {
 		fixed := fixes(j.localTheories(level))
 		return j.step(fixed...) - j.step(append(fixed, even)...)

@@ -23,8 +23,8 @@ type later struct {
 	sample  frontier.Sample
 }
 
-// forgotten returns the number of windows that are no longer kept.
-func (r *run) forgotten() int {
+// countForgotten returns the number of windows that are no longer kept.
+func (r *run) countForgotten() int {
 	if r.earlier == nil {
 		return 0
 	}
@@ -33,7 +33,7 @@ func (r *run) forgotten() int {
 
 // forget drops the windows before one, which has a number that counts all windows of the run.
 func (r *run) forget(from int) {
-	if from -= r.forgotten(); from <= 0 {
+	if from -= r.countForgotten(); from <= 0 {
 		return
 	}
 	if r.earlier == nil {

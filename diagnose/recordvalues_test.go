@@ -154,7 +154,7 @@ func TestForgotten(t *testing.T) {
 		r.windows = append(r.windows, Window{Main: &frontier.Result{Window: i}})
 		r.books = append(r.books, book{first: 100 + 10*i, end: 100 + 10*i + 8})
 	}
-	if r.forget(0); r.earlier != nil || r.forgotten() != 0 {
+	if r.forget(0); r.earlier != nil || r.countForgotten() != 0 {
 		t.Errorf("%+v", r.earlier)
 	}
 	r.forget(2)

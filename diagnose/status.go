@@ -97,7 +97,7 @@ func (j *judge) excludes() exclusion {
 		switch {
 		case len(j.windows) == 0 && j.untold():
 			return excludesSome
-		case j.unseen(j.coverage()):
+		case j.hidesDelay(j.coverage()):
 			return excludesSeen
 		}
 		return excludesAll

@@ -91,7 +91,7 @@ func (r *run) record(w *trace.Window, s *Session, of *windowLoan) {
 	if of == nil {
 		times.Ranks, times.Durations, times.Wall = slices.Clone(w.Ranks), slices.Clone(w.Durations), slices.Clone(w.Wall)
 	}
-	r.steps.add(windowPart{Window: times, at: r.forgotten() + len(r.windows) + len(r.lent), of: of, calls: r.enter(w, s.o)})
+	r.steps.add(windowPart{Window: times, at: r.countForgotten() + len(r.windows) + len(r.lent), of: of, calls: r.enter(w, s.o)})
 }
 
 // enter keeps the calls that were recorded beside a window, and returns the part of the run that it belongs to; nil: a profiler
@@ -437,7 +437,7 @@ func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlac
 	if len(at.ranks) == 1 {
 		return out, nil, at
 	}
-	return out, differing(list, at), at
+	return out, joinLatent(list, at), at
 }
 
 // union returns where the steps of all stretches are. Stretches with other ranks get the numbers of their ranks among all.

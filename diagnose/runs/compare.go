@@ -169,7 +169,7 @@ func Compare(base, now []*Run, o Options) (*Comparison, error) {
 		}
 		c.Rows[i].Difference = d
 	}
-	c.Standing = c.standing()
+	c.Standing = c.standingAtGate()
 	c.Found = c.collectFindings()
 	c.doubt()
 	return c, nil
@@ -299,7 +299,7 @@ func (c *Comparison) Step() *Row {
 	return nil
 }
 
-func (c *Comparison) standing() Standing {
+func (c *Comparison) standingAtGate() Standing {
 	r := c.Step()
 	if c.Gate == nil || r == nil {
 		return NoGate

@@ -332,7 +332,7 @@ func addTurns(f, next *claim.Claim) {
 		}
 	}
 	f.Among, f.Correlated = max(f.Among, next.Among), max(f.Correlated, next.Correlated)
-	even(&f.Rotation)
+	testCounts(&f.Rotation)
 }
 
 // filterReportable returns the findings that are large enough in the whole run, which was searched once for each stretch.

@@ -177,7 +177,7 @@ func TestUnevenWithoutSpikes(t *testing.T) {
 			rows[n][r] += int64(20 * min(m, 20-m))
 		}
 	}
-	f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.01}.fillDefaults())
+	f, ok := newSeries(division(0, rows), nil).imbalance(0, Options{MinGain: 0.01}.fillDefaults())
 	if !ok || math.Abs(f.Saves.Alone-0.03656462585034015) > 1e-12 {
 		t.Errorf("%v, %+v; want 0.0366", ok, f)
 	}

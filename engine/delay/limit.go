@@ -154,7 +154,7 @@ func (s *series) detectableDelayOf(k, r int, cost float64, o Options) (delay flo
 		lack[n] = max(0, float64(last-row[r]))
 	}
 	at := s.plant(k, r)
-	at.delay = costing(lack, cost)
+	at.delay = delayOfCost(lack, cost)
 	most := trials
 	if o.Limits == SeenLimits {
 		most = seenTrials + 1
@@ -168,8 +168,8 @@ func (s *series) detectableDelayOf(k, r int, cost float64, o Options) (delay flo
 	return math.Inf(1), trials
 }
 
-// costing returns the delay for which Σ max(0, delay − lack) is a given cost.
-func costing(lack []float64, cost float64) float64 {
+// delayOfCost returns the delay for which Σ max(0, delay − lack) is a given cost.
+func delayOfCost(lack []float64, cost float64) float64 {
 	v := slices.Clone(lack)
 	slices.Sort(v)
 	sum := 0.0

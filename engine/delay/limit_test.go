@@ -23,7 +23,7 @@ func TestCosting(t *testing.T) {
 		{nil, 7, 7},
 	} {
 		lack := slices.Clone(c.lack)
-		got := costing(lack, c.cost)
+		got := delayOfCost(lack, c.cost)
 		if got != c.want || !slices.Equal(lack, c.lack) {
 			t.Errorf("lacking %v, a cost of %v: %v, want %v", c.lack, c.cost, got, c.want)
 		}

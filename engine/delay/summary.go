@@ -237,7 +237,7 @@ func (p summaries) common(t *trend, o Options) []claim.Claim {
 		slow = joinFindings(slow, one.slow, steps, whole, one.whole)
 		whole, steps = whole+one.whole, steps+p.steps[i]
 	}
-	out := t.findInRows(o, t.changing)
+	out := t.findInRows(o, t.rowChanges)
 	for i := range out {
 		f := &out[i]
 		f.Steps.Last = min(steps-1, f.Steps.Last+(blockOf-1)*p.every)
@@ -258,8 +258,8 @@ func (p summaries) common(t *trend, o Options) []claim.Claim {
 	return out
 }
 
-// changing returns the growth of a row, or the changes of its level.
-func (t *trend) changing(row int, o Options) (out []claim.Claim) {
+// rowChanges returns the growth of a row, or the changes of its level.
+func (t *trend) rowChanges(row int, o Options) (out []claim.Claim) {
 	c := t.rows[row]
 	if len(c.x) < 2*shortest {
 		return nil

@@ -237,7 +237,7 @@ func TestTurnsOfFewRanks(t *testing.T) {
 				rows[n][r] += int64(20 * min(m, 20-m))
 			}
 		}
-		if f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.005}.fillDefaults()); ok != want {
+		if f, ok := newSeries(division(0, rows), nil).imbalance(0, Options{MinGain: 0.005}.fillDefaults()); ok != want {
 			t.Errorf("uneven work of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
 		}
 	}

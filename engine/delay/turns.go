@@ -29,7 +29,7 @@ func (s *series) turns(run *Run, o Options) (out []claim.Claim) {
 			out = append(out, f)
 		} else if f, ok := s.stalls(k); ok {
 			out = append(out, f)
-		} else if f, ok := s.uneven(k, o); ok {
+		} else if f, ok := s.imbalance(k, o); ok {
 			out = append(out, f)
 		}
 	}
@@ -163,10 +163,10 @@ func turnOrder(owner []int) (out []int) {
 // bulk is how many standard deviations of the noise are its bulk: what lies beyond are spikes.
 const bulk = 2
 
-// uneven finds a piece that takes ranks so different times in ordinary steps that evening it out
+// imbalance finds a piece that takes ranks so different times in ordinary steps that evening it out
 // would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
 // as much in large jobs.
-func (s *series) uneven(k int, o Options) (claim.Claim, bool) {
+func (s *series) imbalance(k int, o Options) (claim.Claim, bool) {
 	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step {
 		return claim.Claim{}, false
 	}
@@ -212,7 +212,7 @@ func rotation(turns []int, correlated float64) claim.Rotation {
 			out.Turns = append(out.Turns, claim.Turn{Rank: r, N: n})
 		}
 	}
-	even(&out)
+	testCounts(&out)
 	return out
 }
 
@@ -220,8 +220,8 @@ func rotation(turns []int, correlated float64) claim.Rotation {
 // 10:417–451).
 const fewestOfRank = 5
 
-// even sorts turns and computes by Pearson's χ² how likely their counts are.
-func even(f *claim.Rotation) {
+// testCounts sorts turns and computes by Pearson's χ² how likely their counts are.
+func testCounts(f *claim.Rotation) {
 	slices.SortStableFunc(f.Turns, func(a, b claim.Turn) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Rank, b.Rank)) })
 	all, squares := 0.0, 0.0
 	for _, t := range f.Turns {

@@ -202,7 +202,11 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at stepPlaces) {
 	out.lackIf(f.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: f.P})
 	out.lackIf(evident == points.None && at.walled, evidence.Lack{Reason: evidence.NobodyWaits, AtMost: evidence.Ambiguous})
 	out.lackIf(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
-	out.lackIf(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
+	likely := evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported}
+	if out.Stage == stagename.Residual && !j.isCut(out.Stage) { // where ranks may wait as well
+		likely.AtMost = evidence.Ambiguous
+	}
+	out.lackIf(evident == points.Likely, likely)
 	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
 	out.lackIf(j.hasLabels(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})

@@ -356,7 +356,7 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		}
 	}
 	for _, p := range found.Slopes {
-		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 && !found.complement(c, p.Stage) {
+		if p.Evidence == None && (p.Low <= -1 && p.High >= -1 && p.High < 0 || found.isLikePoint(c, &p, g)) && !found.complement(c, p.Stage) {
 			found.Perhaps = append(found.Perhaps, p.Stage)
 		}
 	}
@@ -369,6 +369,16 @@ func findIn(c *Steps, open bool, named int, g Gates) Found {
 		found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
 	}
 	return found
+}
+
+// isLikePoint reports whether another stage in which gradients are reduced is a point, and the slope of this one is not known or does not
+// exclude that it is one as well: of microsteps, ranks that a point has brought together arrive at the next too even for a
+// slope.
+func (f *Found) isLikePoint(c *Steps, p *Point, g Gates) bool {
+	role := c.Stages[p.Stage].Role
+	return (role == Backward || role == Collective) && !p.isExcluded(g) && slices.ContainsFunc(f.Points, func(q Point) bool {
+		return q.Stage != p.Stage && c.Stages[q.Stage].Role == role
+	})
 }
 
 // complement reports whether a stage is the time in no stage where that was seen to be no point: it is shorter where a rank waited

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // TestLacksOfSteps: what keeps the certainty of a claim of the steps where it is, one by one.
@@ -69,6 +70,26 @@ func TestShownPoints(t *testing.T) {
 		f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, Certainty: claim.Strong, Parts: []claim.Part{{Stage: 1, Charged: 1}}, Steps: claim.Struck{Count: 1, Of: 1}}
 		if got, _ := evidence.Find[evidence.SyncPoint](j.modelFindings(&f)[0].Evidence); got != want {
 			t.Errorf("%v: %+v, want %+v", by, got, want)
+		}
+	}
+}
+
+// TestOutsideBehindLikelyPoint: where ranks only likely synchronise in a stage they may as well wait in none, and who is longer there may be late.
+func TestOutsideBehindLikelyPoint(t *testing.T) {
+	for _, by := range []points.Evidence{points.Likely, points.Shown} {
+		for stage, name := range []string{"data", "forward", "backward", stagename.Residual} {
+			j := stepsOf()
+			j.placed = stepPlaces{ranks: []int{10, 11}, steps: numberedAs([]int64{100}, make([]int, 1)), walled: true}
+			j.modelled.Stages = append(j.modelled.Stages, points.Stage{Name: "rest", Role: points.Rest})
+			j.modelled.Points = []points.Point{{Stage: 2, Evidence: by}}
+			f := claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{1}, Host: -1, Certainty: claim.Supported, Parts: []claim.Part{{Stage: stage, Charged: 1}}, Steps: claim.Struck{Count: 1, Of: 1}, Arrival: claim.Arrival{Waited: 1}}
+			want := evidence.Supported
+			if by == points.Likely && name == stagename.Residual {
+				want = evidence.Ambiguous
+			}
+			if got := j.modelFindings(&f)[0]; got.Confidence != want || got.Stage != name {
+				t.Errorf("%v, in %s: %v in %s, want %v", by, name, got.Confidence, got.Stage, want)
+			}
 		}
 	}
 }

@@ -183,10 +183,11 @@ open: transfer_hidden in model.backward_cpu_wall, hides 26 of 230 ms
 known: nobody of 8 late in 59 steps of 230 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a rank is late elsewhere", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.ForwardHost, 60, 3))), `
-straggler, on finding: all, saves steps, only supported and rank; by evidence.Slower, not several_causes_fit
-stage, regression: in model.backward_cpu_wall, supported, 76 ms, 13 %, window, 30 of 60 steps; several_causes_fit
-rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 60 ms, 10 %, window, 30 of 60 steps
-open: transfer_hidden in model.backward_cpu_wall, hides 35 of 233 ms
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
+stage, regression: in model.backward_cpu_wall, supported, 79 ms, 14 %, window, 30 of 60 steps; several_causes_fit
+rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, small, 60 ms, 9 %, window, 30 of 60 steps; arrivals agrees true, raises false
+open: transfer_hidden in model.backward_cpu_wall, hides 26 of 230 ms
+known: nobody of 8 late in 59 steps of 230 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"every tenth step", entering(60, now(fault(simulate.Backward, 400, 3))), `
 straggler, on finding: one_rank, saves steps; by evidence.LastToArrive

@@ -77,11 +77,11 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
 	gathers := t.gathers(sample)
 	level := func(d distances) int64 { return d.within }
-	line := func(d distances) int64 { return d.aboutLine }
+	trend := func(d distances) int64 { return d.aboutTrend }
 	if lag := t.minScatterLag(sample, gathers, level); lag > 0 || gathers {
 		return lag
 	}
-	if lag := t.minScatterLag(sample, gathers, line); lag > 0 {
+	if lag := t.minScatterLag(sample, gathers, trend); lag > 0 {
 		return lag
 	}
 	lag := t.lastUnpreceded(sample)
@@ -200,10 +200,10 @@ func (t *Waits) explains(sample []Cohort, lag int8) bool {
 }
 
 // variation returns how much the work since the cohorts' calls varies within the ranks, and from cohort to cohort in all
-// of them alike, if they waited for the call lag back. That a rank is later and later is no more a variation than that it is late.
+// of them alike, if they waited for the call lag back. That a rank is later and later, or late from some step on, is no more a variation than that it is late.
 func (t *Waits) variation(sample []Cohort, lag int8) int64 {
 	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
-	return d.aboutLine + t.common(sample, lag)
+	return d.aboutTrend + t.common(sample, lag)
 }
 
 // bindsGroups reports whether a call holds members that come to the cohorts from different groups. Their work is the

@@ -100,31 +100,60 @@ func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
 }
 
 // distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of the cohort
-// and what a clock always differs by, which may be its offset; how far from what the rank always differs by, and from what it differs by ever more or less; and how far
+// and what a clock always differs by, which may be its offset; how far from what the rank always differs by, and from what
+// it differs by ever more or less, or by another amount from some cohort on; and how far
 // ranks always differ from their clocks. Of fewer than three entries nothing is always so. asRead are those from the
 // middle alone.
-type distances struct{ all, within, aboutLine, constant, asRead int64 }
+type distances struct{ all, within, aboutTrend, constant, asRead int64 }
 
 // fewestOnLine is how many values tell a line from a level.
 const fewestOnLine = 8
 
-// aboutLine returns the sum of the distances of values from their level, or from the line between the medians of their halves
-// where that is less: a rank that is later and later differs by ever more.
-func aboutLine(x []int64, level int64) (sum int64) {
+// aboutLine returns how far values are, in sum, from the line between the medians of their halves: a rank that is later and later differs by
+// ever more. It is the most there is of too few values.
+func aboutLine(x []int64) (sum int64) {
+	n := len(x)
+	if n < fewestOnLine {
+		return math.MaxInt64
+	}
+	first, last := median(slices.Clone(x[:n/2])), median(slices.Clone(x[n-n/2:]))
+	for i, v := range x {
+		at := i - (n/2-1)/2 // from where a growing half has its lower median
+		sum += abs(v - first - int64(float64(last-first)*float64(at)/float64(n-n/2)))
+	}
+	return sum
+}
+
+// leastLevel is how many values show a level.
+const leastLevel = 5
+
+// aboutStep returns how far values are, in sum, from two levels, that of those before some value and that of those from it on: a
+// rank may be late from some step on, or no more. It is the most there is of too few values.
+func aboutStep(x []int64) int64 {
+	if len(x) < 2*leastLevel {
+		return math.MaxInt64
+	}
+	// Where the level changes, the sum is furthest from the line to that of all (Page 1955).
+	sum, all, at, most := 0.0, 0.0, 0, -1.0
+	for _, v := range x {
+		all += float64(v)
+	}
+	for i, v := range x[:len(x)-leastLevel] {
+		sum += float64(v)
+		if off := math.Abs(sum - all*float64(i+1)/float64(len(x))); i+1 >= leastLevel && off > most {
+			at, most = i+1, off
+		}
+	}
+	before, after := x[:at], x[at:]
+	return distanceTo(before, median(slices.Clone(before))) + distanceTo(after, median(slices.Clone(after)))
+}
+
+// distanceTo returns how far values are from a level, in sum.
+func distanceTo(x []int64, level int64) (sum int64) {
 	for _, v := range x {
 		sum += abs(v - level)
 	}
-	n := len(x)
-	if n < fewestOnLine {
-		return sum
-	}
-	first, last := median(slices.Clone(x[:n/2])), median(slices.Clone(x[n-n/2:]))
-	about := int64(0)
-	for i, v := range x {
-		at := i - (n/2-1)/2 // from where a growing half has its lower median
-		about += abs(v - first - int64(float64(last-first)*float64(at)/float64(n-n/2)))
-	}
-	return min(sum, about)
+	return sum
 }
 
 // distances returns those of what is said of the entries of cohorts.
@@ -141,10 +170,9 @@ func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
 			d.asRead += abs(v)
 			d.all += abs(v - clock)
 		}
-		for _, v := range x {
-			d.within += abs(v - own)
-		}
-		d.aboutLine += aboutLine(x, own)
+		within := distanceTo(x, own)
+		d.within += within
+		d.aboutTrend += min(within, aboutLine(x), aboutStep(x))
 	}
 	return d
 }

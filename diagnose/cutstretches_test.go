@@ -105,6 +105,34 @@ func TestCutStretches(t *testing.T) {
 	}
 }
 
+// moving returns a job in which rank 1 is late where all wait, then rank 2, then rank 1 again, 60 steps each.
+func moving(t *testing.T) []*trace.Window {
+	out := inBackward(t, 4, 1, 1)[:1]
+	for i, late := range []int{2, 1} {
+		last := out[len(out)-1]
+		out = behind(out, inBackward(t, 4, late, uint64(i)+2)[:1], last.StepAt(last.Steps()), 0, false)
+	}
+	return out
+}
+
+// TestLateInTurn: where ranks leave a stage together, they waited for a call in it, whoever was late before it. Where nothing says when
+// steps began, the calls show no wait that the stage times show, and do not see into the stage.
+func TestLateInTurn(t *testing.T) {
+	v := verdictOn(t, moving(t)...).Runs[0]
+	if f := v.Findings; v.Status != answer.Straggler || f[0].Stage != simulate.StageBackward || !slices.Equal(f[0].lateRanks(), []int{1}) && !slices.Equal(f[0].Ranks, []int{1, 2}) {
+		t.Errorf("%v, %+v", v.Status, f)
+	}
+	without := moving(t)
+	for _, w := range without {
+		w.Epochs = nil
+	}
+	v = verdictOn(t, without...).Runs[0]
+	i := slices.IndexFunc(v.Coverage, func(c answer.Coverage) bool { return c.Stage == simulate.StageBackward })
+	if v.Status != answer.Unseen || v.Coverage[i].Seen {
+		t.Errorf("without times: %v, %+v", v.Status, v.Coverage[i])
+	}
+}
+
 // TestCutLongRuns: of a run that is looked at in several stretches each is cut by the calls in it, and one without calls as
 // they cut the first: who is late where all wait is late in all steps, and nothing is longer in those without.
 func TestCutLongRuns(t *testing.T) {

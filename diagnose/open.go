@@ -213,7 +213,7 @@ func (j *judge) stagesSeen() (stages []string) {
 	places, untold := j.entered.Places, map[string]bool{}
 	for i := range places {
 		p := &places[i]
-		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p)
+		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p) || j.contradictsSteps(p)
 	}
 	for i := range places {
 		if p := &places[i]; p.Repeats && p.Stage != "" && p.Limit > 0 && !p.Unlike && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
@@ -221,6 +221,18 @@ func (j *judge) stagesSeen() (stages []string) {
 		}
 	}
 	return stages
+}
+
+// contradictsSteps reports whether ranks enter a place by enough apart to act on, and no call shows that any rank waits, where the steps
+// show that all wait in its stage: then entries do not tell who is late in it.
+func (j *judge) contradictsSteps(p *arrivals.Place) bool {
+	if j.modelled == nil || !p.Repeats || p.Unlike || p.Stage == "" || j.waitedPart(p) < j.minGain || len(j.entered.Late)+len(j.entered.Doubted) > 0 {
+		return false
+	}
+	waits := slices.ContainsFunc(j.entered.Places, func(q arrivals.Place) bool { return q.Repeats && q.Waits > 0 })
+	return !waits && !j.isCut(p.Stage) && slices.ContainsFunc(j.modelled.Points, func(at points.Point) bool {
+		return at.Evidence == points.Shown && j.stageName(at.Stage) == p.Stage
+	})
 }
 
 // transfer returns how much of what hides in a stage may be its transfer, ns a step.

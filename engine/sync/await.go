@@ -71,7 +71,7 @@ func (t *Waits) learn() {
 // waitLag returns how many calls before those of a place the one is that its ranks wait for; 0: none. The entries
 // tell one call from another by the scatter that it leaves. Where none leaves less, as where a rank is late by the same
 // in every step, it is the last call that no rank precedes, if something shows that it holds them: that hosts wait for
-// calls of the group, that ranks stay together, or that waits for it explain how the work varies. Ranks that come
+// calls of the group, that ranks leave its stage or stay together, or that waits for it explain how the work varies. Ranks that come
 // together have waited for something else. at has the place of each point.
 func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
@@ -88,7 +88,7 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	switch {
 	case lag == 0:
 	case t.isSameCall(sample, lag): // what a rank spends since then is its own: no other group can have held it up
-		if t.isHostWait(sample) || t.isSynchronised(p.Cohorts) && t.isAsEven(sample, lag) || t.explains(sample, lag) {
+		if t.isHostWait(sample) || t.leavesTogether(sample, lag) || t.isSynchronised(p.Cohorts) && t.isAsEven(sample, lag) || t.explains(sample, lag) {
 			return lag
 		}
 	case t.Blocks == nil && t.bindsGroups(sample, lag, at):
@@ -305,6 +305,35 @@ func (t *Waits) StayClose(cohorts []Cohort) bool {
 		}
 	}
 	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
+}
+
+// mostLeft is how much further apart ranks that waited for a call may leave the stage of it, as a part of how far apart they entered it.
+const mostLeft = 0.5
+
+// leavesTogether reports whether the members of the call lag back leave the stage in which they entered it together, though they did not enter
+// it together, by what else was recorded of them.
+func (t *Waits) leavesTogether(sample []Cohort, lag int8) bool {
+	if t.StaysFor == nil {
+		return false
+	}
+	var enter, leave []int64
+	for _, c := range sample {
+		known := true
+		left := func(e Entry) int64 {
+			before := Previous(e, int32(lag))
+			stay, ok := t.StaysFor(before)
+			known = known && ok
+			return t.Time(before) + stay
+		}
+		if span := Span(c, left); known {
+			enter, leave = append(enter, Span(c, func(e Entry) int64 { return t.Time(Previous(e, int32(lag))) })), append(leave, span)
+		}
+	}
+	if 2*len(enter) <= len(sample) {
+		return false
+	}
+	apart := median(enter)
+	return apart > LeastDelay && float64(median(leave)) <= mostLeft*float64(apart)
 }
 
 // isSameCall reports whether the call so many back is the same for all members of each cohort.

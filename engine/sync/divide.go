@@ -456,6 +456,35 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 	return absent
 }
 
+// replicas joins sets of ranks that run one program, of a job without messages: those whose members meet one of each in the groups of another
+// call, as the tensor-parallel groups of data-parallel replicas do. In a pipeline the first stage and the last may meet so, too.
+func (d *Division) replicas(s *Waits, sets [][]int) Sets {
+	out, of := NewSets(len(sets)), slices.Repeat([]int{-1}, d.Ranks)
+	for i, set := range sets {
+		for _, r := range set {
+			of[r] = i
+		}
+	}
+	if s.Blocks != nil {
+		return out
+	}
+	for _, piece := range d.Pieces {
+		for _, group := range s.setsAt(piece.Stage) {
+			met := make(map[int]bool, len(group))
+			for _, r := range group {
+				met[of[r]] = true
+			}
+			if len(met) < len(group) || met[-1] || len(group) == d.Ranks {
+				continue
+			}
+			for _, r := range group {
+				out.Join(of[group[0]], of[r])
+			}
+		}
+	}
+	return out
+}
+
 // worksOf returns what some ranks took in a piece, in all intervals in which it was recorded.
 func (d *Division) worksOf(piece int, ranks []int) (out []int64) {
 	for n := range d.Intervals {
@@ -492,9 +521,10 @@ func (d *Division) compare(s *Waits) {
 		if most-least < differs*step {
 			continue
 		}
+		replica := d.replicas(s, sets)
 		for i, set := range sets {
 			for _, r := range set {
-				of[r] = binary.LittleEndian.AppendUint32(of[r], uint32(i+1))
+				of[r] = binary.LittleEndian.AppendUint32(of[r], uint32(replica.First(i)+1))
 			}
 		}
 		for r := range of {

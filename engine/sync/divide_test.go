@@ -3,6 +3,8 @@ package sync
 import (
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // TestStepsOf: the calls that a group makes once a step follow one another as the ends do, however late some of them are; where
@@ -29,6 +31,44 @@ func TestStepsOf(t *testing.T) {
 		}
 		if got := w.stepsOf(cohorts, ends); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestReplicas: pairs that meet one rank of each in other groups run one program; not those that meet as a whole, that share two ranks of a
+// pair, or that exchange messages.
+func TestReplicas(t *testing.T) {
+	pairs := [][]int{{0, 1}, {2, 3}, {4, 5}, {6, 7}}
+	for name, c := range map[string]struct {
+		groups   [][]int // of another call
+		messages bool
+		want     []int // [pair] the first of its replicas
+	}{
+		"data-parallel groups": {[][]int{{0, 2, 4, 6}, {1, 3, 5, 7}}, false, []int{0, 0, 0, 0}},
+		"two halves":           {[][]int{{0, 2}, {1, 3}, {4, 6}, {5, 7}}, false, []int{0, 0, 2, 2}},
+		"all ranks":            {[][]int{{0, 1, 2, 3, 4, 5, 6, 7}}, false, []int{0, 1, 2, 3}},
+		"two of a pair":        {[][]int{{0, 1, 2}}, false, []int{0, 1, 2, 3}},
+		"a pipeline":           {[][]int{{0, 2, 4, 6}, {1, 3, 5, 7}}, true, []int{0, 1, 2, 3}},
+	} {
+		w := &Waits{Matching: &Matching{Program: &Program{Ranks: make([]Rank, 8)}}}
+		var p Place
+		for _, group := range c.groups {
+			var k Cohort
+			for _, r := range group {
+				k = append(k, Nth(r, 0))
+			}
+			p.Cohorts = append(p.Cohorts, k)
+		}
+		if w.Places = []Place{p}; c.messages {
+			w.Blocks = []bool{false}
+		}
+		d := &Division{}
+		d.Ranks, d.Pieces = 8, []points.Piece{{Stage: 0}}
+		got := d.replicas(w, pairs)
+		for i, want := range c.want {
+			if got.First(i) != want {
+				t.Errorf("%s: pair %d is with %d, want %d", name, i, got.First(i), want)
+			}
 		}
 	}
 }

@@ -104,6 +104,7 @@ func (m *Matching) phases() []int32 {
 		periods[g] = m.period(points)
 	}
 	alike := m.groupSets(by)
+	m.sharePeriods(by, periods, alike)
 	for g := range by {
 		asks[alike.First(g)] = asks[alike.First(g)] || periods[g] > 1 || m.Groups[g].OnHost
 	}
@@ -119,6 +120,41 @@ func (m *Matching) phases() []int32 {
 		}
 	}
 	return out
+}
+
+// asMany is the part by which the numbers of points of two groups may differ that make as many calls in a step.
+const asMany = 0.05
+
+// sharePeriods gives groups whose own times show no period that of most groups that make calls of the same kinds, and as many: replicas of a mesh
+// run one program, and where a rank of one is late its times do not repeat.
+func (m *Matching) sharePeriods(by [][]int32, periods []int, alike Sets) {
+	for g, points := range by {
+		if periods[g] > 1 {
+			continue
+		}
+		votes, best := map[int]int{}, 0
+		for h := range by {
+			if n := float64(len(by[h])); periods[h] > 1 && alike.First(h) == alike.First(g) && math.Abs(n-float64(len(points))) <= asMany*n {
+				if votes[periods[h]]++; votes[periods[h]] > votes[best] || votes[periods[h]] == votes[best] && periods[h] < best {
+					best = periods[h]
+				}
+			}
+		}
+		if best > 1 && m.kindsRepeat(points, best) {
+			periods[g] = best
+		}
+	}
+}
+
+// kindsRepeat reports whether nearly all calls of a group are of the kind that the call a period before was of.
+func (m *Matching) kindsRepeat(points []int32, period int) bool {
+	wrong := 0
+	for i := period; i < len(points); i++ {
+		if m.SiteOf(m.Points[points[i]].Entries[0]) != m.SiteOf(m.Points[points[i-period]].Entries[0]) {
+			wrong++
+		}
+	}
+	return wrong*20 <= len(points)
 }
 
 // groupSets returns the sets of groups that make calls of one kind, of points by group.

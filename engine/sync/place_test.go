@@ -39,3 +39,37 @@ func repeated(times int, numbers ...int32) (out []int32) {
 	}
 	return out
 }
+
+// TestSharePeriods: a group whose own times show no period has that of most groups with the same kinds of calls and as many of them, if its
+// kinds repeat so too.
+func TestSharePeriods(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls   int
+		kinds   []int32 // of the group's calls, over and over
+		periods []int   // of the others
+		want    int
+	}{
+		"replica":           {60, []int32{0}, []int{5, 5}, 5},
+		"most say so":       {60, []int32{0}, []int{3, 5, 5}, 5},
+		"a call lacking":    {58, []int32{0}, []int{5, 5}, 5},
+		"far fewer calls":   {50, []int32{0}, []int{5, 5}, 0},
+		"none has one":      {60, []int32{0}, []int{0, 0}, 0},
+		"kinds go by three": {60, []int32{0, 0, 1}, []int{5, 5}, 0},
+	} {
+		m := &Matching{Program: &Program{Ranks: make([]Rank, 1)}, site: []int32{0, 1}}
+		by, periods := make([][]int32, 1+len(c.periods)), append([]int{0}, c.periods...)
+		for i := range c.calls {
+			m.Ranks[0].Calls = append(m.Ranks[0].Calls, Call{Kind: c.kinds[i%len(c.kinds)]})
+			m.Points = append(m.Points, Point{Entries: []Entry{Nth(0, i)}})
+			by[0] = append(by[0], int32(i))
+		}
+		alike := NewSets(len(by))
+		for g := range c.periods {
+			by[g+1] = make([]int32, 60)
+			alike.Join(0, g+1)
+		}
+		if m.sharePeriods(by, periods, alike); periods[0] != c.want {
+			t.Errorf("%s: %d, want %d", name, periods[0], c.want)
+		}
+	}
+}

@@ -69,11 +69,16 @@ func (s *Selection) Window(w *Window) *Window {
 	return out
 }
 
-// stepsOf returns the window of the selected steps, aliasing w.
+// stepsOf returns the window of the selected steps, with the calls in these, aliasing w.
 func (s *Selection) stepsOf(w *Window) *Window {
 	T := int64(w.Steps())
-	if s.Steps == nil || s.Steps.First <= w.FirstStep && s.Steps.Last >= w.StepAt(int(T)-1) {
+	if s.Steps == nil {
 		return w
+	}
+	if s.Steps.First <= w.FirstStep && s.Steps.Last >= w.StepAt(int(T)-1) {
+		out := *w
+		out.Arrivals = s.callsOf(w)
+		return &out
 	}
 	every := max(1, w.Every)
 	from, to := max(0, (s.Steps.First-w.FirstStep+every-1)/every), int64(0)
@@ -92,6 +97,7 @@ func (s *Selection) stepsOf(w *Window) *Window {
 		out.Wall = w.Wall[from*R : to*R]
 	}
 	out.Epochs = w.epochsAt(from)
+	out.Arrivals = s.callsOf(w)
 	out.Side = nil
 	for _, c := range w.Side {
 		kept := SideChannel{Name: c.Name}
@@ -103,6 +109,21 @@ func (s *Selection) stepsOf(w *Window) *Window {
 		out.Side = append(out.Side, kept)
 	}
 	return &out
+}
+
+// callsOf returns the records of a window's calls with those of the selected steps alone: what is outside of them says nothing of these.
+func (s *Selection) callsOf(w *Window) (out []*comms.Record) {
+	for _, r := range w.Arrivals {
+		c := *r
+		c.Calls = nil
+		for i := range r.Calls {
+			if step := r.Calls[i].Step; step >= 0 && s.Steps.Has(step) {
+				c.Calls = append(c.Calls, r.Calls[i])
+			}
+		}
+		out = append(out, &c)
+	}
+	return out
 }
 
 // epochsAt returns when a step began on each rank, by the wall time of the earlier steps.

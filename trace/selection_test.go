@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"slices"
 	"testing"
@@ -75,5 +76,33 @@ func TestSelectionOfAWindow(t *testing.T) {
 	}
 	if !slices.Equal(w.Durations, selectable().Durations) {
 		t.Error("the window was changed")
+	}
+}
+
+// TestSelectedCalls: of the calls beside a window those of the selected steps are left, also where all of its steps are: it may hold calls of
+// earlier ones.
+func TestSelectedCalls(t *testing.T) {
+	var calls []comms.Call
+	for _, step := range []int64{-1, 3, 10, 11, 12} {
+		c := comms.UnknownCall(0)
+		c.Step = step
+		calls = append(calls, c)
+	}
+	w := &Window{FirstStep: 10, Schema: Schema{Stages: []string{"data"}}, Ranks: []Rank{{ID: 0}}, Durations: []int64{1, 2, 3}, Arrivals: []*comms.Record{{Calls: calls}}}
+	for _, c := range []struct {
+		steps StepRange
+		want  []int64
+	}{{StepRange{10, 12}, []int64{10, 11, 12}}, {StepRange{11, 20}, []int64{11, 12}}, {StepRange{0, 10}, []int64{3, 10}}} {
+		s := Selection{Steps: &c.steps}
+		var got []int64
+		for _, call := range s.Window(w).Arrivals[0].Calls {
+			got = append(got, call.Step)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("steps %v: calls of steps %v, want %v", c.steps, got, c.want)
+		}
+	}
+	if all := (&Selection{}).Window(w); len(all.Arrivals[0].Calls) != len(calls) {
+		t.Errorf("of all steps %d calls are left", len(all.Arrivals[0].Calls))
 	}
 }

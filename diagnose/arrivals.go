@@ -16,7 +16,8 @@ import (
 
 // chargeRest charges all ranks with what is left when the ranks that enter calls late are taken out: others wait
 // for these where they synchronise, so that stage times show a longer stage or slow steps on all of them alike. Where
-// calls divide the stage, these times are without the wait.
+// calls divide the stage, these times are without the wait; they do not where ranks wait in several places, or packets do not say when
+// steps began.
 func (j *judge) chargeRest(claims []Finding) (left []Finding) {
 	for _, f := range claims {
 		if j.isCut(f.Stage) {
@@ -41,8 +42,9 @@ func (j *judge) chargeRest(claims []Finding) (left []Finding) {
 	return left
 }
 
-// joinEntries joins the claims with the ranks that entries of calls show late. A rank that is late by stage times,
-// and by entries waited for another one, is named no more.
+// joinEntries joins the claims with the ranks that entries of calls show late, of runs that these do not divide and of those that
+// they do: entries tell the call, its line and how certain the wait is. A rank that is late by stage times, and by entries waited for
+// another one, is named no more.
 func (j *judge) joinEntries(claims []Finding) []Finding {
 	if j.entered == nil {
 		return claims
@@ -61,7 +63,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 }
 
 // addUnawaited adds the rank that enters calls last more often than chance, where no call shows that others wait for it
-// and no rank is late otherwise.
+// and no rank is late otherwise. No steps can be divided by calls that nobody is seen to wait for.
 func (j *judge) addUnawaited(claims []Finding) []Finding {
 	late := func(f Finding) bool {
 		return f.Cause == CauseLate && !f.BelowMinGain && f.Confidence > evidence.Insufficient
@@ -74,7 +76,8 @@ func (j *judge) addUnawaited(claims []Finding) []Finding {
 	return j.order(append(slices.Clone(claims), f))
 }
 
-// leaveOutPunctual leaves out of ranks that are late together those that enter no call late.
+// leaveOutPunctual leaves out of ranks that are late together those that enter no call late: those of a tensor-parallel group that wait
+// for one of them in a stage, which calls do not divide, since not all ranks wait in it.
 func (j *judge) leaveOutPunctual(claims []Finding) []Finding {
 	own := make([]int, len(j.late))
 	for i := range j.late {

@@ -268,7 +268,7 @@ next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 undecided, on open_question: clock_or_delay
 open: clock_or_delay, hides 98 of 217 ms
 known: nobody of 8 late in 39 steps of 217 ms
-next: turn_on hosts`},
+next: turn_on baseline`},
 		{"late on one of eight hosts", hosts(1, entering(40, fault(simulate.Backward, 80, 3))), `
 straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node3 in model.backward_cpu_wall, strong, 79 ms, 25 %

@@ -110,7 +110,11 @@ func (j *judge) transfersAfterWaits() (out []answer.Undecided) {
 // askClock asks whether ranks are late in every step or their clock is off.
 func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecided {
 	if r := j.entered; r != nil && !j.entersLate() && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
-		return append(slices.Clip(open), answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
+		needs := answer.SourceHosts
+		if len(r.Clocks) > 0 && !slices.ContainsFunc(r.Clocks, func(c sync.Clock) bool { return c.Host == "" }) { // these are known
+			needs = answer.SourceBaseline
+		}
+		return append(slices.Clip(open), answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: needs})
 	}
 	return open
 }

@@ -58,7 +58,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	case diagnose.OnTooLittle:
 		out.shortageWords(&a.Shortage)
 	case diagnose.OnOpenQuestion:
-		out.what, out.why = "Undecided: "+sayUndecided(&a.Open), sayWhyUndecided(a.Open.Question, a.Behind)
+		out.what, out.why = "Undecided: "+sayUndecided(&a.Open), sayWhyUndecided(&a.Open, a.Behind)
 	case diagnose.OnFinding:
 		out.what, out.saves = suspectWhat(v, &a)+".", saves(a.Saving, v.MinGain)
 		if len(a.Also) > 0 {

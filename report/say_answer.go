@@ -277,8 +277,8 @@ func sayUndecided(u *answer.Undecided) string {
 
 // sayWhyUndecided states why the data do not decide; behind is who is slow by stage times, and may wait for others in
 // messages.
-func sayWhyUndecided(q answer.Question, behind *diagnose.Finding) string {
-	switch q {
+func sayWhyUndecided(u *answer.Undecided, behind *diagnose.Finding) string {
+	switch u.Question {
 	case answer.MessagesNotRecorded:
 		if behind == nil {
 			return "who arrives late at a collective may have waited for another in them"
@@ -288,7 +288,11 @@ func sayWhyUndecided(q answer.Question, behind *diagnose.Finding) string {
 	case answer.RanksNotRecorded:
 		return "all others would wait for it alike"
 	case answer.ClockOrDelay:
-		return "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
+		text := "a delay in every step looks like the offset of a clock"
+		if u.Needs == answer.SourceHosts {
+			text += ", and it is not known which ranks share one"
+		}
+		return text
 	case answer.RolesMixed:
 		return "which layers each has is not recorded, so that work between a receive and the next send may be long by design"
 	case answer.TransferHidden:

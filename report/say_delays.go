@@ -202,6 +202,9 @@ func sayPeriodic(f *diagnose.Finding) string {
 
 // sayPeriod states which steps at equal distances were struck: "every 10th step (7, 17 … 97)".
 func sayPeriod(s *diagnose.Struck) string {
+	if s.First < 0 { // not known which
+		return fmt.Sprintf("every %s step", ordinal(s.Period))
+	}
 	return fmt.Sprintf("every %s step (%d, %d … %d)", ordinal(s.Period), s.First, s.First+int64(s.Period), s.Last)
 }
 

@@ -43,6 +43,9 @@ func subject(w diagnose.Who) string {
 	case diagnose.HostRanks:
 		return fmt.Sprintf("all ranks of %s (%s)", w.Host, ranksWord(w.Ranks))
 	case diagnose.GroupRanks:
+		if w.Group == "" {
+			return ranksWord(w.Ranks)
+		}
 		return fmt.Sprintf("all ranks of %s (%s)", w.Group, ranksWord(w.Ranks))
 	case diagnose.HeavyGroup:
 		if len(w.Ranks) == 1 {

@@ -83,7 +83,7 @@ func judgeHidden(f fault, v *verdict) string {
 	switch {
 	case !missing || f.isUnseen(v) || v.Status == "undecided" && f.hiddenTime(v) >= 1:
 		return ""
-	case v.Status == "unseen":
+	case v.Status == "unseen" || v.Status == "undecided":
 		return "not named"
 	}
 	return "false all-clear"

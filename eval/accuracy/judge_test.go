@@ -91,6 +91,7 @@ func TestJudge(t *testing.T) {
 		{"hidden, more than said", more, said(t, "unseen"), "not named"},
 		{"hidden, all-clear", inside, said(t, "no_straggler"), "false all-clear"},
 		{"hidden, undecided", more, said(t, "undecided"), ""},
+		{"hidden, undecided elsewhere", truth{hidden, []fault{{ranks: []int{3}, stages: []string{"forward"}, hides: 43e6, from: -1}}}, said(t, "undecided"), "not named"},
 		{"hidden, named", more, said(t, "straggler", finding2("rank", 3, "backward", "strong", 0.2)), ""},
 		{"hidden, all are slow", inside, said(t, "slow_everywhere"), "false all-clear"},
 		{"network", network, said(t, "slow_everywhere"), ""},

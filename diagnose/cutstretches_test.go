@@ -21,9 +21,9 @@ func inBackward(t *testing.T, ranks, late int, seed uint64) []*trace.Window {
 	return windows(t, s)
 }
 
-// behind moves windows to what follows others: the steps from a number on, so long after these ended, with calls whose numbers go
-// on, or begin anew.
-func behind(before, ws []*trace.Window, first, ns int64, anew bool) []*trace.Window {
+// appendStretch moves windows to what follows others, and returns both: the steps from a number on, ns after these ended. The
+// numbers of its calls go on, or begin anew.
+func appendStretch(before, ws []*trace.Window, first, ns int64, anew bool) []*trace.Window {
 	last := before[len(before)-1]
 	end := last.Epochs[0]
 	for t := range last.Steps() {
@@ -60,16 +60,16 @@ func stretched(t *testing.T, kind string, late, then int) []*trace.Window {
 	next := a[1].StepAt(a[1].Steps())
 	switch kind {
 	case "leaves":
-		return behind(a, inBackward(t, 3, then, 2), next, 20*second, true)
+		return appendStretch(a, inBackward(t, 3, then, 2), next, 20*second, true)
 	case "joins":
 		b := inBackward(t, 3, late, 2)
-		return behind(b, inBackward(t, 4, then, 1), b[1].StepAt(b[1].Steps()), 20*second, true)
+		return appendStretch(b, inBackward(t, 4, then, 1), b[1].StepAt(b[1].Steps()), 20*second, true)
 	case "restart":
-		return behind(a, inBackward(t, 4, then, 2), next-40, 30*second, true)
+		return appendStretch(a, inBackward(t, 4, then, 2), next-40, 30*second, true)
 	case "another": // is late from a step on, of the same processes
-		return behind(a[:1], inBackward(t, 4, then, 2), a[1].FirstStep, 0, false)
+		return appendStretch(a[:1], inBackward(t, 4, then, 2), a[1].FirstStep, 0, false)
 	}
-	return slices.Delete(behind(a, inBackward(t, 4, then, 2), next, 0, false), 1, 2) // a window is missing
+	return slices.Delete(appendStretch(a, inBackward(t, 4, then, 2), next, 0, false), 1, 2) // a window is missing
 }
 
 // TestCutStretches: where other ranks take part from some step on, the job starts again, or steps are missing, calls of each stretch
@@ -110,7 +110,7 @@ func moving(t *testing.T) []*trace.Window {
 	out := inBackward(t, 4, 1, 1)[:1]
 	for i, late := range []int{2, 1} {
 		last := out[len(out)-1]
-		out = behind(out, inBackward(t, 4, late, uint64(i)+2)[:1], last.StepAt(last.Steps()), 0, false)
+		out = appendStretch(out, inBackward(t, 4, late, uint64(i)+2)[:1], last.StepAt(last.Steps()), 0, false)
 	}
 	return out
 }

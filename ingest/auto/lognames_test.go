@@ -3,7 +3,6 @@ package auto
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -126,18 +125,7 @@ func TestLogsOfHosts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		var got []string
-		for _, w := range windows {
-			text := w.Run
-			for _, r := range w.Ranks {
-				if text += fmt.Sprintf(" %d", r.ID); r.Host != "" {
-					text += ":" + r.Host
-				}
-			}
-			got = append(got, text)
-		}
-		slices.Sort(got)
-		if text := strings.Join(got, ", "); text != c.want {
+		if text := listRuns(windows); text != c.want {
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/sfstat/sfstat/trace"
 )
 
 // stepRow is a step of a rank in a table of a training loop.
@@ -121,22 +123,29 @@ func TestTablesOfOneJob(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		var got []string
 		for _, w := range windows {
-			text := w.Run
-			for _, r := range w.Ranks {
-				if text += fmt.Sprintf(" %d", r.ID); r.Host != "" {
-					text += ":" + r.Host
-				}
-			}
-			got = append(got, text)
 			if w.Steps() != 3 || !c.parts && len(w.Missing()) > 0 {
 				t.Errorf("%s: %s has %d steps, without ranks %v", name, w.Run, w.Steps(), w.Missing())
 			}
 		}
-		slices.Sort(got)
-		if text := strings.ReplaceAll(strings.Join(got, ", "), ".csv", ""); text != c.want {
+		if text := strings.ReplaceAll(listRuns(windows), ".csv", ""); text != c.want {
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
 	}
+}
+
+// listRuns returns the run of each window with its ranks and their hosts, sorted.
+func listRuns(windows []*trace.Window) string {
+	var runs []string
+	for _, w := range windows {
+		text := w.Run
+		for _, r := range w.Ranks {
+			if text += fmt.Sprintf(" %d", r.ID); r.Host != "" {
+				text += ":" + r.Host
+			}
+		}
+		runs = append(runs, text)
+	}
+	slices.Sort(runs)
+	return strings.Join(runs, ", ")
 }

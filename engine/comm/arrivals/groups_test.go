@@ -19,10 +19,8 @@ type overlapping struct {
 	delay float64 // ms
 }
 
-func (o overlapping) job(t *testing.T) *Job {
-	t.Helper()
-	groups := [][]int{{0, 1}, {1, 2}, {0, 1, 2, 3}}
-	rng := rand.New(rand.NewPCG(o.seed, 2))
+// fourRanks returns a record of four ranks on one host without calls, and the index of its Groups by rank and group.
+func fourRanks(groups [][]int) (*comms.Record, map[[2]int]int) {
 	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
 	at := map[[2]int]int{} // index of Groups, by rank and group
 	for r := range 4 {
@@ -34,6 +32,14 @@ func (o overlapping) job(t *testing.T) *Job {
 			}
 		}
 	}
+	return c, at
+}
+
+func (o overlapping) job(t *testing.T) *Job {
+	t.Helper()
+	groups := [][]int{{0, 1}, {1, 2}, {0, 1, 2, 3}}
+	rng := rand.New(rand.NewPCG(o.seed, 2))
+	c, at := fourRanks(groups)
 	now, seq := make([]float64, 4), make([]int64, len(c.Groups))
 	for range 50 {
 		for r := range now {

@@ -29,7 +29,8 @@ type loopFault struct {
 	grows      bool
 }
 
-func (f loopFault) at(step int) float64 {
+// delayInStep returns by how many ms the rank is late in a step.
+func (f loopFault) delayInStep(step int) float64 {
 	switch {
 	case step%f.every != f.every-1:
 		return 0
@@ -101,7 +102,7 @@ func (p *loop) play(t *testing.T, seed uint64, f loopFault) (*Job, float64) {
 				now[r] += p.work[k] * (1 + 0.02*rng.NormFloat64())
 			}
 			if k == f.call {
-				now[f.rank] += f.at(step) * (1 + 0.02*rng.NormFloat64())
+				now[f.rank] += f.delayInStep(step) * (1 + 0.02*rng.NormFloat64())
 			}
 			for _, members := range groups {
 				last := 0.0

@@ -2,7 +2,6 @@ package arrivals
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace/comms"
@@ -24,17 +23,7 @@ func (n nested) job(t *testing.T) *Job {
 	t.Helper()
 	groups := [][]int{{0, 1}, {2, 3}, {0, 2}}
 	rng := rand.New(rand.NewPCG(n.seed, 3))
-	c := &comms.Record{Sources: []comms.Source{{Name: "test"}}}
-	at := map[[2]int]int{} // index of Groups, by rank and group
-	for r := range 4 {
-		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
-		for g, members := range groups {
-			if i := slices.Index(members, r); i >= 0 {
-				at[[2]int{r, g}] = len(c.Groups)
-				c.Groups = append(c.Groups, comms.Group{Process: r, Name: string(rune('0' + g)), Size: len(members), Members: members, Rank: i, Enqueued: -1, Completed: -1})
-			}
-		}
-	}
+	c, at := fourRanks(groups)
 	now, seq := make([]float64, 4), make([]int64, len(c.Groups))
 	enter := func(r, g int, op nccl.Op, name string) {
 		i := at[[2]int{r, g}]

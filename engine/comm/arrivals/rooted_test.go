@@ -275,7 +275,7 @@ func TestRootMayBeHeld(t *testing.T) {
 	}
 }
 
-// accumulating is a window of two ranks and two micro-batches a step. Rank 0 broadcasts a flag in data of each, in which rank 1 holds
+// accumulating returns a window of two ranks and two micro-batches a step. Rank 0 broadcasts a flag in data of each, in which rank 1 holds
 // it; gradients are reduced in backward of the last. Rank 1 takes longer in forward of both, or in data after the flag.
 func accumulating(seed uint64, late float64, afterFlag, epochs bool) *trace.Window {
 	rng := rand.New(rand.NewPCG(seed, 6))

@@ -28,6 +28,24 @@ type Table struct {
 	before    int64 // lines before the header
 	offset    int64 // bytes of them
 	separated bool  // by bars: a row of dashes is a rule
+
+	ahead *record // that AtEnd has read; nil: none
+}
+
+// record is what a row was read as.
+type record struct {
+	cells []string
+	err   error
+}
+
+// read reads the next record, or returns that which was read ahead.
+func (t *Table) read() ([]string, error) {
+	if next := t.ahead; next != nil {
+		t.ahead = nil
+		return next.cells, next.err
+	}
+	t.in.row = t.offset + t.csv.InputOffset()
+	return t.csv.Read()
 }
 
 // bounded counts what a row takes and remembers how the input ends.
@@ -55,6 +73,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // ErrCutRow is the error for the last row of an input that ends inside of it.
 var ErrCutRow = input.Bad(input.ErrTruncated, "the input ends inside of a row, as when a job is killed")
+
+// RowError is an error of one row: the rows behind it can be read.
+type RowError struct{ Err error }
+
+func (e *RowError) Error() string { return e.Err.Error() }
+func (e *RowError) Unwrap() error { return e.Err }
 
 // NewTable reads rows from r, of which the first is the header; file stands in positions.
 func NewTable(r io.Reader, file string, lim Limits) *Table {
@@ -261,8 +285,7 @@ func (t *Table) Header() ([]string, error) {
 // a last row that ends inside of quotes.
 func (t *Table) Next() ([]string, error) {
 	for {
-		t.in.row = t.offset + t.csv.InputOffset()
-		cells, err := t.csv.Read()
+		cells, err := t.read()
 		var broken *csv.ParseError
 		switch {
 		case errors.As(err, &broken):
@@ -270,7 +293,7 @@ func (t *Table) Next() ([]string, error) {
 			if t.AtEnd() {
 				return nil, ErrCutRow
 			}
-			return nil, input.At(t.Pos(), input.Bad(input.ErrFormat, "quotes inside of a cell, or text after a closing quote: double quotes inside of cells are written twice"))
+			return nil, &RowError{input.At(t.Pos(), input.Bad(input.ErrFormat, "quotes inside of a cell, or text after a closing quote: double quotes inside of cells are written twice"))}
 		case errors.Is(err, input.ErrTooLarge):
 			t.line++
 			return nil, input.At(t.Pos(), err)
@@ -295,8 +318,11 @@ func isRule(cells []string) bool {
 }
 
 // AtEnd reports whether the input ends inside of the row that was returned
-// last. Nothing can be read afterwards.
+// last, whose cells are not valid any more.
 func (t *Table) AtEnd() bool {
-	_, err := t.csv.Read()
-	return err != nil && (t.in.open || t.in.quotes%2 == 1)
+	if t.ahead == nil {
+		cells, err := t.read()
+		t.ahead = &record{cells, err}
+	}
+	return t.ahead.err != nil && (t.in.open || t.in.quotes%2 == 1)
 }

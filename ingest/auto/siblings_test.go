@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 )
 
@@ -125,6 +126,65 @@ func TestLostFiles(t *testing.T) {
 		}
 		if windows[0].WorldSize != c.world {
 			t.Errorf("%s: %d ranks, want %d", name, windows[0].WorldSize, c.world)
+		}
+	}
+}
+
+// TestBrokenRows: a row of a rank's file that cannot be read is left out and named, and where most rows are such, the file is; alone
+// or under ingest.FirstError either is an error.
+func TestBrokenRows(t *testing.T) {
+	const (
+		header = "step,data_ns,backward_ns\n"
+		first  = "0,1000,5003\n"
+		second = "1,1001,5003\n"
+		last   = "2,1002,5003\n"
+	)
+	object := func(row string) string {
+		cells := strings.Split(strings.TrimSpace(row), ",")
+		return fmt.Sprintf(`{"step":%s,"rank":3,"data_ns":%s,"backward_ns":%s}`+"\n", cells[0], cells[1], cells[2])
+	}
+	for name, c := range map[string]struct {
+		file, text string
+		says       string
+		steps      string // that rank 3 is there in, as windows of all ranks
+	}{
+		"a cell":         {"rank_3.csv", header + first + "1,1x01,5003\n" + last, `line 3[column data_ns]: "1x01" is no time`, "02"},
+		"the first cell": {"rank_3.csv", header + "0,1x00,5003\n" + second + last, `line 2[column data_ns]: "1x00" is no time`, "12"},
+		"negative":       {"rank_3.csv", header + first + "1,-1001,5003\n" + last, `line 3[column data_ns]: "-1001"`, "02"},
+		"a step":         {"rank_3.csv", header + first + "1.5,1001,5003\n" + last, `line 3[column step]: "1.5"`, "02"},
+		"a row short":    {"rank_3.csv", header + first + "1,5003\n" + last, "line 3: 2 cells, the header has 3 columns", "02"},
+		"a quote":        {"rank_3.csv", header + first + "1,10\"01,5003\n" + last, "line 3: quotes inside of a cell", "02"},
+		"an object":      {"rank_3.jsonl", object(first) + object(second)[:20] + "\n" + object(last), "line 2: no JSON object", "02"},
+		"most rows":      {"rank_3.csv", header + first + "1,5003\n2,5003\n", ":3: 2 cells, the header has 3 columns", ""},
+		"all rows":       {"rank_3.csv", header + "0,5003\n1,5003\n2,5003\n", ":2: 2 cells, the header has 3 columns", ""},
+		"columns":        {"rank_3.csv", strings.Replace(csvOf(stepRows(3)), "0,3,1000", "0,3,1x00", 1), `"1x00" is no time`, "12"},
+	} {
+		dir := folderOf(t, of4("rank_%d.csv", 3, c.file, c.text))
+		r, windows, err := read(t, Options{}, dir)
+		if err != nil || len(windows) == 0 {
+			t.Errorf("%s: %d windows, error %v", name, len(windows), err)
+			continue
+		}
+		steps := ""
+		for _, w := range windows {
+			for step := range w.Steps() {
+				if len(w.Ranks) == 4 {
+					steps += fmt.Sprint(w.FirstStep + int64(step))
+				}
+			}
+		}
+		if steps != c.steps || windows[0].WorldSize != 4 {
+			t.Errorf("%s: of %d ranks, all in steps %q, want 4, %q", name, windows[0].WorldSize, steps, c.steps)
+		}
+		if p := r.Problems(); len(p) != 1 || filepath.Base(p[0].Path) != c.file || !strings.Contains(p[0].Err.Error(), c.says) {
+			t.Errorf("%s: problems %v, want one of %s: %s", name, p, c.file, c.says)
+		}
+		if _, _, err := read(t, Options{Strict: ingest.FirstError}, dir); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: strict, error %v, want %s", name, err, c.says)
+		}
+		alone := strings.Replace(c.says, "line ", ":", 1)
+		if _, _, err := read(t, Options{}, filepath.Join(dir, "j", c.file)); err == nil || !strings.Contains(err.Error(), alone) {
+			t.Errorf("%s: alone, error %v, want %s", name, err, alone)
 		}
 	}
 }

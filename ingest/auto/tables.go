@@ -290,6 +290,11 @@ func (r *Reader) mergeRun(run *tableRun) {
 		r.fold(u, other)
 	}
 	u.run = run.name
+	for _, s := range slices.Concat(run.stretches...) {
+		if ranks := s.ranks(); ranks != nil && s.host == "" && !s.extent.OnHost { // that a file does not read does not take its ranks out of the world
+			u.world = max(u.world, slices.Max(ranks)+1)
+		}
+	}
 }
 
 // merge makes one unit of the parts of a table, and returns it.
@@ -395,18 +400,31 @@ func (r *Reader) readAlone(s *shareOf) {
 func (u *unit) sharedTable(give func(part) bool) error {
 	o := u.r.tables()
 	o.Ahead = false
-	taken := true
+	taken, given := true, false
+	var refused []csv.RefusedShare
 	for _, shares := range u.shares {
-		windows, err := csv.NewShares(shares, csv.RunOfShares{Name: u.run, World: u.world}, o)
+		windows, err := csv.NewShares(shares, csv.RunOfShares{Name: u.run, World: u.world, Files: len(u.inputs)}, o)
 		if err == nil {
+			refused = append(refused, windows.Refused()...)
 			err = u.windows(ingest.NewOnce(windows), func(p part) bool {
-				taken = give(p)
+				taken, given = give(p), true
 				return taken
 			})
 		}
 		if err != nil || !taken {
 			return err
 		}
+	}
+	return u.refuseShares(refused, given)
+}
+
+// refuseShares notes the files of a table that are left out. The error is not nil where they are all, or under ingest.FirstError.
+func (u *unit) refuseShares(refused []csv.RefusedShare, given bool) error {
+	for _, s := range refused {
+		u.r.problems = append(u.r.problems, Problem{s.Name, s.Err})
+	}
+	if len(refused) > 0 && (!given || u.r.o.Strict == ingest.FirstError) {
+		return refused[0].Err
 	}
 	return nil
 }

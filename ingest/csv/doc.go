@@ -112,6 +112,7 @@ type layout struct {
 	texts     []string          // columns that are left out because no cell is a number
 	clocks    []string          // columns that are left out because they tell the time of day
 	numbers   numbers
+	added     int  // columns that are not in the file
 	own       bool // a Writer wrote the table
 }
 

@@ -86,6 +86,7 @@ type jsonRows struct {
 	names []string
 	first []string // the cells of the first line, until Next returns them
 	cells []string
+	ahead []byte // the line behind one that is broken; nil: it was not read
 	atEnd bool
 }
 
@@ -100,6 +101,10 @@ func (j *jsonRows) Header() (names []string, err error) {
 
 // line returns the next line with text.
 func (j *jsonRows) line() ([]byte, error) {
+	if line := j.ahead; line != nil {
+		j.ahead = nil
+		return line, nil
+	}
 	for {
 		line, err := j.in.Next()
 		if err != nil || len(bytes.TrimSpace(line)) > 0 {
@@ -120,11 +125,13 @@ func (j *jsonRows) Next() ([]string, error) {
 	names, values, err := object(line)
 	if err != nil {
 		pos := j.in.Pos()
-		if _, more := j.line(); errors.Is(more, io.EOF) {
+		next, more := j.line()
+		if errors.Is(more, io.EOF) {
 			j.atEnd = true
 			return nil, ingest.ErrCutRow
 		}
-		return nil, input.At(pos, err)
+		j.ahead = next
+		return nil, &ingest.RowError{Err: input.At(pos, err)}
 	}
 	j.cells = slices.Grow(j.cells[:0], len(j.names))
 	for _, name := range j.names {

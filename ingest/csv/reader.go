@@ -32,14 +32,15 @@ type Reader struct {
 	unit    Unit         // that the caller said
 	ask     bool         // about the unit of its times
 	earlier closedWindows
-	emptied emptyCells // since the window before
-	read    int        // rows since then
-	after   error      // what ended the table behind the rows that were collected; nil: others follow
-	tail    tail       // what the last cells of rows look like
-	apart   bool       // other files have the other ranks, with which windows are understood
-	clocks  clocks     // among the stages
-	sums    sums.Rule  // of the stages
-	end     error      // what Next returns when ready is empty
+	emptied emptyCells  // since the window before
+	read    int         // rows since then
+	after   error       // what ended the table behind the rows that were collected; nil: others follow
+	tail    tail        // what the last cells of rows look like
+	apart   bool        // other files have the other ranks, with which windows are understood
+	broken  *brokenRows // that are left out; nil: one is an error
+	clocks  clocks      // among the stages
+	sums    sums.Rule   // of the stages
+	end     error       // what Next returns when ready is empty
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)
@@ -129,11 +130,15 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err == nil {
 		err = c.shape(names, o)
 	}
-	if _, ranked := rows.(*rankedRows); ranked {
+	_, ranked := rows.(*rankedRows)
+	if ranked {
 		names = names[:len(names)-1]
 	}
 	if err != nil {
 		return nil, input.At(pos, err)
+	}
+	if ranked {
+		c.layout.added = 1
 	}
 	c.notes, c.ask = append(c.notes, c.layout.notes()...), true
 	c.row.times = make([]int64, len(c.layout.stages))

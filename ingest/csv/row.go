@@ -50,7 +50,7 @@ const maxStep = math.MaxInt64 / 4
 const maxTime = 1e18
 
 // parse reads the next row that has a time in every stage, and counts those
-// before it that have not: to the window they are missing. The last row of an
+// before it that have not, or cannot be read and are left out: to the window they are missing. The last row of an
 // input that ends inside of a line may be incomplete: then the error is
 // ingest.ErrCutRow.
 func (c *Reader) parse() error {
@@ -59,17 +59,24 @@ func (c *Reader) parse() error {
 		if err == ingest.ErrCutRow {
 			return c.place(err, -1)
 		}
+		if err != nil && c.broken.leaveOut(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		c.row.line = c.rows.Pos().Line
 		if bad := c.row.read(c.layout, cells); bad != nil {
 			if c.rows.AtEnd() {
-				bad = &cellError{-1, ingest.ErrCutRow}
+				return c.place(ingest.ErrCutRow, -1)
 			}
-			return c.place(bad.err, bad.column)
+			if err := c.place(bad.err, bad.column); !c.broken.leaveOut(&ingest.RowError{Err: err}) {
+				return err
+			}
+			continue
 		}
 		c.read++
+		c.broken.keep()
 		c.tail.add(cells)
 		if c.row.empty < 0 {
 			return nil
@@ -94,7 +101,7 @@ func (e *emptyCells) add(r *row) {
 // read parses the cells of a row.
 func (r *row) read(l *layout, cells []string) *cellError {
 	if n := len(l.columns); len(cells) != n {
-		return &cellError{-1, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
+		return &cellError{-1, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells)-l.added, n-l.added)}
 	}
 	r.wall, r.window, r.empty, r.empties = -1, 0, -1, 0
 	clear(r.values)

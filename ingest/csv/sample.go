@@ -11,7 +11,8 @@ import (
 type sampledRows struct {
 	rows
 	first batch
-	given int // of the first batch
+	given int  // of the first batch
+	past  bool // the broken row behind it was given too
 	pos   input.Pos
 }
 
@@ -27,8 +28,8 @@ func (s *sampledRows) Next() ([]string, error) {
 		s.given++
 		s.pos = s.first.pos[s.given-1]
 		return s.first.cells[s.given-1], nil
-	case s.first.err != nil:
-		s.pos = s.first.after
+	case s.first.err != nil && !s.past:
+		s.pos, s.past = s.first.after, isOfRow(s.first.err)
 		return nil, s.first.err
 	}
 	cells, err := s.rows.Next()
@@ -42,7 +43,7 @@ func (s *sampledRows) AtEnd() bool {
 	switch {
 	case s.given < len(s.first.cells):
 		return false
-	case s.first.err != nil:
+	case s.first.err != nil && !s.past:
 		return s.first.atEnd
 	}
 	return s.rows.AtEnd()

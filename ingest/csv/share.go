@@ -74,6 +74,9 @@ func ExtentOf(in *Source) (s Extent, ok bool) {
 	}
 	for range inBatch {
 		cells, err := t.Next()
+		if isOfRow(err) {
+			continue
+		}
 		if err != nil || max(at.step, at.rank, at.host) >= len(cells) {
 			break
 		}
@@ -121,15 +124,16 @@ func stagesIn(names []string) (stages []string) {
 }
 
 // RunOfShares is the name of the run that files are of where no column names another, and how many ranks it has at least, of which
-// some may have no file.
+// some may have no file. Of several files those that cannot be read are left out, and so are rows of one.
 type RunOfShares struct {
 	Name  string
 	World int
+	Files int
 }
 
 // NewShares reads the files of a table, one or more for each rank or set of ranks, as one.
 func NewShares(shares []Share, run RunOfShares, o Options) (*Shares, error) {
-	s := &Shares{run: run.Name, world: run.World, sums: sums.Rule{Whole: sums.WallTime}}
+	s := &Shares{run: run.Name, world: run.World, several: run.Files > 1, sums: sums.Rule{Whole: sums.WallTime}}
 	if err := s.read(shares, o); err != nil {
 		return nil, err
 	}
@@ -140,12 +144,23 @@ func NewShares(shares []Share, run RunOfShares, o Options) (*Shares, error) {
 type Shares struct {
 	run     string
 	world   int // ranks at least
+	several bool
+	refused []RefusedShare
 	clocks  clocks
 	sums    sums.Rule
 	windows []*trace.Window
 }
 
 var _ ingest.WindowReader = (*Shares)(nil)
+
+// RefusedShare is a file that is left out, and why.
+type RefusedShare struct {
+	Name string
+	Err  error
+}
+
+// Refused returns the files that are left out.
+func (s *Shares) Refused() []RefusedShare { return s.refused }
 
 // read reads all files, those of one rank together.
 func (s *Shares) read(shares []Share, o Options) error {
@@ -161,9 +176,14 @@ func (s *Shares) read(shares []Share, o Options) error {
 		for n < len(shares) && shares[0].Stage != "" && shares[n].Rank == shares[0].Rank {
 			n++
 		}
-		windows, l, err := readShares(shares[:n], o)
-		if err != nil {
+		windows, l, err := s.readFiles(shares[:n], o)
+		if err != nil && (!s.several || ingest.Shortage(err)) {
 			return err
+		}
+		if err != nil {
+			s.refused = append(s.refused, RefusedShare{shares[0].Name, err})
+			shares = shares[n:]
+			continue
 		}
 		own = own && l.own
 		first := 0
@@ -234,8 +254,8 @@ func (s *Shares) read(shares []Share, o Options) error {
 	return nil
 }
 
-// readShares reads the files of one rank, or of a set of ranks, and returns their windows and layout.
-func readShares(shares []Share, o Options) (windows []*trace.Window, l *layout, err error) {
+// readFiles reads the files of one rank, or of a set of ranks, and returns their windows and layout.
+func (s *Shares) readFiles(shares []Share, o Options) (windows []*trace.Window, l *layout, err error) {
 	var in rows = &stageFileRows{shares: shares}
 	if shares[0].Stage == "" {
 		src, err := shares[0].Open()
@@ -253,10 +273,13 @@ func readShares(shares []Share, o Options) (windows []*trace.Window, l *layout, 
 		return nil, nil, err
 	}
 	c.apart = true
+	if s.several {
+		c.broken = new(brokenRows)
+	}
 	for {
 		w, err := c.Next()
 		if errors.Is(err, io.EOF) {
-			return windows, c.layout, nil
+			return windows, c.layout, c.broken.note(windows)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -73,7 +73,7 @@ func (j *judge) modelFinding(f *claim.Claim, at stepPlaces) Finding {
 	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
 	out.P, out.Incidents = f.P, f.Steps.Incidents
 	j.modelEvidence(f, &out, at)
-	out.lackIf(f.Certainty == claim.Event && f.Size < delay.InUnits*m.Unit, evidence.Lack{Reason: evidence.TimesRounded, AtMost: evidence.Ambiguous})
+	out.lackIf(f.Certainty == claim.Event && delay.IsDoubtful(f, m.Rounded), evidence.Lack{Reason: evidence.TimesRounded, AtMost: evidence.Ambiguous})
 	return out
 }
 

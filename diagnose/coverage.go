@@ -57,14 +57,16 @@ func (j *judge) stepCoverage() (out []answer.Coverage) {
 		case l.MayHide > 0 && kernels:
 			c.Seen = true
 		case l.MayHide > 0:
-			c.Hides, c.Reason, c.Needs = j.boundByGrowth(c.Stage, l.MayHide), answer.RanksMayWait, j.showsWaits(c.Stage)
+			c.Hides, c.Reason, c.Needs = j.boundByGrowth(c.Stage, l.MayHide+l.Rounded), answer.RanksMayWait, j.showsWaits(c.Stage)
 			if slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return p.Stage == l.Stage }) {
 				c.Reason = answer.RanksWait
 			}
 		case len(entered) == 0 && j.isTooCoarse():
-			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.TooCoarse, answer.SourceDigits
+			c.Seen, c.Hides, c.Reason, c.Needs = false, max(j.modelled.Step, l.Rounded), answer.TooCoarse, answer.SourceDigits
 		case len(entered) == 0 && !j.meetsInStage():
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.modelled.Step, answer.NoMeeting, j.showsMeetings()
+		case j.worthActing(l.Rounded) && len(entered) == 0:
+			c.Seen, c.Hides, c.Reason, c.Needs = false, l.Rounded, answer.Rounded, answer.SourceDigits
 		case j.worthActing(lost.Uneven[l.Stage]) && lost.Uneven[l.Stage] >= lost.Noise[l.Stage]:
 			c.Seen, c.Hides, c.Reason, c.Needs = false, j.boundByGrowth(c.Stage, lost.Uneven[l.Stage]), answer.Uneven, answer.SourceBaseline
 		case !l.Seen || j.worthActing(lost.Noise[l.Stage]): // no more hides than what was recorded costs, were all of it a delay
@@ -209,13 +211,13 @@ func (j *judge) boundByGrowth(stage string, hides int64) int64 {
 }
 
 // hiddenTime returns how much of a step may be the delay of one rank that the recordings do not show, ns. What hides
-// where ranks wait adds up, since one rank may be late in all of these places, and so does what is lost in noise; of the
+// where ranks wait, or in rounded times, adds up, since one rank may be late in all of these places, and so does what is lost in noise; of the
 // rest the largest counts.
 func hiddenTime(coverage []answer.Coverage) int64 {
 	waits, noise, rest := int64(0), int64(0), int64(0)
 	for _, c := range coverage {
 		switch c.Reason {
-		case answer.RanksWait, answer.RanksMayWait, answer.RanksUnknown:
+		case answer.RanksWait, answer.RanksMayWait, answer.RanksUnknown, answer.Rounded:
 			waits += c.Hides
 		case answer.TooNoisy:
 			noise += c.Hides

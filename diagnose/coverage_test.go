@@ -59,6 +59,7 @@ func TestCoverageOfStages(t *testing.T) {
 			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.NoMeeting, Needs: answer.SourceArrivals}},
 		"coarse times": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 19e5 }, seen, "forward",
 			answer.Coverage{Hides: 100e6, Least: 12e6, Reason: answer.TooCoarse, Needs: answer.SourceDigits}},
+		"rounded times":                    {func(*judge) {}, delay.Limit{Stage: 1, Reported: 12e6, Known: true, Seen: true, Rounded: 20e6}, "forward", answer.Coverage{Hides: 20e6, Least: 12e6, Reason: answer.Rounded, Needs: answer.SourceDigits}},
 		"times coarse beside the arrivals": {func(j *judge) { j.books, j.modelled.Skew = []book{{resolution: 1e6}}, 21e5 }, seen, "forward", answer.Coverage{Seen: true, Least: 12e6}},
 		"coarse times, the synchronising stage named": {func(j *judge) {
 			j.books, j.modelled.Points[0].Evidence = []book{{resolution: 1e6}}, points.Named

@@ -131,6 +131,8 @@ func sayBlind(c *answer.Coverage) string {
 		return "no stage by itself shows what a rank is behind over all of them"
 	case answer.TooCoarse:
 		return "the times are rounded to more than the ranks' arrivals differ by"
+	case answer.Rounded:
+		return fmt.Sprintf("the times in %s are rounded by as much, and vary too little for their mean to be right", stageWord(c.Stage))
 	case answer.NotRecorded:
 		return "how long whole steps take was not recorded"
 	case answer.NoPeers:
@@ -158,6 +160,8 @@ func BlindReason(c answer.Coverage) string {
 		return "ranks unequal"
 	case answer.TooCoarse:
 		return "times too coarse"
+	case answer.Rounded:
+		return "times rounded"
 	case answer.NotRecorded:
 		return "no length of steps"
 	case answer.RanksUnknown:

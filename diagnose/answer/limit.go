@@ -31,13 +31,14 @@ const (
 	Spread        Reason = "spread"         // a rank is late by a little in each of several stages, and in none for certain
 	Uneven        Reason = "uneven"         // most ranks take longer than another one, perhaps by design
 	TooCoarse     Reason = "too_coarse"     // times are rounded to more than the ranks' arrivals differ by
+	Rounded       Reason = "rounded"        // rounding of the times there hides as much
 	NotRecorded   Reason = "not_recorded"   // time in no stage, without the length of steps
 	RanksUnknown  Reason = "ranks_unknown"  // ranks that others wait for left no recording
 	NoPeers       Reason = "no_peers"       // no other rank does the same work
 	MessagesBlind Reason = "messages"       // waits in sends and receives were not recorded
 )
 
-var reasons = []Reason{RanksWait, RanksMayWait, NoMeeting, TooNoisy, Spread, Uneven, TooCoarse, NotRecorded, RanksUnknown, NoPeers, MessagesBlind}
+var reasons = []Reason{RanksWait, RanksMayWait, NoMeeting, TooNoisy, Spread, Uneven, TooCoarse, Rounded, NotRecorded, RanksUnknown, NoPeers, MessagesBlind}
 
 // Names returns all reasons.
 func (Reason) Names() []string { return namesOf(reasons) }

@@ -29,8 +29,8 @@ type Stretch struct {
 	apart   bool // sets of ranks synchronise, and not all
 	errors  []points.Error
 	steps   int
-	every   int   // steps of an interval
-	unit    int64 // that times are rounded to, where that is coarse, ns
+	every   int     // steps of an interval
+	rounded []int64 // [stage] what rounding hides, ns; nil: nothing
 	startUp int
 	alone   bool    // there is one rank
 	joint   float64 // ns that go when every rank that is late for certain is fixed
@@ -153,11 +153,16 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.late = append(out.late, s.eventFindings(out.late, o)...)
 	out.late = append(out.late, s.turns(run, o)...)
 	out.late = append(out.late, s.majority(o)...)
-	out.unit = s.unit(o)
-	out.late, out.perhaps = scaleToSteps(doubtRounded(out.late, out.unit), out.every), scaleToSteps(out.perhaps, out.every)
+	out.rounded = s.roundedAway()
+	out.late, out.perhaps = scaleToSteps(doubtRounded(out.late, out.rounded), out.every), scaleToSteps(out.perhaps, out.every)
 	out.trend, out.lost, out.spent = s.trend(), s.lostTime(), stageTimes(s.Division)
 	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
+		for stage, ns := range out.rounded {
+			if float64(ns) >= o.MinGain*s.step {
+				out.limits[stage].Rounded = ns
+			}
+		}
 	}
 	return out
 }
@@ -220,13 +225,13 @@ func Join(list []*Stretch, o Options) *Result {
 	common := out.addCommon(list, o)
 	out.Lost.divide(out.Steps / first.every)
 	out.Latest, out.Skew = last.MostFrequent(), last.Skew()
-	out.Every, out.Unit = first.every, first.unit
+	out.Every, out.Rounded = first.every, first.rounded
 	out.Whole, out.Joint = int64(whole)*int64(first.every), joint/max(1, whole)
 	out.Claims = filterReportable(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
 		out.Claims = append(out.Claims, filterReportable(perhaps, out.Steps, len(list))...)
 	}
-	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.unit), first.every)...)
+	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.rounded), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Largest(), a.Saves.Largest()) })
 	if first.start != nil {
 		out.Claims = slices.Insert(out.Claims, 0, *first.start)

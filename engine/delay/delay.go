@@ -110,6 +110,7 @@ type Limit struct {
 	Stage    int
 	Reported int64 // ns a step; 0: none is found, or the ranks synchronise in the stage
 	MayHide  int64 // ns a step; 0: nothing hides there
+	Rounded  int64 // ns a step that rounding of times hides; 0: less than MinGain of it
 	Known    bool  // the stage was looked at
 	// Seen: a delay by little more than what saves MinGain is found. Reported may be far larger: then it is not.
 	Seen bool
@@ -129,7 +130,7 @@ type Result struct {
 	Points  []points.Point // where ranks synchronise
 	Errors  []points.Error // values that are none
 	Every   int            // period of the synchronisation, steps; 1: every step
-	Unit    int64          // that times are rounded to, ns; 0: less than a delay that is worth acting on
+	Rounded []int64        // [stage] the delay in every step that rounding of times may hide, ns; nil: they are not rounded
 	Within  bool           // ranks synchronise in sets only, and are compared with those of their own
 	Claims  []claim.Claim  // the largest saving first
 	Steps   int            // that were looked at

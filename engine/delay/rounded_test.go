@@ -1,6 +1,8 @@
 package delay_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/claim"
@@ -43,6 +45,49 @@ func TestRoundedEverywhere(t *testing.T) {
 		claims := analyzed(run, delay.Options{}).Claims
 		if len(claims) != 1 || claims[0].Kind != claim.Everyone || claims[0].Certainty != want {
 			t.Errorf("%d ms: %+v, want %v", late, claims, want)
+		}
+	}
+}
+
+// TestRoundingHides: a delay of one and a half units of one rank is certain where its times vary by 0.3 units and more, since the means over steps are right
+// then; where they do not vary it may be rounding alone, and so may any delay up to a unit be in a stage. What is said to hide is no less than two means
+// are off by, at whatever place between two units they lie.
+func TestRoundingHides(t *testing.T) {
+	const unit = 10 * msec
+	for _, sigma := range []float64{0, 0.1, 0.2, 0.3, 0.4} {
+		rng := rand.New(rand.NewPCG(7, uint64(10*sigma)))
+		rounded := func(units float64) int64 { return int64(math.Round(units+sigma*rng.NormFloat64())) * unit }
+		off := 0.0
+		for place := 0.05; place < 1; place += 0.1 {
+			sum := 0.0
+			for range 4000 {
+				sum += float64(rounded(3+place))/unit - 3 - place
+			}
+			off = max(off, 2*math.Abs(sum/4000))
+		}
+		run := byHand{ranks: 6, steps: 300}.run(0, 300)
+		run.Wall = nil
+		for i := range run.Durations {
+			switch stage, rank := i/6%4, i%6; {
+			case stage == 1 && rank == 2:
+				run.Durations[i] = rounded(3.7 + 1.5)
+			case stage == 1:
+				run.Durations[i] = rounded(3.7)
+			default:
+				run.Durations[i] = run.Durations[i] / unit * unit
+			}
+		}
+		r := analyzed(run, delay.Options{MinGain: 0.05})
+		hides := float64(r.Rounded[1]) / unit
+		if hides < off-0.05 || sigma == 0 && hides != 1 || sigma > 0.35 && hides > 0.1 {
+			t.Errorf("σ of %v units: %v units are said to hide, means are off by %v", sigma, hides, off)
+		}
+		certain := len(r.Claims) > 0 && r.Claims[0].Rank() == 2 && r.Claims[0].Certainty > claim.Event
+		if certain != (sigma > 0.25) {
+			t.Errorf("σ of %v units: %+v", sigma, r.Claims)
+		}
+		if l := r.Limits[0]; l.Rounded != unit { // data, which does not vary
+			t.Errorf("σ of %v units: %+v", sigma, l)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func pairOfMany(late func(k int) (first, second int64)) *comm.Result {
 // Of two ranks the one that is always late by itself is named, and of two that take turns neither, however many others there are
 // that nothing is known of.
 func TestLateOfTwo(t *testing.T) {
-	r := pairOfMany(func(int) (int64, int64) { return 0, 1_000_000 })
+	r := pairOfMany(func(int) (int64, int64) { return 0, 1_000_300 })
 	if l := Latecomers(r); len(l) != 1 || l[0].Rank() != 1 || l[0].Saves.Largest() < 0.09 || l[0].Saves.Largest() > 0.11 {
 		t.Errorf("always late by a tenth of the time: %+v", l)
 	}

@@ -41,7 +41,7 @@ type ArrivalsClock struct {
 	Host      *string `json:"host" doc:"host of the clock; null where each process is taken to have its own"`
 	Ranks     []int   `json:"ranks" doc:"ranks that read the clock"`
 	Offset    int64   `json:"offset_ns" doc:"what is added to the clock to align it with the first"`
-	HalfWidth *int64  `json:"half_width_ns" doc:"half of the interval that the entries leave for the offset; null: they do not bound it; 0: there is one clock"`
+	HalfWidth *int64  `json:"half_width_ns" doc:"by how much the offset may be wrong by the entries, either way, while the others stay; null: they do not bound it; 0: there is one clock"`
 }
 
 // LateRank is a late rank and what is known of the place where it costs most.

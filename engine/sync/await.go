@@ -60,6 +60,7 @@ func (t *Waits) learn() {
 		all[i] = i
 	}
 	at := t.placesOf(all)
+	t.learnExits(at)
 	for i := range t.Places {
 		p := &t.Places[i]
 		if p.Lag = t.waitLag(p, at); t.isForAll(p) {
@@ -371,7 +372,6 @@ func (t *Waits) early(sample []Cohort, lag int8) bool {
 // without records of their other members are in no place, and wait as those of the
 // same kind do after the same call.
 func (t *Waits) lags() [][]int8 {
-	type site struct{ kind, before int32 }
 	usual := map[site]int8{}
 	for i := range t.Places {
 		p := &t.Places[i]
@@ -388,7 +388,7 @@ func (t *Waits) lags() [][]int8 {
 	for i := range t.Places {
 		for _, c := range t.Places[i].Cohorts {
 			for _, e := range c {
-				lag[e.Process][e.Call] = t.Places[i].Lag
+				lag[e.Process][e.Call] = t.LagOf(e, t.Places[i].Lag)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package sync
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ type Clock struct {
 	Host      string // host of the clock; "" where each process is taken to have its own
 	Ranks     []int  // ranks that read the clock
 	Offset    int64  // what is added to the clock to align it with the first
-	HalfWidth int64  // half of the interval that the entries leave for the offset; negative: they do not bound it; 0: there is one clock
+	HalfWidth int64  // by how much the entries leave the offset to be wrong, either way, while the others stay; negative: they do not bound it; 0: there is one clock
 }
 
 // rounds of fitting offsets and learning the blocking calls, which depend on each
@@ -24,6 +25,7 @@ const rounds = 5
 // Align aligns the clocks and finds which calls ranks wait for.
 func (m *Matching) Align() *Waits {
 	t := m.alignClocks()
+	t.bound()
 	t.dropLoose()
 	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
 		t.waits = t.lags()
@@ -38,18 +40,25 @@ func (m *Matching) alignClocks() *Waits {
 		t.shift(r, 0)
 	}
 	t.Places = m.places()
+	t.findExits()
 	for i := range t.Places {
 		t.most = max(t.most, len(t.Places[i].Cohorts))
 	}
 	t.shareClocks(m.HostOf)
+	asTheyAre := make([]int64, len(t.Ranks))
 	if t.hasSeveralClocks() {
+		ofHosts := asTheyAre
+		if len(t.Clocks) > 1 {
+			t.begin(asTheyAre)
+			ofHosts = slices.Clone(t.Offset)
+		}
 		t.shareClocks(t.machineOf)
-		if t.begin(); t.Agree {
+		if t.begin(ofHosts); t.Agree {
 			t.shareClocks(m.HostOf)
 		}
 	}
 	if len(t.Clocks) > 1 {
-		t.begin()
+		t.begin(asTheyAre)
 	}
 	for range rounds {
 		t.learn()
@@ -185,46 +194,87 @@ func (t *Waits) appendHostOffsets(c Cohort, of [][]int64) {
 	}
 }
 
-// begin takes the clocks as they are, where the waits show as well as with every
+// begin takes some offsets, by rank, where the waits show as well as with every
 // clock in the middle: hosts keep their clocks together, and what a job does
 // once at its beginning then bounds the offsets.
-func (t *Waits) begin() {
+func (t *Waits) begin(as []int64) {
 	t.roughly()
 	t.Agree = false
 	for i := range t.Places {
 		t.Places[i].Carried = t.Carries(&t.Places[i])
 	}
 	inTheMiddle := t.waiting()
+	if middle := slices.Clone(t.Clocks); t.gather() {
+		if together := t.waiting(); entriesOf(together) > entriesOf(inTheMiddle) {
+			inTheMiddle = together
+		} else {
+			t.setAll(middle)
+		}
+	}
 	middle := slices.Clone(t.Clocks)
 	for d := range t.Clocks {
-		t.set(d, 0)
+		t.set(d, as[t.ByRank[t.Clocks[d].Ranks[0]]])
 	}
 	t.Agree = true // for what of it shows
-	shown, all := 0, 0
-	for i, asTheyAre := range t.waiting() {
-		n := len(t.Places[i].Cohorts) * len(t.Places[i].Cohorts[0])
-		if inTheMiddle[i] >= 0 {
-			all += n
+	asTheyAre, shown, all := t.waiting(), 0, 0
+	inHosts := slices.ContainsFunc(slices.Collect(maps.Values(inTheMiddle)), func(m waited) bool { return m.inHost })
+	for place, m := range inTheMiddle {
+		if inHosts && !m.inHost {
+			delete(asTheyAre, place) // of the hosts, which are placed by less
+			continue
 		}
-		if asTheyAre >= 0 && (inTheMiddle[i] < 0 || asTheyAre <= 2*inTheMiddle[i]) {
-			shown += n
+		all += m.entries
+		if as, also := asTheyAre[place]; also && as.scatter > 2*m.scatter {
+			delete(asTheyAre, place)
 		}
 	}
+	for _, m := range asTheyAre {
+		shown += m.entries
+	}
 	if t.Agree = shown*10 >= all*9; !t.Agree {
-		for d := range t.Clocks {
-			t.set(d, middle[d].Offset)
-		}
+		t.setAll(middle)
 	}
 }
 
-// waiting returns by how much the work of ranks varies at each place that is entered after a wait; −1 at the others.
-func (t *Waits) waiting() []int64 {
+// setAll sets all clocks to the offsets that some have.
+func (t *Waits) setAll(clocks []Clock) {
+	for d := range clocks {
+		t.set(d, clocks[d].Offset)
+	}
+}
+
+// inHost reports whether entries are of ranks of one host.
+func (t *Waits) inHost(c Cohort) bool {
+	host := t.HostOf(int(c[0].Process))
+	return host != "" && !slices.ContainsFunc(c, func(e Entry) bool { return t.HostOf(int(e.Process)) != host })
+}
+
+// entriesOf returns how many entries places have.
+func entriesOf(places map[[4]int32]waited) (sum int) {
+	for _, m := range places {
+		sum += m.entries
+	}
+	return sum
+}
+
+// waited is by how much the work of ranks varies at a place that is entered after a wait.
+type waited struct {
+	scatter int64
+	entries int
+	inHost  bool // they are of one host for each call
+}
+
+// waiting returns those of the places that tell how clocks are apart, by call site, phase, and whether it is how ranks leave calls.
+func (t *Waits) waiting() map[[4]int32]waited {
 	t.learn()
-	out := slices.Repeat([]int64{-1}, len(t.Places))
-	for i := range t.Places {
-		if p := &t.Places[i]; t.LagOf(p.Cohorts[0][0], p.Lag) > 0 && !p.Carried {
-			_, out[i] = t.scatter(t.Sample(p.Cohorts), p.Lag)
+	out := make(map[[4]int32]waited)
+	for _, p := range t.clockPlaces() {
+		key := [4]int32{p.Kind, p.Before, p.phase, 0}
+		if p.leaves {
+			key[3] = 1
 		}
+		_, within := t.scatter(t.Sample(p.Cohorts), p.Lag)
+		out[key] = waited{within, len(p.Cohorts) * len(p.Cohorts[0]), t.inHost(p.Cohorts[0])}
 	}
 	return out
 }
@@ -234,25 +284,74 @@ const mostRough = 256
 
 // roughly aligns the clocks as if all members of a cohort had entered it at once.
 func (t *Waits) roughly() {
-	var e clock.Events
-	low, high, cohorts := int64(math.MaxInt64), int64(math.MinInt64), 0
+	cohorts, sample := 0, []Cohort(nil)
 	for i := range t.Places {
 		cohorts += len(t.Places[i].Cohorts)
 	}
 	for i := range t.Places {
 		all := t.Places[i].Cohorts
-		for _, c := range sampleCohorts(all, max(leastSample, len(all)*mostRough/cohorts)) {
-			entered := make([]clock.Reading, len(c))
-			for i, one := range c {
-				entered[i] = clock.Reading{Clock: t.Domain[one.Process], At: t.Enter(one)}
-				low, high = min(low, entered[i].At), max(high, entered[i].At)
-			}
-			e.Ends = append(e.Ends, entered)
-		}
+		sample = append(sample, sampleCohorts(all, max(leastSample, len(all)*mostRough/cohorts))...)
 	}
+	t.meet(sample)
+}
+
+// meet aligns the clocks as if all members of a cohort had entered it at once, and reports whether the cohorts connect all clocks.
+func (t *Waits) meet(sample []Cohort) bool {
+	var e clock.Events
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, c := range sample {
+		entered := make([]clock.Reading, len(c))
+		for i, one := range c {
+			entered[i] = clock.Reading{Clock: t.Domain[one.Process], At: t.Enter(one)}
+			low, high = min(low, entered[i].At), max(high, entered[i].At)
+		}
+		e.Ends = append(e.Ends, entered)
+	}
+	apart := 0
 	for d, c := range clock.Align(len(t.Clocks), e) {
 		t.set(d, -c.AheadAt(low+(high-low)/2))
+		if !c.HasReference() {
+			apart++
+		}
 	}
+	return apart == 1
+}
+
+// gather aligns the clocks by the entries that ranks of several clocks make together: those of the place where they are late or early by
+// the same again and again, and of others where they are nearly so. It reports whether these connect all clocks.
+func (t *Waits) gather() bool {
+	type tight struct {
+		sample []Cohort
+		apart  float64 // what an entry varies by within its rank, mean
+	}
+	var found []tight
+	least := math.Inf(1)
+	for _, places := range [][]Place{t.Places, t.exitPlaces} {
+		for i := range places {
+			sample := sampleCohorts(places[i].Cohorts, learned)
+			if len(sample) < leastTogether || !t.hasClocks(sample[0]) {
+				continue
+			}
+			n := 0
+			for _, c := range sample {
+				n += len(c)
+			}
+			one := tight{sample, float64(t.distances(sample, t.Time).within) / float64(n)}
+			found, least = append(found, one), min(least, one.apart)
+		}
+	}
+	var all []Cohort
+	for _, one := range found {
+		if one.apart <= 2*least {
+			all = append(all, one.sample...)
+		}
+	}
+	return len(all) > 0 && t.meet(all)
+}
+
+// hasClocks reports whether entries are of several clocks.
+func (t *Waits) hasClocks(of []Entry) bool {
+	return slices.ContainsFunc(of, func(e Entry) bool { return t.Domain[e.Process] != t.Domain[of[0].Process] })
 }
 
 // nearest returns the value between the quantiles 0.4 and 0.6 of x that is nearest to zero once at is added: if two
@@ -275,25 +374,38 @@ func (t *Waits) set(d int, offset int64) {
 // over all places at which its ranks waited for others.
 func (t *Waits) refine() {
 	by := make([][]int64, len(t.Clocks))
-	for i := range t.Places {
-		if p := &t.Places[i]; p.Lag > 0 && !p.Carried {
-			t.VisitWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
-		}
+	for _, p := range t.clockPlaces() {
+		t.VisitWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
 	}
 	rooms := clock.Rooms(len(by), t.syncs())
 	for d := range by {
-		c := &t.Clocks[d]
 		// Delays are late by x: the offset that takes them away is lower by x, of
 		// which the other clocks take their part.
-		offset := c.Offset - t.usual(by[d], c.Offset)*int64(len(by)-1)/int64(len(by))
-		c.HalfWidth = -1
-		if r := rooms[d]; r.IsBounded() {
-			offset = min(max(offset, c.Offset+r.Low), c.Offset+r.High)
-			c.HalfWidth = (r.High - r.Low) / 2
+		part := func(x int64) int64 { return x * int64(len(by)-1) / int64(len(by)) }
+		c := &t.Clocks[d]
+		shift := part(-t.usual(by[d], c.Offset))
+		switch r := rooms[d]; {
+		case !r.IsBounded():
+		case r.Low <= 0 && r.High >= 0: // the others may take as much
+			shift = min(max(shift, r.Low/2), r.High/2)
+		default:
+			shift = part(min(max(shift, r.Low), r.High))
 		}
-		t.set(d, offset)
+		t.set(d, c.Offset+shift)
 	}
 	t.center()
+}
+
+// bound finds how far each clock may be off.
+func (t *Waits) bound() {
+	if len(t.Clocks) < 2 {
+		return
+	}
+	for d, r := range clock.Rooms(len(t.Clocks), t.syncs()) {
+		if t.Clocks[d].HalfWidth = -1; r.IsBounded() {
+			t.Clocks[d].HalfWidth = max(r.High, -r.Low)
+		}
+	}
 }
 
 // usual returns the delay that is the clock's: in the middle of all, and of two as likely the one that keeps the
@@ -318,7 +430,8 @@ func (t *Waits) center() {
 	}
 }
 
-// syncs returns the points at which ranks wait for all others, which are those of no message and no root. A rank
+// syncs returns the points at which ranks wait for all others, which are those of no message and no root; a root that clocks
+// have hidden may be there where these do not suit the waits as they are. A rank
 // has left one where it enters the call before which it waits for it.
 func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 	lags := make([][]int8, len(t.Ranks)) // of each call, to the one before it that is waited for
@@ -326,11 +439,10 @@ func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 		lags[r] = make([]int8, len(t.Ranks[r].Calls))
 	}
 	for i := range t.Places {
-		if p := &t.Places[i]; !p.Carried {
-			for _, c := range p.Cohorts {
-				for _, e := range c {
-					lags[e.Process][e.Call] = p.Lag
-				}
+		p := &t.Places[i]
+		for _, e := range slices.Concat(p.Cohorts...) {
+			if _, known := t.lagAfter[t.siteAt(e)]; known || !p.Carried {
+				lags[e.Process][e.Call] = t.LagOf(e, p.Lag)
 			}
 		}
 	}
@@ -345,7 +457,7 @@ func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
 	return func(yield func([]clock.Entry) bool) {
 		var sync []clock.Entry
 		for i := range t.Points {
-			if _, few := t.rootWaitAt(int32(i)); few || t.Points[i].Message {
+			if _, few := t.rootWaitAt(int32(i)); few || t.Points[i].Message || !t.Agree && shapesOf(t.KindOf(t.Points[i].Entries[0]).Op) != nil {
 				continue
 			}
 			sync = sync[:0]

@@ -542,7 +542,7 @@ func (d *Division) compare(s *Waits) {
 		}
 		d.PeersOf, d.HostsOf = append(d.PeersOf, set), append(d.HostsOf, host)
 	}
-	if len(index) == 1 {
+	if len(index) == 1 && d.Peers == nil {
 		d.PeersOf = nil
 	}
 }

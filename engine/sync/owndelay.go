@@ -8,10 +8,10 @@ import (
 
 // VisitWork calls f with the work of every entry of a place, ns, and what of it is its own delay: what it exceeds the
 // lower median of the others in its cohort by. Members that come from calls of different groups have worked for
-// different times since then; their own is late since the last call of all of them too, and their work is the middle
-// and that.
+// different times since then; their own is late since the last call of all of them too, and next to those who left the
+// same call for such a one, and their work is the middle and that.
 func (t *Waits) VisitWork(p *Place, f func(e Entry, work, own int64)) {
-	var b works
+	b := works{left: map[int32][]int64{}}
 	for _, c := range p.Cohorts {
 		b.take(t, p, c)
 		for j, e := range c {
@@ -21,7 +21,10 @@ func (t *Waits) VisitWork(p *Place, f func(e Entry, work, own int64)) {
 }
 
 // works are those of the members of a cohort, and what of them is their own delay.
-type works struct{ work, own, all, sorted []int64 }
+type works struct {
+	work, own, all, sorted []int64
+	left                   map[int32][]int64 // [point] works of those who left it for a mixed place, ascending; none where one is alone
+}
 
 func (b *works) take(t *Waits, p *Place, c Cohort) {
 	b.work, b.own = b.work[:0], b.own[:0]
@@ -37,10 +40,39 @@ func (b *works) take(t *Waits, p *Place, c Cohort) {
 	subtractOthers(b.all, &b.sorted)
 	b.sorted = append(b.sorted[:0], b.work...)
 	middle := median(b.sorted)
-	for j, x := range b.all {
-		b.own[j] = min(b.own[j], x)
-		b.work[j] = middle + max(0, b.own[j])
+	for j, e := range c {
+		work, lowered := b.work[j], false
+		if len(b.all) > 0 {
+			b.own[j], lowered = min(b.own[j], b.all[j]), true
+		}
+		if others := b.leftWith(t, e, p.Lag); len(others) > 1 {
+			of, _ := robust.MiddlesWithout(others, work)
+			b.own[j], lowered = min(b.own[j], work-of), true
+		}
+		if lowered {
+			b.work[j] = middle + max(0, b.own[j])
+		}
 	}
+}
+
+// leftWith returns the works, ascending, of those who leave the call before an entry for a call like its.
+func (b *works) leftWith(t *Waits, e Entry, lag int8) []int64 {
+	s, p := t.siteAt(e), t.Of[e.Process][e.Call-1]
+	if _, known := t.lagAfter[s]; !known {
+		return nil
+	}
+	if out, known := b.left[p]; known {
+		return out
+	}
+	var out []int64
+	for _, o := range t.exitsFrom(p) {
+		if t.siteAt(o) == s {
+			out = append(out, t.WorkSince(o, lag))
+		}
+	}
+	slices.Sort(out)
+	b.left[p] = out
+	return out
 }
 
 // subtractOthers makes of values how far each is above the lower median of the others.
@@ -62,7 +94,7 @@ func (t *Waits) appendWorkSinceAll(c Cohort, lag int8, dst []int64) []int64 {
 	for back := int32(1); back <= min(mostBack, c[0].Call); back++ {
 		p := t.Of[c[0].Process][c[0].Call-back]
 		for _, e := range c {
-			sum := t.Work(e, lag)
+			sum := t.Work(e, t.LagOf(e, lag))
 			i := e.Call - 1
 			for ; i > max(0, e.Call-mostBack) && t.Of[e.Process][i] != p; i-- {
 				sum += t.Work(Entry{Process: e.Process, Call: i}, t.waits[e.Process][i])

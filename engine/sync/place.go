@@ -21,6 +21,7 @@ type Place struct {
 	// carried: a rank enters it as late as the call before, since it has waited for
 	// nothing in between. Known only where there are several clocks.
 	Carried bool
+	leaves  bool // cohorts are the entries with which ranks leave the call before
 }
 
 // CallsBack returns how many calls back the one is that is waited for, or the nearest of several; 0: none.

@@ -3,10 +3,10 @@ package sync
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -54,46 +54,79 @@ const (
 // and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
 // included: a rank that is late in every step holds, in every step, those that hand to it and nobody else. What it is late by
 // again before the next micro-batch looks like that too; its call in the last one tells, and so do stage times: who is held in a
-// stage leaves it later.
+// stage leaves it later. Groups of as many members that make calls of one kind run one program and have the root at one place.
 func (t *Waits) findRoots() {
 	t.roots, t.ofAny = map[rootedKind]rootWait{}, t.mergeMicrobatches()
-	of := map[rootedKind][]Cohort{}
+	var sets ordered.List[[2]int32, rootedSet]
 	for i := range t.Places {
-		p := &t.Places[i]
-		if shapesOf(t.Kinds[p.Before].Op) == nil {
-			continue
-		}
-		for _, c := range t.Sample(p.Cohorts) {
-			r := rootedKind{t.ofAny[p.Before], t.Call(Previous(c[0], 1)).Group}
-			of[r] = append(of[r], c)
-		}
-	}
-	for _, r := range slices.SortedFunc(maps.Keys(of), func(a, b rootedKind) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group)) }) {
-		members := len(t.Members[r.group])
-		sample := sampleCohorts(of[r], max(leastSample, rootEntries/members))
-		after := func(e Entry) int64 { return t.WorkSince(e, 1) }
-		seen := t.leftStage(sample)
-		left := len(seen) >= Enough && 2*len(seen) >= len(sample)
-		if left {
-			sample, after = seen, t.stayAfterRelease
-		}
-		roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*len(of))))
-		tried := []triedWait{{any: true, distances: t.distances(sample, after)}}
-		for _, shape := range shapesOf(t.Kinds[r.kind].Op) {
-			for root := range int32(roots) {
-				t.roots[r] = rootWait{shape, root}
-				tried = append(tried, triedWait{rootWait: t.roots[r], distances: t.distances(sample, after)})
+		for _, c := range t.leavesRooted(&t.Places[i]) {
+			before := Previous(c[0], 1)
+			r := rootedKind{t.ofAny[t.SiteOf(before)], t.Call(before).Group}
+			set, _ := sets.Of([2]int32{r.kind, int32(len(t.Members[r.group]))})
+			if set.cohorts = append(set.cohorts, c); !slices.Contains(set.of, r) {
+				set.of = append(set.of, r)
 			}
 		}
-		if left {
-			tried = steadyWaits(tried)
-		}
-		if best := t.bestWait(tried, len(sample)); best.any {
-			delete(t.roots, r)
-		} else {
-			t.roots[r] = best.rootWait
+	}
+	slices.SortStableFunc(sets.All, func(a, b rootedSet) int { return cmp.Compare(a.of[0].kind, b.of[0].kind) })
+	for i := range sets.All {
+		t.findRoot(&sets.All[i], len(sets.All))
+	}
+}
+
+// rootedSet are rooted operations of one kind, with what follows them.
+type rootedSet struct {
+	of      []rootedKind
+	cohorts []Cohort
+}
+
+// findRoot finds how the members of the operations of one of so many sets wait.
+func (t *Waits) findRoot(set *rootedSet, sets int) {
+	members := len(t.Members[set.of[0].group])
+	sample := sampleCohorts(set.cohorts, max(leastSample*len(set.of), rootEntries/members))
+	after := func(e Entry) int64 { return t.WorkSince(e, 1) }
+	seen := t.leftStage(sample)
+	left := len(seen) >= Enough && 2*len(seen) >= len(sample)
+	if left {
+		sample, after = seen, t.stayAfterRelease
+	}
+	roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*sets)))
+	tried := []triedWait{{any: true, distances: t.distances(sample, after)}}
+	for _, shape := range shapesOf(t.Kinds[set.of[0].kind].Op) {
+		for root := range int32(roots) {
+			wait := rootWait{shape, root}
+			t.setRoots(set, wait)
+			tried = append(tried, triedWait{rootWait: wait, distances: t.distances(sample, after)})
 		}
 	}
+	if left {
+		tried = steadyWaits(tried)
+	}
+	if best := t.bestWait(tried, len(sample)); !best.any {
+		t.setRoots(set, best.rootWait)
+		return
+	}
+	for _, r := range set.of {
+		delete(t.roots, r)
+	}
+}
+
+func (t *Waits) setRoots(set *rootedSet, wait rootWait) {
+	for _, r := range set.of {
+		t.roots[r] = wait
+	}
+}
+
+// leavesRooted returns some of the entries of a place that are made behind rooted operations, by these.
+func (t *Waits) leavesRooted(p *Place) []Cohort {
+	if shapesOf(t.Kinds[p.Before].Op) == nil && !(p.Mixed && t.isMixedByRank(p)) {
+		return nil
+	}
+	sample := t.Sample(p.Cohorts)
+	if t.isSameCall(sample, 1) {
+		return sample
+	}
+	return slices.DeleteFunc(t.exits(sample), func(c Cohort) bool { return shapesOf(t.KindOf(Previous(c[0], 1)).Op) == nil })
 }
 
 // triedWait is how members may wait, and what follows the call then.

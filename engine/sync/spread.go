@@ -3,15 +3,36 @@ package sync
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // learned is how many cohorts of a place are used to decide which call blocks there.
 const learned = 64
 
 // Sample returns up to about 64 cohorts: those with the widest spread, which carry the information, and a regular
-// sample of the rest.
-func (t *Waits) Sample(all []Cohort) []Cohort {
+// sample of the rest; of several groups as many of each, since one in which a rank is late in every step has all that are wide.
+func (t *Waits) Sample(all []Cohort) (out []Cohort) {
 	if len(all) <= learned {
+		return all
+	}
+	var groups ordered.List[int32, []Cohort]
+	for _, c := range all {
+		of, _ := groups.Of(t.Call(c[0]).Group)
+		*of = append(*of, c)
+	}
+	if n := len(groups.All); n == 1 || n > learned/2 {
+		return t.sampleWide(all, learned)
+	}
+	for _, of := range groups.All {
+		out = append(out, t.sampleWide(of, learned/len(groups.All))...)
+	}
+	return out
+}
+
+// sampleWide returns about as many cohorts as at most are taken.
+func (t *Waits) sampleWide(all []Cohort, most int) (out []Cohort) {
+	if len(all) <= most {
 		return all
 	}
 	spread := make([]int64, len(all))
@@ -19,9 +40,8 @@ func (t *Waits) Sample(all []Cohort) []Cohort {
 		spread[i] = Span(c, func(e Entry) int64 { return t.Time(Previous(e, 1)) })
 	}
 	limit := slices.Clone(spread)
-	wide := quantile(limit, len(all)-learned/2, len(all))
-	var out []Cohort
-	every := max(1, len(all)/(learned/2))
+	wide := quantile(limit, len(all)-most/2, len(all))
+	every := max(1, len(all)/(most/2))
 	for i, c := range all {
 		if spread[i] > wide || i%every == 0 {
 			out = append(out, c)

@@ -24,9 +24,12 @@ type Waits struct {
 	ofAny        []int32 // [kind] the first kind that is like it in another micro-batch
 	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
 	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
-	Busy  func(rank int, from, to int64) int64
-	most  int      // cohorts of the place that has most
-	waits [][]int8 // as lags has it, where members of points come to them from different calls; else nil
+	Busy func(rank int, from, to int64) int64
+	most int // cohorts of the place that has most
+	// lagAfter is what the members of a call wait for that come to it from different ones, by site; nil: nobody does.
+	lagAfter   map[site]int8
+	exitPlaces []Place  // of those the entries that follow the same call, as cohorts
+	waits      [][]int8 // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // Enough is the number of cohorts that a place needs to be looked at.
@@ -89,6 +92,11 @@ func (t *Waits) WorkSince(e Entry, lag int8) int64 {
 // LagOf returns how many calls back the one is that an entry waits for, where its place waits for the one lag back; 0:
 // it waits for none.
 func (t *Waits) LagOf(e Entry, lag int8) int8 {
+	if t.lagAfter != nil && lag != allBefore && e.Call > 0 {
+		if of, known := t.lagAfter[t.siteAt(e)]; known {
+			return of
+		}
+	}
 	if t.Blocks == nil || e.Call == 0 {
 		return lag
 	}

@@ -43,6 +43,7 @@ type series struct {
 	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
 	within  []points.Within
 	sets    [][]int        // that synchronise there, where not all ranks do
+	classes [][]int        // ranks of like work, where not all are alike
 	outside points.Outside // where the time in no stage lies
 	meet    points.Meetings
 	peers   []int
@@ -337,7 +338,7 @@ func (s *series) divideBy(of stretch, in *steps, by *cutting) *division {
 	known := run.Known
 	run.Named, run.Known, run.KnownOutside, run.KnownMeetings = in.named, s.points, s.outside, s.meet
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
-		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
+		run.KnownWithin, run.KnownPeers, run.KnownClasses, run.Peers = s.within, s.sets, s.classes, s.peers
 	}
 	if known != nil {
 		run.Known = known
@@ -347,7 +348,7 @@ func (s *series) divideBy(of stretch, in *steps, by *cutting) *division {
 
 // adopt copies from the first stretch where the ranks synchronise and who is compared with whom.
 func (s *series) adopt(d *division) {
-	s.points, s.within, s.sets, s.outside = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers, d.Outside
+	s.points, s.within, s.sets, s.classes, s.outside = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers, d.Classes, d.Outside
 	if d.Every > 0 {
 		s.meet = points.Meetings{Point: d.Points[0], Every: d.Every}
 	}
@@ -409,7 +410,7 @@ func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlac
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, sets: one.sets, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks, plan: one.plan}
+	open := series{points: one.points, within: one.within, sets: one.sets, classes: one.classes, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks, plan: one.plan}
 	if one.steps > 0 {
 		l := &completeStretch{first: one.open[0].at}
 		of := stretch{windows: one.open}

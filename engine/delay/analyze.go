@@ -136,7 +136,7 @@ func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 
 // look finds what there is from an interval on.
 func look(d *points.Division, run *Run, o Options, start int) *Stretch {
-	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), every: max(1, d.Every), trend: &trend{}, last: &LastArrivals{}}
+	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil || d.Classes != nil, errors: d.Errors, steps: d.Steps(), every: max(1, d.Every), trend: &trend{}, last: &LastArrivals{}}
 	if d.Intervals == 0 {
 		return out
 	}

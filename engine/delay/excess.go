@@ -47,6 +47,9 @@ func newSeries(d *points.Division, peers []int) *series {
 	if peers == nil && d.Peers != nil {
 		peers = setIndices(d.Peers, d.Ranks)
 	}
+	if d.Classes != nil {
+		peers = intersect(peers, setIndices(d.Classes, d.Ranks))
+	}
 	s.group(peers)
 	K := len(d.Pieces)
 	s.rest, s.excess, s.common, s.noise = make([][]int64, K), make([][]int64, K), make([][]float64, K), make([]float64, K)
@@ -82,6 +85,22 @@ func setIndices(sets [][]int, ranks int) []int {
 		for _, r := range set {
 			out[r] = i
 		}
+	}
+	return out
+}
+
+// intersect returns the sets of ranks that are in one set of both divisions; nil: all ranks are in one.
+func intersect(a, b []int) []int {
+	if a == nil {
+		return b
+	}
+	out, number := make([]int, len(a)), map[[2]int]int{}
+	for r := range a {
+		at := [2]int{a[r], b[r]}
+		if _, ok := number[at]; !ok {
+			number[at] = len(number)
+		}
+		out[r] = number[at]
 	}
 	return out
 }

@@ -50,7 +50,10 @@ type Division struct {
 	// taken off their work.
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
-	Peers   [][]int
+	Peers [][]int
+	// Classes are the sets of ranks of like work, where no work is that of most ranks; nil: all are peers. What a rank may have waited for another
+	// is then taken off its work.
+	Classes [][]int
 	Outside Outside // where the time in no stage lies
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
@@ -163,6 +166,10 @@ func Divide(s *Steps, g Gates) *Division {
 			if d.waits() {
 				d.takeWaits()
 				d.Arrive()
+			}
+			if found.Classes != nil {
+				d.Classes = found.Classes
+				d.takePossibleWaits(d.Classes)
 			}
 			return d
 		}

@@ -79,6 +79,8 @@ type Steps struct {
 	KnownOutside Outside
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
+	// KnownClasses are the sets of ranks of like work found in the same.
+	KnownClasses [][]int
 	// KnownMeetings are the meetings found in earlier steps of the same run.
 	KnownMeetings Meetings
 	// Memory is where the division lies; nil: in memory of its own.
@@ -284,6 +286,7 @@ type Found struct {
 	Outside Outside  // where the time in no stage lies
 	// Meetings are set where all ranks synchronise in every n-th step alone; Points and Perhaps are empty then.
 	Meetings Meetings
+	Classes  [][]int // ranks of like work, where no work is that of most ranks; nil: all are peers
 
 	paced  []int // stages that ranks leave together, and not later when the last of them arrives later
 	noRest bool  // what no stage covers is no point
@@ -294,7 +297,7 @@ func Find(s *Steps, g Gates) Found { return find(s, g.fillDefaults()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return Found{Points: s.Known, Within: s.KnownWithin, Outside: s.KnownOutside, Meetings: s.KnownMeetings}
+		return Found{Points: s.Known, Within: s.KnownWithin, Outside: s.KnownOutside, Meetings: s.KnownMeetings, Classes: s.KnownClasses}
 	}
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}
@@ -318,6 +321,7 @@ func find(s *Steps, g Gates) Found {
 			}
 		}
 	}
+	found.findClasses(c)
 	return found
 }
 

@@ -345,14 +345,7 @@ func (d *Division) takeWaits() {
 	R := d.Ranks
 	clock, own := make([]int64, R), make([]int64, R)
 	for p := range max(1, len(d.Points)) {
-		var order []int // pieces in the order of time: those of the step before come first
-		for _, tail := range []bool{true, false} {
-			for k, piece := range d.Pieces {
-				if piece.Point == p && piece.Tail == tail {
-					order = append(order, k)
-				}
-			}
-		}
+		order := d.piecesTo(p)
 		for n := range d.Intervals {
 			clear(clock)
 			for _, k := range order {

@@ -12,7 +12,7 @@ import (
 
 // composedKinds are the families in which not some ranks are late.
 var composedKinds = map[string]kind{
-	"drift_all": everyone, "absorbed": healthy, "asynchronous": free, "asynchronous_healthy": free, "hidden_backward": hidden, "unclosed_nowall": hidden,
+	"drift_all": everyone, "absorbed": healthy, "asynchronous": free, "asynchronous_healthy": free, "hidden_backward": hidden, "pipeline": hidden, "pipeline_healthy": uneven, "unclosed_nowall": hidden,
 	"lognormal_healthy": uneven, "gc_healthy": uneven, "sequence_lengths_healthy": uneven, "pareto_healthy": uneven, "few_steps_healthy": quiet,
 }
 

@@ -1,6 +1,7 @@
 package composed
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -58,6 +59,7 @@ var faulty = []struct {
 	{"asynchronous", asynchronous, true},
 	{"hidden_backward", drawHiddenInBackward, false},
 	{"three_points", threePoints, true},
+	{"pipeline", drawPipeline, true},
 }
 
 // quiet are the families without faults that differ in their noise.
@@ -354,4 +356,30 @@ func threePoints(g *rand.Rand) *Job {
 		j.meetings = append(j.meetings, m)
 	}
 	return j.late(g, g.IntN(j.Ranks), data, uniform(g, 0.2, 0.6)*j.step(), always)
+}
+
+// drawPipeline draws a job whose ranks are stages of a pipeline with unequal work and their replicas, which reduce gradients among themselves. All
+// meet in the optimizer.
+func drawPipeline(g *rand.Rand) *Job {
+	stages, replicas := pick(g, 2, 3, 4), pick(g, 2, 4)
+	j := drawJob(g, stages*replicas)
+	j.pipeline.micro = pick(g, 1, 2, 4, 8)
+	for s := range stages {
+		set, factor := numbers(replicas), math.Exp(uniform(g, -0.3, 0.3))
+		for i := range set {
+			set[i] += s * replicas
+			for t := range j.work {
+				j.work[t][set[i]][forward] *= factor
+				j.work[t][set[i]][backward] *= factor
+			}
+		}
+		j.pipeline.stages = append(j.pipeline.stages, set)
+	}
+	all := meeting{segment: optim, every: 1}
+	for _, x := range j.meetings[0].transfer {
+		all.transfer = append(all.transfer, x/20)
+	}
+	j.meetings[0].sets = j.pipeline.stages
+	j.meetings = append(j.meetings, all)
+	return j.late(g, g.IntN(j.Ranks), pick(g, data, forward, backward), uniform(g, 0.3, 0.6)*j.step(), always)
 }

@@ -5,6 +5,7 @@
 //	end = start + work                       a stage
 //	end = max over a set (end) + transfer    where ranks wait for one another
 //	end = max(end, release of the step)      where a source of a fixed rate is waited for
+//	end = max(end, end of the neighbour) + work / n    n times, where a pipeline hands on microbatches
 //
 // A step of a rank begins where its last one ended. Of a stage, [Job.Recording] has the time
 // from its start to its end, waits included. Draws of faults and of noise are streams of their own:
@@ -62,6 +63,31 @@ type Fault struct {
 	extra [][][segments]float64 // [step][rank]
 }
 
+// pipeline is the ranks of a pipeline's stages, of which each takes the microbatches of a step, in forward, from the rank at its place in the stage
+// before it, and in backward from that in the stage after it. The zero value: there is none.
+type pipeline struct {
+	stages [][]int
+	micro  int // microbatches of a step
+}
+
+// pass lets microbatches pass a segment: end is when ranks begin it, and then when they end it, and own what they take in all.
+func (p pipeline) pass(k int, end, own []float64) {
+	for range p.micro {
+		for i := range p.stages {
+			at, before := i, i-1
+			if k == backward {
+				at, before = len(p.stages)-1-i, len(p.stages)-i
+			}
+			for place, r := range p.stages[at] {
+				if i > 0 {
+					end[r] = max(end[r], end[p.stages[before][place]])
+				}
+				end[r] += own[r] / float64(p.micro)
+			}
+		}
+	}
+}
+
 // Job is a job with its noise drawn.
 type Job struct {
 	Family string
@@ -80,6 +106,8 @@ type Job struct {
 	lost    [][]bool // [step][rank] not recorded; nil: none
 	table   bool     // recorded as CSV, which says of each row which step it is
 
+	pipeline pipeline
+
 	work     [][][segments]float64 // [step][rank]
 	meetings []meeting
 	release  []float64 // [step] before which no rank ends data; nil: there is no source
@@ -97,7 +125,7 @@ type times struct {
 func (j *Job) replay(with func(fault int) bool) times {
 	out := times{durations: make([][][]float64, j.Steps), wall: make([][]float64, j.Steps)}
 	at := make([]float64, j.Ranks)
-	end := make([]float64, j.Ranks)
+	end, own := make([]float64, j.Ranks), make([]float64, j.Ranks)
 	for t := range j.Steps {
 		start := slices.Clone(at)
 		out.durations[t] = make([][]float64, j.Ranks)
@@ -106,10 +134,15 @@ func (j *Job) replay(with func(fault int) bool) times {
 		}
 		for _, k := range j.order() {
 			for r := range j.Ranks {
-				end[r] = at[r] + max(0, j.ownTime(t, r, k, with))
+				own[r] = max(0, j.ownTime(t, r, k, with))
+				end[r] = at[r] + own[r]
 				if k == data && j.release != nil {
 					end[r] = max(end[r], j.release[t])
 				}
+			}
+			if j.pipeline.micro > 0 && (k == forward || k == backward) {
+				copy(end, at)
+				j.pipeline.pass(k, end, own)
 			}
 			j.wait(t, k, end)
 			for r := range j.Ranks {

@@ -323,6 +323,39 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 	return out
 }
 
+// enteredAlike returns the findings of what all ranks take longer for alike, by the steps into which calls divide a run: from one on, or in some.
+// Their steps are counted from the first that all recorded.
+func (j *judge) enteredAlike(r *arrivals.Result) (out []Finding) {
+	for i := range r.Common {
+		c := &r.Common[i]
+		place, follows := r.PartAt(c.Parts[0])
+		p, first, last := &r.Places[place], int64(c.Steps.First), int64(c.Steps.Last)
+		f := Finding{source: evidence.FromArrivals, Kind: KindWorkload, Cause: CauseSlowSteps, Place: Place{Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
+			Cost: costOf(c, r.End-r.Begin, first, last), Confidence: confidenceIn(c.Certainty), BelowMinGain: c.Saves.Largest() < j.minGain}
+		f.Score = c.Saves.Largest()
+		if f.Struck.Pattern == PatternPeriodic {
+			f.Cause = CausePeriodic
+		}
+		if c.Cause == claim.Regression {
+			f.Cause = CauseRegression
+			work := "the work before " + f.Op
+			if follows {
+				work = "what follows " + f.Op
+			}
+			if f.Source != nil {
+				work += " " + f.Source.Short()
+			}
+			f.Evidence = append(f.Evidence, evidence.Slower{Stage: work, Steps: [2]int64{first, last}, BaseSteps: [2]int64{0, max(0, first-1)}, Time: c.From, BaseTime: c.Before, Grows: c.Grows})
+		}
+		if !c.Grows { // else no steps are as long as others
+			f.Evidence = append(f.Evidence, evidence.SlowSteps{N: c.Steps.Count, Of: c.Steps.Of, Factor: longerBy(c, r.Step), Excess: c.Size, First: first, Last: last})
+		}
+		f.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		out = append(out, f)
+	}
+	return j.order(out)
+}
+
 // leastRoom is the part of what a rank loses by its calls that it must spend in a stage for that to be the one: it loses more than
 // half of it there.
 const leastRoom = 0.5

@@ -491,6 +491,16 @@ rank, late: rank 2 on node0 in forward at all_reduce of 0 from model.py:12, stro
 known: nobody of 4 late in 39 steps of 125 ms
 next: profile profiler of 2 in forward
 next: inspect_host device_counters of 2 in forward`},
+		{"all take longer from the middle on", replicas(4, 60, atTrain, func(_, step int) float64 { return 40 * float64(step/30) }).left(), `
+slow_everywhere, on finding: all, saves steps, at all_reduce, only supported; by evidence.Slower, not several_causes_fit
+workload, regression: at all_reduce of 0 from train.py:66, supported, 40 ms, 19 %, window, 30 of 59 steps; several_causes_fit
+open: transfer_hidden
+known: nobody of 4 late in 50 steps of 125 ms`},
+		{"all take ever longer", replicas(4, 60, atTrain, func(_, step int) float64 { return float64(step) }).left(), `
+slow_everywhere, on finding: all, saves steps, at all_reduce, only supported; by evidence.Slower, not several_causes_fit
+workload, regression: at all_reduce of 0 from train.py:66, supported, 29 ms, 25 %, window, 59 of 59 steps; several_causes_fit
+open: transfer_hidden
+known: nobody of 4 late in 58 steps of 116 ms`},
 		{"late in three steps", replicas(4, 40, atTrain, some(800, 20, 30, 35)).left(), `
 undecided, on finding: one_rank, saves steps, before it, at all_reduce, only insufficient; by evidence.LastToEnter, not chance_not_excluded
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, ambiguous, 799 ms, 42 %, intermittent, 3 of 39 steps; chance_not_excluded

@@ -81,7 +81,8 @@ func (j *judge) merge(monitoring []*health.Record) RunVerdict {
 	}
 }
 
-// claims returns what the steps claim; of a run without windows what its operators do, or without these NCCL's kernels.
+// claims returns what the steps claim; of a run without windows what its operators do, without these NCCL's kernels, and else what entries of
+// calls do of all ranks alike.
 func (j *judge) claims() []Finding {
 	switch {
 	case len(j.windows) > 0:
@@ -94,6 +95,8 @@ func (j *judge) claims() []Finding {
 		return slices.Clone(j.operators.Findings)
 	case j.heard != nil:
 		return slices.Clone(j.heard.Findings)
+	case j.entered != nil:
+		return j.enteredAlike(j.entered)
 	}
 	return nil
 }

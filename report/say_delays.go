@@ -167,12 +167,18 @@ func sayRegression(f *diagnose.Finding) string {
 		return ""
 	case e.Grows:
 		who := upper(stageWord(f.Stage)) + " grows"
-		if f.Stage == "" {
+		switch {
+		case f.Stage == "" && f.Op != "":
+			who = upper(e.Stage) + " grows"
+		case f.Stage == "":
 			who = upper(stageWord(e.Stage)) + " and other stages grow"
 		}
 		return fmt.Sprintf("%s on all ranks from %s in step %d to %s in step %d", who, length(e.BaseTime), e.Steps[0], length(e.Time), e.Steps[1])
 	case e.Baseline:
 		return fmt.Sprintf("%s is slower on all ranks than in the baseline: %s a step instead of %s", upper(stageWord(f.Stage)), length(e.Time), length(e.BaseTime))
+	case f.Stage == "" && f.Op != "":
+		return fmt.Sprintf("%s takes longer on all ranks in %s: %s a step, where steps %d–%d take %s",
+			upper(e.Stage), stepsWord(e.Steps[0], e.Steps[1]), length(e.Time), e.BaseSteps[0], e.BaseSteps[1], length(e.BaseTime))
 	case f.Stage == "":
 		return fmt.Sprintf("All ranks are slower in several stages in %s: %s of every %s step", stepsWord(e.Steps[0], e.Steps[1]), length(f.Excess), length(f.Step))
 	}

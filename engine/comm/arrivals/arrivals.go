@@ -62,6 +62,9 @@ type Result struct {
 	// shows that the others wait for it; nil: there is none.
 	Unawaited *claim.Claim
 	Joint     float64 // part of what repeats that goes when all of them are fixed
+	// Common are certain claims about all ranks alike: steps that take longer from one on, or now and then. Their parts are the work before
+	// the calls of Places or, by [Result.PartAt], what follows those of a point.
+	Common []claim.Claim
 	// Between is who is longest between the steps, where calls are entered there.
 	Between Between
 	// Transfers are what follows the last entries of stages.

@@ -24,7 +24,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 		for _, set := range sets {
 			s.restrict(of, set).lateAmong(r, o, lines, steps)
 		}
-		r.Division, r.Cuts = nil, nil
+		r.Division, r.Cuts, r.Common = nil, nil, nil
 		// What ranks of one set wait for in the others is not known, nor what a step saves: at most what the set does.
 		for i := range r.Late {
 			r.Late[i].Saves = claim.Saving{AtMost: r.Late[i].Saves.Largest()}
@@ -113,6 +113,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	for i := range out.Claims {
 		f := &out.Claims[i]
 		if f.Cause != claim.Late {
+			r.addCommon(f, whole)
 			continue
 		}
 		to := &r.Late
@@ -152,6 +153,25 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 		}
 	}
+}
+
+// addCommon adds a claim about all ranks alike, in steps that are so large a part of what repeats.
+func (r *Result) addCommon(f *claim.Claim, whole float64) {
+	if f.Certainty < claim.Supported || len(f.Parts) == 0 || f.Cause != claim.Regression && f.Cause != claim.SlowSteps {
+		return
+	}
+	out := *f
+	out.Source = claim.Entries
+	out.Saves.Scale(whole)
+	r.Common = append(r.Common, out)
+}
+
+// PartAt returns the place of a part of a claim about all ranks, and whether the part is what follows its calls.
+func (r *Result) PartAt(p claim.Part) (place int, follows bool) {
+	if p.Stage < len(r.Places) {
+		return p.Stage, false
+	}
+	return r.Division.At[p.Stage-len(r.Places)], true
 }
 
 // setLimits sets the least delays that are found before the calls of places, in a recorded step: of those found in a step as

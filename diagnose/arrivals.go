@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -42,21 +44,99 @@ func (j *judge) chargeRest(claims []Finding) (left []Finding) {
 	return left
 }
 
-// joinEntries joins the claims with the ranks that entries of calls show late, of runs that these do not divide and of those that
-// they do: entries tell the call, its line and how certain the wait is. A rank that is late by stage times, and by entries waited for
-// another one, is named no more.
+// joinEntries joins the claims with the ranks that entries of calls show late. Where calls divide the steps, the claims are made of both:
+// entries tell the call and its line. Else a rank that both show late is the claim that is surer, or saves more. A rank that is late by stage
+// times, and by entries waited for another one, is named no more, and of ranks with work of their own, as the stages of a pipeline have, entries alone show
+// who is late.
 func (j *judge) joinEntries(claims []Finding) []Finding {
 	if j.entered == nil {
 		return claims
 	}
-	out := j.join(claims, testimony{late: j.late, agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, denies: func(f Finding) Finding {
-		f.lackIf(f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
-		return f
-	}})
-	for i := range out { // stages of a pipeline differ by design: where a rank takes longer than another is not where it is late
+	cut, alone := j.placed.cut != nil, slices.Clone(j.late)
+	out := slices.Clone(claims)
+	if j.entered.Roles {
+		out = slices.DeleteFunc(out, func(f Finding) bool { return f.modelled && f.Cause == CauseLate && f.Kind == KindRank })
+	}
+	for i := range out {
 		f := &out[i]
-		if at := indexOfRank(j.late, f); at >= 0 && f.modelled && f.Cause == CauseLate && j.entered.Roles && j.late[at].Stage != "" {
-			f.Stage = j.late[at].Stage
+		k := indexOfRank(j.late, f)
+		switch {
+		case f.Kind != KindRank || f.Cause != CauseLate:
+			continue
+		case k < 0:
+			f.lackIf(!cut && f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
+			continue
+		}
+		l, first := &j.late[k], indexOfRank(alone, f)
+		if first >= 0 {
+			alone = slices.Delete(alone, first, first+1)
+		}
+		switch {
+		case first < 0 || cut:
+		case f.completeWith(l):
+		case l.Confidence > f.Confidence, l.Confidence == f.Confidence && l.RunGain > seesMore*f.RunGain:
+			*f = l.confirmedBy(f)
+			continue
+		}
+		f.enters(l)
+	}
+	if cut {
+		return out
+	}
+	return j.order(append(out, alone...))
+}
+
+// enters adds how a rank enters calls to a claim on it.
+func (f *Finding) enters(l *Finding) {
+	f.Evidence = append(slices.Clip(f.Evidence), evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: l.Confidence})
+	if e, ok := evidence.EntersLast(l.Evidence, evidence.FromArrivals); ok {
+		f.Evidence = append(f.Evidence, e)
+	}
+	f.locateCall(l)
+}
+
+// completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
+// it, and entries show that they wait, and how long, at too few calls to exclude chance: each shows what the other lacks. It reports whether that is so.
+func (f *Finding) completeWith(l *Finding) bool {
+	waits := func(e evidence.Observation) bool {
+		lack, ok := e.(evidence.Lack)
+		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
+	}
+	few, ok := l.lackOfSteps()
+	if !ok || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
+		return false
+	}
+	most := evidence.Supported
+	for _, e := range slices.Concat(f.Evidence, l.Evidence) {
+		if lack, ok := e.(evidence.Lack); ok && !waits(e) && lack.Reason != few.Reason {
+			most = min(most, lack.AtMost)
+		}
+	}
+	if most <= f.Confidence {
+		return false
+	}
+	f.Confidence, f.Cost, f.BelowMinGain = most, l.Cost, l.BelowMinGain
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
+		_, replay := e.(evidence.Replay)
+		return waits(e) || replay
+	})
+	if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
+		f.Evidence = append(f.Evidence, replay)
+	}
+	return true
+}
+
+// confirmedBy returns a claim that entries make with what the steps show of the same rank.
+func (f *Finding) confirmedBy(steps *Finding) Finding {
+	out := *f
+	out.Stage = cmp.Or(f.Stage, steps.Stage)
+	out.LocalRank, out.Role, out.Windows, out.Detail = steps.LocalRank, steps.Role, steps.Windows, steps.Detail
+	out.Evidence = append(slices.Clip(f.Evidence), evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: f.Confidence,
+		Raised: steps.Confidence < f.Confidence || steps.BelowMinGain && !f.BelowMinGain})
+	for _, e := range steps.Evidence {
+		_, replay := e.(evidence.Replay)
+		if lack, ok := e.(evidence.Lack); !replay && !(ok && lack.AtMost < f.Confidence) { // which the calls make up for
+			out.Evidence = append(out.Evidence, e)
 		}
 	}
 	return out

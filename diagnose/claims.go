@@ -192,7 +192,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at stepPlaces) {
 		evident = p.Evidence
 		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, Every: f.Every, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
 		switch {
-		case j.isCut(j.stageName(p.Stage)):
+		case at.cut != nil:
 			s.By = "calls"
 		case p.Evidence == points.Shown:
 			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
@@ -209,9 +209,9 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at stepPlaces) {
 	out.lackIf(evident == points.Likely, likely)
 	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
-	out.lackIf(j.hasLabels(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	out.lackIf(j.hasLabels(labels.TelemetryLimited) && (at.cut == nil || !at.cut.clocked || slices.ContainsFunc(j.windows, func(w Window) bool { return w.Incomplete() })), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
 	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
-	out.lackIf(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
+	out.lackIf(m.Within && at.cut == nil, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
 	out.lackIf(j.hasLabels(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
 	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 }

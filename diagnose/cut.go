@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
@@ -8,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // cutsOf returns where the stages of a run are cut by what entries of calls show; nil where they do not show all waits.
@@ -79,110 +82,154 @@ func (s stretch) withParts(complete bool) stretch {
 // mostEntered is the part of the steps of which calls must be known to divide all of them.
 const mostEntered = 0.9
 
-// cutPlan is how the stages of a run are cut: the same in all of its stretches.
+// cutPlan is how the steps of a run are cut: the same in all of its stretches.
 type cutPlan struct {
-	stages  []stageCut
-	clocked bool // waits are told from work
+	parts   []arrivals.StepPart
+	clocked bool
+	every   int
+	sets    [][]int         // positions of ranks that meet; nil: all do
+	peers   []int           // [position] of those who do the same work; nil: all do
+	usual   map[int][]int64 // how long a rank is in each part, median, ns, by rank
 }
 
-// stageCut is one stage that is cut.
-type stageCut struct {
-	stage int              // of the run; their number: the time that none of them covers
-	name  string           // "": that time
-	point bool             // all ranks wait for each other in it
-	usual map[int][2]int64 // how long a rank works in it before it waits, and after that, ns, by rank
-}
-
-// cutStages divides the stages of a run where entries of calls show that its ranks wait: the calls fill the same division as
-// the stage times, and cut it finer. Steps in which no call was recorded are divided as the others of their rank are. It returns how
-// the stages are cut, by the plan of the stretch before where there is one; nil: they are not.
-func cutStages(run *delay.Run, at stepPlaces, cuts windowCuts, plan *cutPlan) *cutPlan {
-	e := enteredSteps{cuts: cuts, at: at, run: run, columns: map[*arrivals.Cuts][]int{}}
+// cutSteps divides the steps of a run by the calls that its ranks wait for: calls and stage times fill the same division. Steps of
+// which no call was recorded are divided as the others of their rank are. It returns how the steps are cut, by the plan of the
+// stretch before where there is one; nil: they are not.
+func cutSteps(run *delay.Run, at stepPlaces, cuts windowCuts, plan *cutPlan) *cutPlan {
+	e := enteredSteps{cuts: cuts, at: at, run: run}
 	if plan == nil {
 		if plan = e.plan(); plan == nil {
 			return nil
 		}
-		for i := range plan.stages {
-			if s := &plan.stages[i]; s.point {
-				s.usual = e.usualTimes(s, e.waits(s.name))
-			}
+	}
+	out := points.NewSteps(plan.stages(run), run.Ranks, run.Len(), false, run.Memory)
+	out.Breaks, out.Missing, out.Splits, out.Known, out.Timed = run.Breaks, run.Missing, run.Splits, []points.Point{}, true
+	for k, p := range plan.parts {
+		if p.Kind == arrivals.Points {
+			out.Known = append(out.Known, points.Point{Stage: k, Evidence: points.Shown, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()})
 		}
 	}
-	var list []points.Cut
-	for i := range plan.stages {
-		s := &plan.stages[i]
-		cut := points.Cut{Stage: s.stage, Wait: e.waits(s.name)}
-		if s.point {
-			cut.Own = e.ownTimes(s, cut.Wait)
-			if !plan.clocked {
-				cut.Wait = nil
-			}
-		} else {
-			e.boundWaits(cut.Wait, s.stage)
+	for t := range out.Len() {
+		for k := range plan.parts {
+			clear(out.At(t, k))
 		}
-		list = append(list, cut)
 	}
-	cut := points.CutStages(&run.Steps, list)
-	cut.Memory = run.Memory
-	run.Steps = *cut
+	if plan.every > 1 {
+		out.KnownMeetings = points.Meetings{Point: out.Known[0], Every: plan.every}
+	}
+	if out.KnownPeers = plan.sets; run.Peers == nil {
+		run.Peers = plan.peers
+	}
+	known := e.set(out, plan)
+	usual := e.usualTimes(out, plan, known)
+	if plan.usual == nil {
+		plan.usual = usual
+	}
+	for t, isKnown := range known {
+		if !isKnown {
+			e.complete(out, plan, t, usual)
+		}
+	}
+	run.Steps = *out
 	return plan
+}
+
+// points returns how many points a step has.
+func (p *cutPlan) points() (n int) {
+	for _, part := range p.parts {
+		if part.Kind == arrivals.Points {
+			n++
+		}
+	}
+	return n
+}
+
+// divides reports whether calls tell what ranks wait in a stage from what they work there.
+func (p *cutPlan) divides(stage string) bool {
+	return p != nil && (p.clocked || slices.ContainsFunc(p.parts, func(part arrivals.StepPart) bool {
+		name, _ := stagename.Split(part.Stage)
+		return part.Kind == arrivals.Points && cmp.Or(name, stagename.Residual) == stage
+	}))
+}
+
+// stages returns the parts of steps as the model has them.
+func (p *cutPlan) stages(run *delay.Run) (out []points.Stage) {
+	for _, part := range p.parts {
+		stage := points.Stage{Name: stagename.Residual, Role: points.Rest}
+		if k := slices.IndexFunc(run.Stages, func(s points.Stage) bool { return s.Name == part.Stage }); k >= 0 {
+			stage = run.Stages[k]
+		}
+		if part.Kind == arrivals.Waits || part.Kind == arrivals.Points && p.clocked {
+			stage.Role = points.Wait
+		}
+		out = append(out, stage)
+	}
+	return out
 }
 
 // enteredSteps are the steps of a run beside what entries of calls show of them.
 type enteredSteps struct {
-	cuts    windowCuts
-	at      stepPlaces
-	run     *delay.Run
-	columns map[*arrivals.Cuts][]int // of the run's ranks; −1: it has none
+	cuts windowCuts
+	at   stepPlaces
+	run  *delay.Run
 }
 
-// plan returns how stages are cut; nil where all ranks wait for each other in none, or where that is known of too few steps.
+// plan returns how steps are cut, as calls cut most of them; nil where these are too few.
 func (e enteredSteps) plan() *cutPlan {
-	out := &cutPlan{clocked: true}
-	for _, c := range e.cuts {
-		out.clocked = out.clocked && c.Clocked
+	steps := map[*arrivals.Cuts]int{}
+	for t := range e.run.Len() {
+		if c, _, ok := e.row(t); ok {
+			steps[c]++
+		}
 	}
-	all := false // wait for each other somewhere
-	for k := range len(e.run.Stages) + 1 {
-		s := stageCut{stage: k}
-		if k < len(e.run.Stages) {
-			s.name = e.run.Stages[k].Name
+	var most *arrivals.Cuts
+	known := 0
+	for c, n := range steps {
+		if most == nil || n > steps[most] || n == steps[most] && c.Steps[0] < most.Steps[0] {
+			most = c
 		}
-		point, waits := false, false
-		for _, c := range e.cuts {
-			if c.Clocked != out.clocked {
-				return nil // what they say differs in kind
-			}
-			of := stageOfCuts(c, s.name)
-			point = point || of >= 0 && of < len(c.Stages) && c.Points[of]
-		}
-		for t := range e.run.Len() {
-			if c, i, ok := e.row(t); ok && !waits {
-				waits = slices.Max(c.WaitIn(i, stageOfCuts(c, s.name))) > 0
-			}
-		}
-		switch {
-		case point:
-			if s.point, all = e.knows(s.name), true; !s.point {
-				return nil
-			}
-		case !waits || !out.clocked || k == len(e.run.Stages) && !e.at.walled:
-			continue
-		}
-		out.stages = append(out.stages, s)
 	}
-	if !all {
+	if most == nil {
+		return nil
+	}
+	out := &cutPlan{clocked: most.Clocked, every: most.Every, sets: most.Sets, peers: most.Peers}
+	if (out.sets != nil || out.peers != nil) && !slices.Equal(most.Ranks, e.at.ranks) {
+		return nil
+	}
+	for i := range most.Columns {
+		out.parts = append(out.parts, most.Columns[i].StepPart)
+	}
+	for c, n := range steps {
+		if out.columns(c) != nil {
+			known += n
+		}
+	}
+	if float64(known) < mostEntered*float64(e.run.Len()) {
 		return nil
 	}
 	return out
 }
 
-// stageOfCuts returns the stage of a name in cuts, "" being the time that none covers; −1: they have none of the name.
-func stageOfCuts(c *arrivals.Cuts, name string) int {
-	if name == "" {
-		return len(c.Stages)
+// columns returns the part of a plan that each column of cuts is of; nil where these cut steps otherwise.
+func (p *cutPlan) columns(c *arrivals.Cuts) (of []int) {
+	n := 0
+	for _, column := range c.Columns {
+		at := slices.Index(p.parts, column.StepPart)
+		switch {
+		case column.Kind == arrivals.Points:
+			n++
+		case at < 0: // one that hardly takes any time elsewhere
+			at = slices.IndexFunc(p.parts, func(q arrivals.StepPart) bool { return q.Stage == column.Stage && q.Kind == column.Kind })
+		}
+		if at < 0 {
+			return nil
+		}
+		of = append(of, at)
 	}
-	return slices.Index(c.Stages, name)
+	if n != p.points() || c.Clocked != p.clocked || c.Every != p.every || !slices.EqualFunc(c.Sets, p.sets, slices.Equal[[]int]) {
+		return nil
+	}
+	return of
 }
 
 // row returns what calls show of the step at a position: of cuts, the index of the step.
@@ -191,139 +238,99 @@ func (e enteredSteps) row(t int) (c *arrivals.Cuts, i int, ok bool) {
 		return nil, 0, false
 	}
 	i, ok = slices.BinarySearch(c.Steps, e.at.steps.number(t))
-	return c, i, ok
+	return c, i, ok && c.Known[i]
 }
 
-// set gives the ranks of a run what cuts have of them in a step; those that they lack have the median of the others.
-func (e enteredSteps) set(row []int64, c *arrivals.Cuts, of []int64) {
-	columns, known := e.columns[c]
-	if !known {
-		for _, id := range e.at.ranks {
-			columns = append(columns, slices.Index(c.Ranks, id))
-		}
-		e.columns[c] = columns
-	}
-	others := int64(-1)
-	for r, column := range columns {
-		if column < 0 {
-			if others < 0 {
-				others = robust.MedianTime(slices.Clone(of))
-			}
-			row[r] = others
+// set gives steps what calls show of them, and returns of which they do. Ranks that cuts lack have the median of the others.
+func (e enteredSteps) set(out *points.Steps, plan *cutPlan) (known []bool) {
+	columns, ranks := map[*arrivals.Cuts][]int{}, map[*arrivals.Cuts][]int{}
+	known = make([]bool, out.Len())
+	for t := range known {
+		c, i, ok := e.row(t)
+		if !ok {
 			continue
 		}
-		row[r] = of[column]
-	}
-}
-
-// waits returns how long ranks wait in a stage, [step · ranks + rank], ns.
-func (e enteredSteps) waits(stage string) []int64 {
-	R := len(e.at.ranks)
-	out := make([]int64, e.run.Len()*R)
-	for t := range e.run.Len() {
-		if c, i, ok := e.row(t); ok {
-			if of := stageOfCuts(c, stage); of >= 0 {
-				e.set(out[t*R:(t+1)*R], c, c.WaitIn(i, of))
+		of, seen := columns[c]
+		if !seen {
+			of = plan.columns(c)
+			columns[c] = of
+			for _, id := range e.at.ranks {
+				ranks[c] = append(ranks[c], slices.Index(c.Ranks, id))
 			}
 		}
-	}
-	return out
-}
-
-// ownOf returns how long the ranks of cuts work in a stage of a step before they wait for each other; nil: it is not known.
-func (e enteredSteps) ownOf(t int, stage string) (c *arrivals.Cuts, own []int64) {
-	c, i, ok := e.row(t)
-	if !ok {
-		return nil, nil
-	}
-	of := stageOfCuts(c, stage)
-	if of < 0 || of == len(c.Stages) {
-		return nil, nil
-	}
-	if own = c.OwnIn(i, of); slices.Contains(own, -1) {
-		return nil, nil
-	}
-	return c, own
-}
-
-// knows reports whether it is known of enough steps how long ranks work in a stage before they wait for each other.
-func (e enteredSteps) knows(stage string) bool {
-	known := 0
-	for t := range e.run.Len() {
-		if _, own := e.ownOf(t, stage); own != nil {
-			known++
-		}
-	}
-	return float64(known) >= mostEntered*float64(e.run.Len())
-}
-
-// ownTimes returns how long ranks work in a stage before they wait for each other, likewise, within the time that they are in
-// it. In steps of which that is not known they work before and after it as long as they usually do, or, where it is known of none, as
-// they did at the beginning of the run, and wait for the rest.
-func (e enteredSteps) ownTimes(s *stageCut, wait []int64) []int64 {
-	R := len(e.at.ranks)
-	out, before, after := e.knownTimes(s, wait)
-	for r, id := range e.at.ranks {
-		usual := s.usual[id]
-		if len(before[r]) > 0 {
-			usual = [2]int64{robust.MedianTime(before[r]), robust.MedianTime(after[r])}
-		}
-		for t := range e.run.Len() {
-			if own, took := &out[t*R+r], e.run.At(t, s.stage)[r]; *own < 0 {
-				*own = min(usual[0], took)
-				wait[t*R+r] = max(0, took-*own-usual[1])
-			}
-		}
-	}
-	return out
-}
-
-// knownTimes returns how long ranks work in a stage before they wait for each other, [step · ranks + rank], −1 where it is not known,
-// and of each rank all that is known of what it works before and after that. It shortens waits to what is left of the stage.
-func (e enteredSteps) knownTimes(s *stageCut, wait []int64) (own []int64, before, after [][]int64) {
-	R := len(e.at.ranks)
-	own, before, after = slices.Repeat([]int64{-1}, e.run.Len()*R), make([][]int64, R), make([][]int64, R)
-	row := make([]int64, R)
-	for t := range e.run.Len() {
-		c, known := e.ownOf(t, s.name)
-		if known == nil {
+		if of == nil {
 			continue
 		}
-		e.set(row, c, known)
-		for r, took := range e.run.At(t, s.stage) {
-			works, waits := &own[t*R+r], &wait[t*R+r]
-			*works = min(row[r], took)
-			*waits = min(*waits, took-*works)
-			before[r], after[r] = append(before[r], *works), append(after[r], took-*works-*waits)
+		known[t] = true
+		R := len(c.Ranks)
+		for k := range c.Columns {
+			times, row := c.Columns[k].Times[i*R:(i+1)*R], out.At(t, of[k])
+			others := int64(-1)
+			for r, at := range ranks[c] {
+				if at >= 0 {
+					row[r] += times[at]
+					continue
+				}
+				if others < 0 {
+					others = robust.MedianTime(slices.Clone(times))
+				}
+				row[r] += others
+			}
 		}
 	}
-	return own, before, after
+	return known
 }
 
-// usualTimes returns how long ranks usually work in a stage before they wait for each other, and after that.
-func (e enteredSteps) usualTimes(s *stageCut, wait []int64) map[int][2]int64 {
-	_, before, after := e.knownTimes(s, wait)
-	out := make(map[int][2]int64)
+// usualTimes returns how long ranks usually are in each part, as the plan has it of those of which no step is known.
+func (e enteredSteps) usualTimes(out *points.Steps, plan *cutPlan, known []bool) map[int][]int64 {
+	if !slices.Contains(known, true) {
+		return plan.usual
+	}
+	usual, x := make(map[int][]int64), []int64(nil)
 	for r, id := range e.at.ranks {
-		if len(before[r]) > 0 {
-			out[id] = [2]int64{robust.MedianTime(before[r]), robust.MedianTime(after[r])}
+		for k := range plan.parts {
+			x = x[:0]
+			for t, isKnown := range known {
+				if isKnown {
+					x = append(x, out.At(t, k)[r])
+				}
+			}
+			usual[id] = append(usual[id], robust.MedianTime(x))
 		}
 	}
-	return out
+	return usual
 }
 
-// boundWaits shortens waits in a stage of the run, or in the time that none covers, to the time that ranks spend there.
-func (e enteredSteps) boundWaits(wait []int64, stage int) {
-	for t := range e.run.Len() {
-		var spent []int64
-		if stage < len(e.run.Stages) {
-			spent = e.run.At(t, stage)
+// complete divides a step of which no call is known: ranks are in each part as long as usual, and wait for the rest of the time in its
+// stage, or, where they wait in none of its parts, work.
+func (e enteredSteps) complete(out *points.Steps, plan *cutPlan, t int, usual map[int][]int64) {
+	for s := range len(e.run.Stages) + 1 {
+		name, spent := "", []int64(nil)
+		if s < len(e.run.Stages) {
+			name, spent = e.run.Stages[s].Name, e.run.At(t, s)
+		} else if !e.at.walled {
+			continue
 		} else {
 			spent = e.run.Rest(t)
 		}
-		for r, x := range spent {
-			at := t*len(spent) + r
-			wait[at] = min(wait[at], x)
+		rest := -1 // part for what is left
+		for k, p := range plan.parts {
+			if p.Stage == name && (rest < 0 || p.Kind >= plan.parts[rest].Kind && plan.parts[rest].Kind != arrivals.Points) {
+				rest = k
+			}
+		}
+		for r, id := range e.at.ranks {
+			left := spent[r]
+			for k, p := range plan.parts {
+				if of := usual[id]; p.Stage == name && p.Kind == arrivals.Works && of != nil {
+					x := min(left, of[k])
+					out.At(t, k)[r] = x
+					left -= x
+				}
+			}
+			if rest >= 0 {
+				out.At(t, rest)[r] += left
+			}
 		}
 	}
 }

@@ -46,27 +46,29 @@ func TestCutSteps(t *testing.T) {
 	}
 	for name, change := range map[string]func(c *arrivals.Cuts){
 		"seven steps of 60 unknown": func(c *arrivals.Cuts) {
-			S, R := len(c.Stages), len(c.Ranks)
 			for step := range 7 {
-				for i := range S * R {
-					c.Own[step*S*R+i] = -1
-				}
+				c.Known[step] = false
 			}
 		},
 		"waits for rank 3 unknown": func(c *arrivals.Cuts) {
-			S, R, k := len(c.Stages), len(c.Ranks), slices.Index(c.Points, true)
-			for step := range c.Steps {
-				for i := range R {
-					if wait := &c.Wait[(step*(S+1)+k)*R+i]; *wait > 300e6 {
-						c.Own[(step*S+k)*R+i] += *wait
-						*wait = 0
-					}
+			isOf := func(kind arrivals.PartKind) int {
+				return slices.IndexFunc(c.Columns, func(p arrivals.Column) bool {
+					return p.Stage == simulate.StageBackward && p.Kind == kind && p.Point == 0
+				})
+			}
+			works, waits := c.Columns[isOf(arrivals.Works)].Times, c.Columns[isOf(arrivals.Points)].Times
+			for i, x := range waits {
+				if x > 300e6 {
+					works[i], waits[i] = works[i]+x, 0
 				}
 			}
 		},
 	} {
 		doctored, cuts := *entered, *entered.Cuts
-		cuts.Own, cuts.Wait = slices.Clone(cuts.Own), slices.Clone(cuts.Wait)
+		cuts.Known, cuts.Columns = slices.Clone(cuts.Known), slices.Clone(cuts.Columns)
+		for i := range cuts.Columns {
+			cuts.Columns[i].Times = slices.Clone(cuts.Columns[i].Times)
+		}
 		change(&cuts)
 		doctored.Cuts = &cuts
 		if stage, ns := lateIn(t, r, &doctored); stage != "" {

@@ -1,14 +1,14 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // testimony is what another recording of the same run claims beside its steps: a profiler's traces, operators,
-// NCCL's kernels, the entries of calls.
+// NCCL's kernels.
 type testimony struct {
 	late   []Finding                         // of ranks
 	rest   []Finding                         // of what else, which no claim of the steps is the same as
@@ -51,40 +51,20 @@ const seesMore = 1.25
 
 // agree adds to a finding what another recording says of the same rank.
 func (f *Finding) agree(l *Finding, w evidence.Witness) {
-	completed := f.completeWith(l, w.Source)
 	w.Agrees, w.Confidence = true, l.Confidence
 	w.Raised = f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
-	e, entered := evidence.EntersLast(l.Evidence, w.Source)
-	uncertain := entered && w.Source == evidence.FromArrivals && f.Confidence < evidence.Supported && l.Confidence >= evidence.Supported
 	f.Confidence = max(f.Confidence, l.Confidence)
 	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		switch e := e.(type) {
-		case evidence.Lack:
-			return e.AtMost < f.Confidence // which the other recording makes up for
-		case evidence.LastToArrive:
-			return uncertain && e.P > gates.Supported
-		}
-		return false
+		lack, ok := e.(evidence.Lack)
+		return ok && lack.AtMost < f.Confidence // which the other recording makes up for
 	})
-	if f.Evidence = append(f.Evidence, w); uncertain {
-		f.P, f.Evidence = min(f.P, e.P), slices.Insert(f.Evidence, 0, evidence.Observation(e))
-	} else if entered {
+	f.Evidence = append(f.Evidence, w)
+	if e, entered := evidence.EntersLast(l.Evidence, w.Source); entered {
 		f.Evidence = append(f.Evidence, e)
 	}
-	if f.Stage == "" && w.Source == evidence.FromArrivals {
-		f.Stage = l.Stage
-	}
-	if f.Op == "" {
-		f.Op, f.Group, f.Source = l.Op, l.Group, l.Source
-	}
-	if f.Host == "" {
-		f.Host = l.Host
-	}
+	f.locateCall(l)
 	if l.RunGain > f.RunGain && (w.Raised || l.RunGain > seesMore*f.RunGain) {
-		if w.Source == evidence.FromArrivals && l.Stage != "" && (uncertain || l.Excess > 2*f.Excess || l.Explained > 2*f.Explained) {
-			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is, or where it is known to be
-		}
-		if lack, few := l.lackOfSteps(); few && !completed && l.total() > 2*f.total() { // that it is so much is by chance, or is not
+		if lack, few := l.lackOfSteps(); few && l.total() > 2*f.total() { // that it is so much is by chance, or is not
 			f.lack(lack)
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
@@ -93,6 +73,15 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 			f.Evidence = append(f.Evidence, replay)
 		}
 	}
+}
+
+// locateCall takes from what another recording says of the same rank the operation and the line that it is late in, and its host, where they
+// are not known.
+func (f *Finding) locateCall(l *Finding) {
+	if f.Op == "" {
+		f.Op, f.Group, f.Source = l.Op, l.Group, l.Source
+	}
+	f.Host = cmp.Or(f.Host, l.Host)
 }
 
 // total returns how much longer all steps that a finding struck are together, ns.
@@ -106,31 +95,6 @@ func (f *Finding) lackOfSteps() (lack evidence.Lack, ok bool) {
 		}
 	}
 	return lack, false
-}
-
-// completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
-// it, and entries show that they wait, at too few calls to exclude chance: each shows what the other lacks. It reports whether that is so.
-func (f *Finding) completeWith(l *Finding, source evidence.Source) bool {
-	waits := func(e evidence.Observation) bool {
-		lack, ok := e.(evidence.Lack)
-		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
-	}
-	few, ok := l.lackOfSteps()
-	if !ok || source != evidence.FromArrivals || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
-		return false
-	}
-	most := evidence.Supported
-	for _, e := range slices.Concat(f.Evidence, l.Evidence) {
-		if lack, ok := e.(evidence.Lack); ok && !waits(e) && lack.Reason != few.Reason {
-			most = min(most, lack.AtMost)
-		}
-	}
-	if most <= f.Confidence {
-		return false
-	}
-	f.Confidence = most
-	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), waits)
-	return true
 }
 
 // lack notes a condition of a higher confidence that is not met.

@@ -23,53 +23,39 @@ func TestAgree(t *testing.T) {
 	own.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported}}
 	other := claimed(2, "backward", 0.3, evidence.Strong)
 	other.Op, other.Group, other.Source, other.Host = "all_reduce", "0", line, "a"
-	enters, replay := evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2}, evidence.Replay{Saves: 0.3}
+	enters, replay := evidence.LastToEnter{Source: evidence.FromNCCL, Rank: 2}, evidence.Replay{Saves: 0.3}
 	other.Evidence = []evidence.Observation{enters, replay}
-	of := evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: evidence.Strong, Raised: true}
+	of := evidence.Witness{Source: evidence.FromNCCL, Agrees: true, Confidence: evidence.Strong, Raised: true}
 	not := of
 	not.Raised = false
-	nccl := of
-	nccl.Source = evidence.FromNCCL
 	for name, c := range map[string]struct {
 		own, other func(f *Finding)
 		source     evidence.Source
 		want       func(f *Finding)
 	}{
-		"it raises, and saves more": {nil, nil, evidence.FromArrivals, func(f *Finding) {
+		"it raises, and saves more": {nil, nil, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{of, enters, replay}
 		}},
-		"the other is as sure, and saves little more": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, func(f *Finding) { f.Cost = claimed(2, "", 0.24, 0).Cost }, evidence.FromArrivals, func(f *Finding) {
+		"the other is as sure, and saves little more": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, func(f *Finding) { f.Cost = claimed(2, "", 0.24, 0).Cost }, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.Op, f.Group, f.Source, f.Host = evidence.Strong, "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, not, enters}
 		}},
-		"as sure, and saves half as much again": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, nil, evidence.FromArrivals, func(f *Finding) {
+		"as sure, and saves half as much again": {func(f *Finding) { f.Confidence, f.Evidence = evidence.Strong, f.Evidence[:1] }, nil, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{not, enters, replay}
 		}},
-		"less sure, and saves less": {func(f *Finding) { f.Confidence = evidence.Strong }, func(f *Finding) { f.Cost, f.Confidence = claimed(2, "", 0.1, 0).Cost, evidence.Supported }, evidence.FromArrivals, func(f *Finding) {
+		"less sure, and saves less": {func(f *Finding) { f.Confidence = evidence.Strong }, func(f *Finding) { f.Cost, f.Confidence = claimed(2, "", 0.1, 0).Cost, evidence.Supported }, evidence.FromNCCL, func(f *Finding) {
 			w := not
 			w.Confidence = evidence.Supported
 			f.Confidence, f.Op, f.Group, f.Source, f.Host = evidence.Strong, "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, w, enters}
 		}},
-		"most of it is elsewhere": {func(f *Finding) { f.Excess, f.Op, f.Host = 10e6, "barrier", "b" }, nil, evidence.FromArrivals, func(f *Finding) {
-			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "backward", "all_reduce", "0", line, "b"
-			f.Evidence = []evidence.Observation{of, enters, replay}
-		}},
-		"most of it is elsewhere, in more steps": {func(f *Finding) { f.Explained, f.Op, f.Host = 10e6, "barrier", "b" }, nil, evidence.FromArrivals, func(f *Finding) {
-			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "backward", "all_reduce", "0", line, "b"
-			f.Evidence = []evidence.Observation{of, enters, replay}
-		}},
 		"by kernels, in no stage": {func(f *Finding) { f.Stage = "" }, nil, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.Cost, f.Stage, f.Op, f.Group, f.Source, f.Host = evidence.Strong, other.Cost, "", "all_reduce", "0", line, "a"
-			f.Evidence = []evidence.Observation{nccl, replay}
+			f.Evidence = []evidence.Observation{of, enters, replay}
 		}},
-		"by entries, in no stage": {func(f *Finding) { f.Stage, f.Op = "", "barrier" }, func(f *Finding) { f.Cost = claimed(2, "", 0.1, 0).Cost }, evidence.FromArrivals, func(f *Finding) {
-			f.Confidence, f.Stage, f.Op, f.Host = evidence.Strong, "backward", "barrier", "a"
-			f.Evidence = []evidence.Observation{evidence.Replay{Saves: 0.2}, of, enters}
-		}},
-		"small alone, large by the other": {func(f *Finding) { f.Confidence, f.BelowMinGain, f.Evidence = evidence.Strong, true, nil }, nil, evidence.FromArrivals, func(f *Finding) {
+		"small alone, large by the other": {func(f *Finding) { f.Confidence, f.BelowMinGain, f.Evidence = evidence.Strong, true, nil }, nil, evidence.FromNCCL, func(f *Finding) {
 			f.Confidence, f.BelowMinGain, f.Cost, f.Op, f.Group, f.Source, f.Host = evidence.Strong, false, other.Cost, "all_reduce", "0", line, "a"
 			f.Evidence = []evidence.Observation{of, enters, replay}
 		}},
@@ -90,18 +76,22 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestPlaceInPipeline: in a pipeline a rank is late where entries find it, and elsewhere in its steps' place, unless entries name none.
+// TestPlaceInPipeline: of the stages of a pipeline entries alone show who is late, and where; of other ranks the steps do too.
 func TestPlaceInPipeline(t *testing.T) {
-	for _, c := range []struct {
-		roles       bool
-		other, want string
-	}{{true, "rest", "rest"}, {false, "rest", "backward"}, {true, "", "backward"}} {
+	for roles, want := range map[bool][]int{true: {1}, false: {1, 2}} {
 		j := stepsOf()
-		j.entered, j.late = &arrivals.Result{Roles: c.roles}, []Finding{claimed(1, c.other, 0.2, evidence.Strong)}
-		f := claimed(1, "backward", 0.2, evidence.Strong)
-		f.modelled = true
-		if got := j.joinEntries([]Finding{f, claimed(2, "backward", 0.2, evidence.Strong)}); len(got) != 2 || got[0].Stage != c.want || got[1].Stage != "backward" {
-			t.Errorf("%+v: %v", c, got)
+		j.entered, j.late = &arrivals.Result{Roles: roles}, []Finding{claimed(1, "rest", 0.2, evidence.Ambiguous)}
+		steps := []Finding{claimed(1, "backward", 0.2, evidence.Strong), claimed(2, "backward", 0.1, evidence.Strong)}
+		for i := range steps {
+			steps[i].modelled = true
+		}
+		var ranks []int
+		got := j.joinEntries(steps)
+		for _, f := range got {
+			ranks = append(ranks, *f.Rank)
+		}
+		if slices.Sort(ranks); !slices.Equal(ranks, want) || roles && (got[0].Stage != "rest" || got[0].Confidence != evidence.Ambiguous) {
+			t.Errorf("roles %t: ranks %v, %+v", roles, ranks, got)
 		}
 	}
 }
@@ -154,12 +144,45 @@ func TestUncertainCost(t *testing.T) {
 	}
 }
 
+// TestEntriesBesideSteps: a rank that steps and entries find late is the claim of the surer, or of the one that saves a quarter more, with the evidence of
+// both; where calls divide the steps it is the steps' claim, whatever entries say alone.
+func TestEntriesBesideSteps(t *testing.T) {
+	type given struct{ steps, entries Finding }
+	for name, c := range map[string]struct {
+		change func(g *given)
+		cut    bool
+		want   string
+		gain   float64
+		lacks  bool // that others wait
+	}{
+		"as sure, and saves little more":      {func(*given) {}, false, "forward", 0.2, true},
+		"as sure, and saves a quarter more":   {func(g *given) { g.entries.RunGain = 0.26 }, false, "backward", 0.26, true},
+		"surer, and saves less":               {func(g *given) { g.entries.Confidence, g.entries.RunGain = evidence.Strong, 0.15 }, false, "backward", 0.15, false},
+		"surer, in no stage":                  {func(g *given) { g.entries.Confidence, g.entries.Stage = evidence.Strong, "" }, false, "forward", 0.22, false},
+		"surer, where calls divide the steps": {func(g *given) { g.entries.Confidence = evidence.Strong }, true, "forward", 0.2, true},
+	} {
+		g := given{claimed(2, "forward", 0.2, evidence.Supported), claimed(2, "backward", 0.22, evidence.Supported)}
+		g.steps.lack(evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+		g.entries.Evidence = append(g.entries.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2})
+		c.change(&g)
+		j := withEntries(stepsOf(), arrivals.Result{}, g.entries, claimed(3, "data", 0.1, evidence.Strong))
+		claims := 2
+		if c.cut {
+			j.placed.cut, claims = &cutPlan{clocked: true}, 1
+		}
+		out := j.joinEntries([]Finding{g.steps})
+		f := ofRank(t, out, 2)
+		if _, enters := evidence.EntersLast(f.Evidence, evidence.FromArrivals); len(out) != claims || f.Stage != c.want || f.RunGain != c.gain || !enters || lacking(f, evidence.SyncNotShown) != c.lacks {
+			t.Errorf("%s: %d claims, %s", name, len(out), findingInShort(&f))
+		}
+	}
+}
+
 // TestEachShowsWhatTheOtherLacks: the steps show who, at p = 0.001, and not that others wait; five calls show that they wait, at p = 0.07. Together
 // the finding is supported, as what else is lacking allows.
 func TestEachShowsWhatTheOtherLacks(t *testing.T) {
 	type given struct {
 		own, other Finding
-		source     evidence.Source
 	}
 	waits := evidence.Lack{Reason: evidence.NobodyWaits, AtMost: evidence.Ambiguous}
 	for name, c := range map[string]struct {
@@ -176,17 +199,16 @@ func TestEachShowsWhatTheOtherLacks(t *testing.T) {
 		}, evidence.Ambiguous, true},
 		"nobody waits by the entries too":    {func(g *given) { g.other.Evidence[1] = waits }, evidence.Ambiguous, true},
 		"what the others wait is too little": {func(g *given) { g.other.BelowMinGain = true }, evidence.Ambiguous, true},
-		"kernels say so":                     {func(g *given) { g.source = evidence.FromNCCL }, evidence.Ambiguous, true},
 	} {
-		g := given{claimed(1, "data", 0.05, evidence.Strong), claimed(1, "data", 0.3, evidence.Strong), evidence.FromArrivals}
+		g := given{claimed(1, "data", 0.05, evidence.Strong), claimed(1, "data", 0.3, evidence.Strong)}
 		g.own.P, g.own.modelled = 0.001, true
 		g.own.lack(waits)
 		g.own.lack(evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 		g.other.Evidence = append(g.other.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 1, P: 0.07})
 		g.other.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
 		c.change(&g)
-		g.own.agree(&g.other, evidence.Witness{Source: g.source})
-		if lacks := slices.Contains(g.own.Evidence, evidence.Observation(waits)); g.own.Confidence != c.want || lacks != c.waits {
+		done := g.own.completeWith(&g.other)
+		if lacks := slices.Contains(g.own.Evidence, evidence.Observation(waits)); g.own.Confidence != c.want || lacks != c.waits || done == lacks || done && g.own.RunGain != 0.3 {
 			t.Errorf("%s: %s, lacks waits: %v; want %v, %v", name, findingInShort(&g.own), lacks, c.want, c.waits)
 		}
 	}

@@ -64,8 +64,9 @@ type stepPlaces struct {
 	host   []int // of each rank, in hosts; −1: not known
 	steps  stepNumbers
 	splits []trace.Split
-	walled bool // how long the steps took was recorded
-	mixed  bool // the ranks have roles that do different work
+	walled bool     // how long the steps took was recorded
+	mixed  bool     // the ranks have roles that do different work
+	cut    *cutPlan // how calls divide the steps; nil: they do not
 }
 
 func (j *judge) roleGroup(rank int) string {
@@ -117,16 +118,8 @@ func (j *judge) stageName(k int) string {
 	return base
 }
 
-// isCut reports whether entries of calls divide a stage where all ranks begin to wait in it.
-func (j *judge) isCut(stage string) bool {
-	if j.modelled == nil {
-		return false
-	}
-	stages := j.modelled.Stages
-	return slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool {
-		return p.Stage > 0 && stages[p.Stage-1].Name == stages[p.Stage].Name && j.stageName(p.Stage) == stage
-	})
-}
+// isCut reports whether entries of calls tell what ranks wait in a stage from what they work there.
+func (j *judge) isCut(stage string) bool { return j.modelled != nil && j.placed.cut.divides(stage) }
 
 // hasLabels reports whether any window has a label.
 func (j *judge) hasLabels(l labels.Label) bool {

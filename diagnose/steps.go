@@ -307,17 +307,20 @@ func (s *series) divide(of stretch, in *steps) *division {
 	return s.divideBy(of, in, nil)
 }
 
-// cut divides the first stretch as calls cut its stages. Where it then has more ranks that nobody waited for, the calls lack
-// waits, and the stages are not cut.
+// cut divides the first stretch as calls cut its steps. Where ranks then do not wait for each other at a point of the calls, or
+// nobody waited for more of them, the calls lack waits, and nothing is cut.
 func (s *series) cut(of stretch, in *steps, cuts windowCuts) *division {
 	by := &cutting{cuts: cuts}
 	cut := s.divideBy(of, in, by)
-	if len(cut.Errors) == 0 || by.plan == nil {
-		s.plan = by.plan
+	switch whole := (*division)(nil); {
+	case by.plan == nil:
 		return cut
-	}
-	if whole := s.divideBy(of, in, nil); len(whole.Errors) < len(cut.Errors) {
-		return whole
+	case len(cut.Points) < by.plan.points():
+		return s.divideBy(of, in, nil)
+	case len(cut.Errors) > 0:
+		if whole = s.divideBy(of, in, nil); len(whole.Errors) < len(cut.Errors) {
+			return whole
+		}
 	}
 	s.plan = by.plan
 	return cut
@@ -333,15 +336,16 @@ type cutting struct {
 func (s *series) divideBy(of stretch, in *steps, by *cutting) *division {
 	run, at := of.join(in.memory.take())
 	if by != nil {
-		by.plan = cutStages(run, at, by.cuts, by.plan)
+		by.plan = cutSteps(run, at, by.cuts, by.plan)
+		at.cut = by.plan
 	}
-	known := run.Known
+	known, meet := run.Known, run.KnownMeetings
 	run.Named, run.Known, run.KnownOutside, run.KnownMeetings = in.named, s.points, s.outside, s.meet
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.KnownPeers, run.KnownClasses, run.Peers = s.within, s.sets, s.classes, s.peers
 	}
 	if known != nil {
-		run.Known = known
+		run.Known, run.KnownMeetings = known, meet
 	}
 	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
 }
@@ -453,7 +457,7 @@ func union(list []*completeStretch) stepPlaces {
 			hosts[id] = l.placed.hostOf(i)
 		}
 	}
-	all := stepPlaces{splits: at.splits, walled: at.walled, mixed: at.mixed}
+	all := stepPlaces{splits: at.splits, walled: at.walled, mixed: at.mixed, cut: at.cut}
 	for id := range hosts {
 		all.ranks = append(all.ranks, id)
 	}

@@ -176,9 +176,9 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 	return out
 }
 
-// event returns a term that may be chance, or happened once.
+// event returns a term that may be chance, or happened once, beside what was found.
 func (s *series) event(t *term, o Options) claim.Claim {
-	gain := 1 - s.length(subtractTerms(s.arrive, s, []*term{t}, 0))/s.whole
+	gain := (s.length(s.arrive) - s.length(subtractTerms(s.arrive, s, []*term{t}, 0))) / s.whole
 	f := s.finding(cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
 	f.Certainty, f.Saves = claim.Event, claim.Exact(gain)
 	f.Saves.Low = 0

@@ -60,6 +60,7 @@ type Division struct {
 
 	replaced []replacement
 	exits    []*exits // [point]; nil: not computed
+	timed    bool     // each rank's wait was recorded
 	steps    int      // that were divided; 0: those with heads
 }
 
@@ -180,7 +181,7 @@ func Divide(s *Steps, g Gates) *Division {
 
 // divide lays out the pieces.
 func divide(c *Steps, points []Point, outside Outside) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, Outside: outside}
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Missing: c.Missing, Memory: c.Memory, Outside: outside, timed: c.Timed}
 	before := outside == Before && c.hasWall()
 	last := -1
 	if len(points) > 0 {
@@ -433,6 +434,9 @@ func (d *Division) impossible(p int) (out [][2]int) {
 		}
 	}
 	slack := int64(leftBehind * float64(robust.MedianTime(took)))
+	if d.timed { // what a rank does elsewhere, as between steps, may not have been recorded
+		slack = robust.MedianTime(took)
+	}
 	for n, t := range d.Head {
 		if t < 0 {
 			continue

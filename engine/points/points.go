@@ -73,6 +73,8 @@ type Steps struct {
 	// Known is where the ranks are known to synchronise, from steps of the same run before these;
 	// nil: it is found.
 	Known []Point
+	// Timed: it was recorded how long each rank waits at Known, as by entries of the calls, so that nothing else need show that it does.
+	Timed bool
 	// KnownWithin is the same of sets of ranks.
 	KnownWithin []Within
 	// KnownOutside is where the time in no stage lies in the same.
@@ -232,10 +234,11 @@ func (s *Steps) complete() (steps []int) {
 type Evidence uint8
 
 const (
-	None   Evidence = iota
-	Likely          // gradients are reduced in the stage, and its times do not speak against it
-	Shown           // by the slope of duration on arrival
-	Named           // by the caller
+	None    Evidence = iota
+	Likely           // gradients are reduced in the stage, and its times do not speak against it
+	Shown            // by the slope of duration on arrival
+	Entered          // by entries of the calls that they wait for
+	Named            // by the caller
 )
 
 var evidenceNames = [...]string{"unknown", "likely", "shown", "named"}

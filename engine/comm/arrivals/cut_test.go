@@ -8,20 +8,33 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// TestCuts: of a stage in which all ranks wait it is known how long each works before it does; of others nothing, and
-// nothing at all where packets do not say when steps began, a rank has no packets, or stages do not follow each other.
-func TestCuts(t *testing.T) {
-	cutsOf := func(w *trace.Window) *Cuts {
-		var j Job
-		j.AddWindow(w)
-		return j.Analyze(Options{}).Cuts
+// cutsOf returns how calls divide the steps of a window.
+func cutsOf(w *trace.Window) *Cuts {
+	var j Job
+	j.AddWindow(w)
+	return j.Analyze(Options{}).Cuts
+}
+
+// timesOf returns the times of a part of a step, [rank]; nil: there is no such part.
+func (c *Cuts) timesOf(step int, p StepPart) []int64 {
+	i := slices.IndexFunc(c.Columns, func(column Column) bool { return column.StepPart == p })
+	if i < 0 {
+		return nil
 	}
-	c := cutsOf(losing([4]float64{0, 0, 40, 0}, true))
-	if c == nil || !slices.Equal(c.Points, []bool{false, false, true, false}) || !slices.Equal(c.Ranks, []int{0, 1, 2, 3}) || len(c.Steps) != 30 {
+	R := len(c.Ranks)
+	return c.Columns[i].Times[step*R : (step+1)*R]
+}
+
+// TestCuts: of each step it is known how long each rank works before all wait for each other, in which stage, and how long each waits, and
+// nothing of its length is lost. Nothing is known where packets do not say when steps began, a rank has no packets, or stages do not follow each other.
+func TestCuts(t *testing.T) {
+	w := losing([4]float64{0, 0, 40, 0}, true)
+	c := cutsOf(w)
+	if c == nil || !slices.Equal(c.Ranks, []int{0, 1, 2, 3}) || len(c.Steps) != 30 || !c.Clocked || c.Every != 1 {
 		t.Fatalf("%+v", c)
 	}
 	for step := range 29 { // nothing shows how long ranks wait in the last
-		for r, own := range c.Own[(step*4+2)*4 : (step*4+3)*4] {
+		for r, own := range c.timesOf(step, StepPart{"backward", 0, Works}) {
 			usual := int64(60 * ms)
 			if r == 1 {
 				usual += 40 * ms
@@ -30,26 +43,27 @@ func TestCuts(t *testing.T) {
 				t.Errorf("step %d, rank %d works %d ns in backward, want %d and up to 1 ms more", step, r, own, usual)
 			}
 		}
-	}
-	if last := c.Own[29*16:]; slices.ContainsFunc(last, func(x int64) bool { return x >= 0 }) {
-		t.Errorf("last step: %v", last)
-	}
-	for step := range 29 {
-		wait := c.Wait[(step*5+2)*4 : (step*5+3)*4]
-		if least := slices.Min(wait[:1]); least < 38*ms || wait[1] != 0 {
+		if wait := c.timesOf(step, StepPart{"backward", 0, Points}); slices.Min(wait[:1]) < 38*ms || wait[1] != 0 {
 			t.Errorf("step %d: ranks wait %v in backward, want 39 to 41 ms for rank 1", step, wait)
 		}
+		if !c.Known[step] {
+			t.Errorf("step %d is not known", step)
+		}
+		for r := range 4 {
+			parts, stages := int64(0), int64(0)
+			for i := range c.Columns {
+				parts += c.Columns[i].Times[step*4+r]
+			}
+			for k := range 4 {
+				stages += w.Step(step)[k*4+r]
+			}
+			if parts != stages {
+				t.Errorf("step %d, rank %d: the parts take %d ns, the stages %d", step, r, parts, stages)
+			}
+		}
 	}
-	if !c.Clocked {
-		t.Error("the ranks of one host have one clock")
-	}
-	apart := losing([4]float64{0, 0, 40, 0}, true) // on a host each: a delay in every step may as well be a clock
-	for r := range apart.Ranks {
-		apart.Ranks[r].Host = fmt.Sprint("n", r)
-		apart.Arrivals[r].Processes[0].Host = apart.Ranks[r].Host
-	}
-	if d := cutsOf(apart); d == nil || d.Clocked || !slices.Equal(d.Own, c.Own) {
-		t.Errorf("on a host each: %+v, want what each works by its own clock", d)
+	if c.Known[29] {
+		t.Error("last step: known")
 	}
 	for name, change := range map[string]func(w *trace.Window){
 		"no times":    func(w *trace.Window) { w.Epochs = nil },
@@ -60,6 +74,88 @@ func TestCuts(t *testing.T) {
 		w := losing([4]float64{0, 0, 40, 0}, true)
 		if change(w); cutsOf(w) != nil {
 			t.Errorf("%s: %+v", name, cutsOf(w))
+		}
+	}
+}
+
+// TestCutsUnclocked: on a host each, a delay in every step may as well be a clock. Each rank knows by its own how long it works before it
+// waits for the first time; what follows in the stage is the point.
+func TestCutsUnclocked(t *testing.T) {
+	w := losing([4]float64{0, 0, 40, 0}, true)
+	for r := range w.Ranks {
+		w.Ranks[r].Host = fmt.Sprint("n", r)
+		w.Arrivals[r].Processes[0].Host = w.Ranks[r].Host
+	}
+	c, one := cutsOf(w), cutsOf(losing([4]float64{0, 0, 40, 0}, true))
+	if c == nil || c.Clocked {
+		t.Fatalf("%+v", c)
+	}
+	works := StepPart{"backward", 0, Works}
+	for step := range 29 {
+		if got, want := c.timesOf(step, works), one.timesOf(step, works); !slices.Equal(got, want) {
+			t.Errorf("step %d: ranks work %v, want %v by their own clocks", step, got, want)
+		}
+	}
+}
+
+// outside moves what rank 1 lost into time that no stage has, in front of a stage.
+func outside(w *trace.Window, before string, lost int64) {
+	k := slices.Index(w.Schema.Stages, before)
+	w.Wall = nil
+	for step := range w.Steps() {
+		for r := range 4 {
+			wall := int64(0)
+			for s := range 4 {
+				if at := &w.Step(step)[s*4+r]; s == k && r == 1 {
+					wall += *at
+					*at -= lost
+				} else {
+					wall += *at
+				}
+			}
+			w.Wall = append(w.Wall, wall)
+		}
+	}
+}
+
+// TestCutsOutside: time in no stage is told where it lies, before the wait or after it, as the calls in the stages around it show.
+func TestCutsOutside(t *testing.T) {
+	for before, point := range map[string]int{"backward": 0, "optim": 1} {
+		lost := [4]float64{0, 0, 40, 0}
+		if before == "optim" {
+			lost = [4]float64{0, 0, 0, 40}
+		}
+		w := losing(lost, true)
+		outside(w, before, 40*ms)
+		c := cutsOf(w)
+		if c == nil {
+			t.Fatalf("before %s: nothing is cut", before)
+		}
+		for step := 1; step < 28; step++ {
+			if got := c.timesOf(step, StepPart{"", point, Works}); got == nil || got[1] < 38*ms || got[1] > 42*ms || got[0] > 2*ms {
+				t.Errorf("before %s, step %d: outside of stages ranks work %v on the way to point %d, want 40 ms of rank 1", before, step, got, point)
+			}
+		}
+	}
+}
+
+// TestMeetsEvery: meetings are at equal distances, all over the run, and not few.
+func TestMeetsEvery(t *testing.T) {
+	at := func(first, every, n int) (out []int) {
+		for i := range n {
+			out = append(out, first+i*every)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		steps     []int
+		all, want int
+	}{
+		{at(9, 10, 10), 100, 10}, {at(9, 10, 9), 90, 10}, {at(9, 10, 8), 80, 0}, {at(0, 1, 60), 60, 0}, {at(9, 10, 10), 200, 0},
+		{append(at(9, 10, 10), 112), 113, 0}, {at(32, 33, 10), 340, 0}, {at(31, 32, 10), 330, 32},
+	} {
+		if got := meetsEvery(c.steps, c.all); got != c.want {
+			t.Errorf("%v of %d: every %d, want %d", c.steps, c.all, got, c.want)
 		}
 	}
 }

@@ -142,9 +142,17 @@ func (s *strikes) excessOverPeers(c sync.Cohort, work func(sync.Entry) [][2]int6
 	return in, longer
 }
 
-// lineOf fits the timeline of a rank to its entries; nil where there is none, or it
-// does not fit.
+// lineOf returns the timeline of a rank, fitted to its entries once; nil where there is none, or it does not fit.
 func (s *strikes) lineOf(rank int) *fitted {
+	f, ok := s.lines[rank]
+	if !ok {
+		f = s.fitLine(rank)
+		s.lines[rank] = f
+	}
+	return f
+}
+
+func (s *strikes) fitLine(rank int) *fitted {
 	i := slices.IndexFunc(s.job.timelines.list, func(l timeline) bool { return s.Ranks[rank].ID == l.rank })
 	if i < 0 || len(s.job.timelines.list[i].stages) == 0 || len(s.job.timelines.list[i].steps) < sync.Enough {
 		return nil
@@ -158,21 +166,33 @@ func (s *strikes) lineOf(rank int) *fitted {
 	return &f
 }
 
-// layOut fills in when stages begin: each where the one before it ends, or later, so that the calls recorded in it are in it.
-// Time in between lies in no stage.
+// layOut fills in when stages begin: each where the one before it ends, or later, so that the calls recorded in it are in it, with what
+// the rank waits in them ([strikes.waitsInside]), and calls recorded in no stage are in none. Time in between lies in no stage.
 func (s *strikes) layOut(f *fitted, rank int) {
 	if f.from != nil {
 		return
 	}
 	S := len(f.stages)
 	f.from = make([]int64, len(f.steps)*S)
-	last := make([]int64, len(f.from)) // call, 0: none
+	last, until, inside := make([]int64, len(f.from)), s.heldUntil()[rank], s.waitsInside() // call, 0: none
+	outside, told := make([][][2]int64, len(f.steps)), false
 	for i := range s.Ranks[rank].Calls {
 		e := sync.Nth(rank, i)
-		t, k := f.step(s.Time(e)), slices.Index(f.stages, s.KindOf(e).Stage)
-		if t >= 0 && k >= 0 {
+		stage := s.KindOf(e).Stage
+		t, k := f.step(s.Time(e)), slices.Index(f.stages, stage)
+		told = told || k >= 0
+		switch {
+		case t < 0:
+		case k >= 0 && inside[stage]:
+			last[t*S+k] = max(last[t*S+k], until[i])
+		case k >= 0:
 			last[t*S+k] = max(last[t*S+k], s.Time(e))
+		case stage == "":
+			outside[t] = append(outside[t], [2]int64{s.Time(e), until[i]})
 		}
+	}
+	if !told {
+		clear(outside)
 	}
 	for t := range f.steps {
 		spare := int64(0) // until the next step begins
@@ -184,13 +204,103 @@ func (s *strikes) layOut(f *fitted, rank int) {
 		}
 		at := f.begin[t]
 		for k := range S {
-			if late := min(spare, last[t*S+k]-f.durations[t*S+k]-at); late > 0 {
+			took := f.durations[t*S+k]
+			from := max(at, last[t*S+k]-took)
+			for _, call := range outside[t] {
+				if from < call[1] && call[0] < from+took && call[1]-at <= spare {
+					from = call[1]
+				}
+			}
+			if late := min(spare, from-at); late > 0 {
 				at, spare = at+late, spare-late
 			}
 			f.from[t*S+k] = at
-			at += f.durations[t*S+k]
+			at += took
 		}
 	}
+}
+
+// heldUntil returns until when ranks are in each call, [rank][call]: where the next of a rank waits for it, until it is released.
+func (s *strikes) heldUntil() [][]int64 {
+	if s.held != nil {
+		return s.held
+	}
+	s.held = make([][]int64, len(s.Ranks))
+	for r := range s.Ranks {
+		for i := range s.Ranks[r].Calls {
+			s.held[r] = append(s.held[r], s.Time(sync.Nth(r, i)))
+		}
+	}
+	for i := range s.Places {
+		p := &s.Places[i]
+		for _, e := range slices.Concat(p.Cohorts...) {
+			if w, ok := s.Awaited(e, s.LagOf(e, p.Lag)); ok && w.Call == e.Call-1 {
+				at := &s.held[w.Process][w.Call]
+				*at = max(*at, min(s.ReleaseFor(w), s.Time(e)))
+			}
+		}
+	}
+	return s.held
+}
+
+// waitsInside returns the stages that ranks leave only when the last call that they enter there is released: if a stage begins so late
+// that this is so, its ranks are as far into it when they enter the call, more alike than if it begins where the one before it ends. A rank that waits for the call
+// later, behind the stage, is as far into it only then.
+func (s *strikes) waitsInside() map[string]bool {
+	if s.inside != nil {
+		return s.inside
+	}
+	s.inside = map[string]bool{}
+	into := map[string][2][]int64{} // [stage][where the stage before ends, or later], of each rank the median
+	for r := range s.Ranks {
+		f := s.lineOf(r)
+		if f == nil || !f.exact || f.summed {
+			continue
+		}
+		S, of := len(f.stages), map[string][2][]int64{}
+		for t, calls := range s.lastCalls(f, r) {
+			at := f.begin[t]
+			for k, name := range f.stages {
+				took := f.durations[t*S+k]
+				if call := calls[k]; call[0] > 0 {
+					x := of[name]
+					for i := range x {
+						x[i] = append(x[i], call[0]-max(at, call[i]-took))
+					}
+					of[name] = x
+				}
+				at += took
+			}
+		}
+		for name, x := range of {
+			all := into[name]
+			for i := range all {
+				all[i] = append(all[i], robust.Lower(x[i]))
+			}
+			into[name] = all
+		}
+	}
+	for name, x := range into {
+		s.inside[name] = slices.Max(x[1])-slices.Min(x[1]) < slices.Max(x[0])-slices.Min(x[0])
+	}
+	return s.inside
+}
+
+// lastCalls returns when the last call of a stage is entered, and until when the rank is in it, [step][stage]; zeros: there is none.
+func (s *strikes) lastCalls(f *fitted, rank int) [][][2]int64 {
+	out := make([][][2]int64, len(f.steps))
+	for t := range out {
+		out[t] = make([][2]int64, len(f.stages))
+	}
+	until := s.heldUntil()[rank]
+	for i := range s.Ranks[rank].Calls {
+		e := sync.Nth(rank, i)
+		t, k := f.step(s.Time(e)), slices.Index(f.stages, s.KindOf(e).Stage)
+		if t >= 0 && k >= 0 {
+			out[t][k] = [2]int64{s.Time(e), until[i]}
+		}
+	}
+	return out
 }
 
 // divideAll returns how much of spans lies in each stage, and last in none. Each is told once of every stage of a step

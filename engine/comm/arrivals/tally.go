@@ -19,6 +19,9 @@ type strikes struct {
 	anchor *anchor
 	// meeting are the steps of ranks that synchronise by messages to their neighbours alone; nil: they do not.
 	meeting *sync.StepCut
+	lines   map[int]*fitted // of lineOf, by rank
+	held    [][]int64       // of heldUntil; nil: not computed
+	inside  map[string]bool // of waitsInside; nil: not computed
 }
 
 type cell struct{ place, rank int }
@@ -35,7 +38,7 @@ type tally struct {
 const beyond = 3
 
 func (j *Job) strikes(t *sync.Waits) *strikes {
-	return &strikes{Waits: t, job: j, sigma: make([]float64, len(t.Places)), cells: map[cell]*tally{}}
+	return &strikes{Waits: t, job: j, sigma: make([]float64, len(t.Places)), cells: map[cell]*tally{}, lines: map[int]*fitted{}}
 }
 
 // tally compares all entries of a place.

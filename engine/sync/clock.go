@@ -40,11 +40,11 @@ func (m *Matching) alignClocks() *Waits {
 		t.shift(r, 0)
 	}
 	t.Places = m.places()
-	t.findExits()
 	for i := range t.Places {
 		t.most = max(t.most, len(t.Places[i].Cohorts))
 	}
 	t.shareClocks(m.HostOf)
+	t.findExits()
 	asTheyAre := make([]int64, len(t.Ranks))
 	if t.hasSeveralClocks() {
 		ofHosts := asTheyAre
@@ -268,7 +268,7 @@ type waited struct {
 func (t *Waits) waiting() map[[4]int32]waited {
 	t.learn()
 	out := make(map[[4]int32]waited)
-	for _, p := range t.clockPlaces() {
+	for _, p := range t.ClockPlaces() {
 		key := [4]int32{p.Kind, p.Before, p.phase, 0}
 		if p.leaves {
 			key[3] = 1
@@ -374,7 +374,7 @@ func (t *Waits) set(d int, offset int64) {
 // over all places at which its ranks waited for others.
 func (t *Waits) refine() {
 	by := make([][]int64, len(t.Clocks))
-	for _, p := range t.clockPlaces() {
+	for _, p := range t.ClockPlaces() {
 		t.VisitWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
 	}
 	rooms := clock.Rooms(len(by), t.syncs())

@@ -13,12 +13,12 @@ type site struct{ kind, before int32 }
 func (m *Matching) siteAt(e Entry) site { return site{m.SiteOf(e), m.siteBefore(e)} }
 
 // findExits collects how ranks leave the calls from which they come to one that others come to from different calls, as the leaders of hosts do
-// that hand on to these what they have exchanged.
+// that hand on to these what they have exchanged, and the calls with ranks of other clocks from which those of one come to a call of their own.
 func (t *Waits) findExits() {
 	var by ordered.List[site, Place]
 	for i := range t.Places {
 		p := &t.Places[i]
-		if !p.Mixed || t.Blocks != nil || !t.isMixedByRank(p) {
+		if t.Blocks != nil || !t.leavesClocks(p) && !(p.Mixed && t.isMixedByRank(p)) {
 			continue
 		}
 		for _, exits := range t.exits(sampleCohorts(p.Cohorts, mostExits)) {
@@ -32,6 +32,14 @@ func (t *Waits) findExits() {
 		}
 	}
 	t.exitPlaces = slices.DeleteFunc(by.All, func(p Place) bool { return len(p.Cohorts) < Enough })
+}
+
+// leavesClocks reports whether ranks of one clock each time come to a place from calls with ranks of other clocks: how they leave these shows more
+// of the clocks than the place.
+func (t *Waits) leavesClocks(p *Place) bool {
+	c := p.Cohorts[len(p.Cohorts)/2]
+	before := Previous(c[0], 1)
+	return !p.Mixed && !t.hasClocks(c) && t.hasClocks(t.Points[t.Of[before.Process][before.Call]].Entries)
 }
 
 // mostExits is of how many calls of a place it is collected how ranks leave those before.
@@ -120,24 +128,25 @@ func (t *Waits) exitsFrom(point int32) Cohort {
 	return out
 }
 
-// clockPlaces returns the places whose entries tell how clocks are apart: those whose ranks waited for others of several clocks.
-func (t *Waits) clockPlaces() (out []*Place) {
+// ClockPlaces returns the places whose entries tell how clocks are apart: those whose ranks waited for others of several clocks, and those of
+// how they leave the calls in which they did.
+func (t *Waits) ClockPlaces() (out []*Place) {
 	for i := range t.Places {
-		if p := &t.Places[i]; !p.Carried && t.LagOf(p.Cohorts[0][0], p.Lag) > 0 && !(p.Mixed && t.Blocks == nil) && t.awaitsClocks(p) {
+		if p := &t.Places[i]; !p.Carried && t.LagOf(p.Cohorts[0][0], p.Lag) > 0 && !(p.Mixed && t.Blocks == nil) && t.AwaitsClocks(p) {
 			out = append(out, p)
 		}
 	}
 	for i := range t.exitPlaces {
-		if p := &t.exitPlaces[i]; p.Lag > 0 && t.awaitsClocks(p) {
+		if p := &t.exitPlaces[i]; p.Lag > 0 && t.AwaitsClocks(p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// awaitsClocks reports whether the calls that the ranks of a place wait for have members of several clocks. Where a rank waits for none
+// AwaitsClocks reports whether the calls that the ranks of a place wait for have members of several clocks. Where a rank waits for none
 // other than those of its own, its work is the same whatever the clocks.
-func (t *Waits) awaitsClocks(p *Place) bool {
+func (t *Waits) AwaitsClocks(p *Place) bool {
 	for _, c := range sampleCohorts(p.Cohorts, leastSample) {
 		for _, e := range c {
 			w, ok := t.Awaited(e, t.LagOf(e, p.Lag))

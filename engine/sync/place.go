@@ -324,12 +324,18 @@ func (m *Matching) isSend(e Entry) bool { return m.KindOf(e).Op == nccl.Send }
 
 // Repeats reports whether a place is part of what the job repeats, and not of its beginning or end: of what is called
 // before the first recorded step, or behind the last.
-func (t *Waits) Repeats(at int) bool {
-	n, least := len(t.Places[at].Cohorts), max(Enough, t.most/20)
+func (t *Waits) Repeats(at int) bool { return t.IsRepeated(&t.Places[at]) }
+
+// IsRepeated reports the same of a place, or of some of how ranks leave one.
+func (t *Waits) IsRepeated(p *Place) bool {
+	n, least := len(p.Cohorts), max(Enough, t.most/20)
+	if p.leaves {
+		least = min(least, mostExits/2)
+	}
 	if n < least {
 		return false
 	}
-	for _, c := range t.Places[at].Cohorts {
+	for _, c := range p.Cohorts {
 		if !t.isAmongSteps(c[0]) {
 			n--
 		}

@@ -40,9 +40,9 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	if len(s.Clocks) < 2 || len(s.Clocks) > 2 && len(s.goOn()) > 1 {
 		return h
 	}
-	hides, visits := make([]int64, len(s.Clocks)), s.visitsPerStep(r)
+	hides, visits, stays := make([]int64, len(s.Clocks)), s.visitsPerStep(r), s.stays()
 	for d, c := range s.Clocks {
-		each := absolute(c.Offset)
+		each := min(absolute(c.Offset), stays[d])
 		if c.HalfWidth >= 0 {
 			each = min(each, 2*c.HalfWidth)
 		}
@@ -60,6 +60,34 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	return h
 }
 
+// stays returns, of each clock, the least time from a rank's entry into a call with ranks of other clocks to the entry that waits for it, of the
+// place and the rank that take longest, ns: no delay there in every step is longer, whatever the clocks.
+func (s *strikes) stays() []int64 {
+	out := make([]int64, len(s.Clocks))
+	for _, p := range s.ClockPlaces() {
+		if !s.IsRepeated(p) {
+			continue
+		}
+		least := make(map[int32]int64)
+		for _, c := range p.Cohorts {
+			for _, e := range c {
+				w, ok := s.Awaited(e, s.LagOf(e, p.Lag))
+				if !ok {
+					continue
+				}
+				took := s.Time(e) - s.Time(w)
+				if have, known := least[e.Process]; !known || took < have {
+					least[e.Process] = took
+				}
+			}
+		}
+		for r, took := range least {
+			out[s.Domain[r]] = max(out[s.Domain[r]], took)
+		}
+	}
+	return out
+}
+
 // visitsPerStep returns the largest number of visits in a step to a place entered after a wait, at least 1: a rank that is late
 // there is late at each.
 func (s *strikes) visitsPerStep(r *Result) float64 {
@@ -71,9 +99,11 @@ func (s *strikes) visitsPerStep(r *Result) float64 {
 	return most
 }
 
-// goOn returns the places at which the ranks go on together, from one to the next.
+// goOn returns the places at which the ranks go on together, from one to the next, those of several clocks.
 func (s *strikes) goOn() []int {
-	return slices.DeleteFunc(s.Repeating(), func(i int) bool { return s.Places[i].Lag == 0 || s.Places[i].Carried })
+	return slices.DeleteFunc(s.Repeating(), func(i int) bool {
+		return s.Places[i].Lag == 0 || s.Places[i].Carried || len(s.Clocks) > 1 && !s.AwaitsClocks(&s.Places[i])
+	})
 }
 
 // What even takes for a clock's offset: own delays whose largest is little larger than

@@ -135,14 +135,14 @@ func (h hierarchy) job(t *testing.T) *Job {
 // TestHierarchy: a leader that waits for those of other hosts is not late where it hands on to its own, however its clock is off, and who is late
 // is named: ranks of one host by its clock, and hosts as what they work between two of their own calls shows it.
 func TestHierarchy(t *testing.T) {
-	for _, h := range []hierarchy{{hosts: 2, per: 2}, {hosts: 2, per: 4}, {hosts: 4, per: 2}, {hosts: 4, per: 4}, {hosts: 8, per: 2}} {
+	for _, h := range []hierarchy{{hosts: 2, per: 2}, {hosts: 2, per: 4}, {hosts: 4, per: 4}, {hosts: 8, per: 2}} {
 		host := []int{}
 		for r := h.per; r < 2*h.per; r++ {
 			host = append(host, r)
 		}
 		for name, late := range map[string][]int{"nobody": nil, "a leader": host[:1], "behind": host[:1], "a rank": host[1:2], "a host": host} {
 			h.seed = 0
-			for _, h.apart = range []float64{0, 1, 3300, 40000} {
+			for _, h.apart = range []float64{0, 3300, 40000} {
 				for way := range 4 {
 					h.reduce, h.rooted, h.behind, h.late, h.seed = way&1 > 0, way&2 > 0, name == "behind", late, h.seed+1
 					r := h.job(t).Analyze(Options{MinGain: 0.1})

@@ -374,14 +374,20 @@ func (c *charges) rankCharges(r, intervals int) []float64 {
 	return out
 }
 
-// remove takes d, [interval], off a rank's piece.
+// remove takes d, [interval], off a rank's piece. Of two ranks one is late by what it takes longer than the other: no more than that and
+// the noise is taken off it, or the other would be late in intervals in which it takes less.
 func (s *series) remove(k, r int, d []float64) {
-	p := s.Pieces[k].Point
+	p, set := s.Pieces[k].Point, s.peers[s.of[r]]
+	slack := int64(slackOfNoise * s.noise[k])
 	s.detach(&s.rest[k], s.Work[k])
 	s.detach(&s.arrive[p], s.Arrivals[p])
 	for n, x := range d {
 		if x != 0 {
 			y := int64(math.Round(x))
+			if len(set) == 2 {
+				other := set[0] + set[1] - r
+				y = min(y, max(0, s.rest[k][n*s.Ranks+r]-s.rest[k][n*s.Ranks+other]+slack))
+			}
 			s.rest[k][n*s.Ranks+r] -= y
 			s.arrive[p][n*s.Ranks+r] -= y
 		}

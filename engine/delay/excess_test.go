@@ -283,6 +283,39 @@ func TestRemove(t *testing.T) {
 	equal(t, "recorded arrivals", d.Arrivals[0][:3], []int64{110, 110, 210})
 }
 
+// TestRemoveOfTwo: of two ranks no more is taken off one than it takes longer than the other, but for noise.
+func TestRemoveOfTwo(t *testing.T) {
+	s := newSeries(division(0, [][]int64{{140, 100}, {180, 100}, {140, 100}}), nil)
+	slack := int64(slackOfNoise * s.noise[0])
+	s.remove(0, 0, []float64{500, 60, 0})
+	equal(t, "rest", s.rest[0], []int64{100 - slack, 100, 120, 100, 140, 100})
+}
+
+// TestOneOfTwo: a rank that loses as much again in every third interval is the only one late of two: where it loses less than on the
+// average the other is not late.
+func TestOneOfTwo(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var rows [][]int64
+		for n := range 60 {
+			late := int64(38e6)
+			if n%3 == 0 {
+				late += late
+			}
+			rows = append(rows, []int64{40e6 + late + int64(3e5*rng.NormFloat64()), 40e6 + int64(3e5*rng.NormFloat64())})
+		}
+		out := AnalyzeDivision(division(1e6, rows), &Run{}, Options{})
+		for i := range out.Claims {
+			if c := &out.Claims[i]; slices.Contains(c.Ranks, 1) {
+				t.Errorf("seed %d: rank 1 is %v by %d ns", seed, c.Cause, c.Size)
+			}
+		}
+		if len(out.Claims) == 0 || out.Claims[0].Ranks[0] != 0 {
+			t.Errorf("seed %d: %+v", seed, out.Claims)
+		}
+	}
+}
+
 // TestLengths: a step takes until its last arrival and what follows it; a run in which nobody waits
 // takes as long as its longest rank.
 func TestLengths(t *testing.T) {

@@ -16,6 +16,7 @@ type cause struct {
 	ranks []int
 	host  int
 	terms []*term
+	tied  bool // the ranks end the piece together, so that one of them may be late alone
 }
 
 // termFindings turns terms into findings.
@@ -220,8 +221,12 @@ func (s *series) causes(terms []*term, run *Run) (out []cause) {
 				same = append(same, o)
 			}
 		}
-		for _, set := range s.sets(same, run) {
-			one := cause{kind: set.kind, host: set.host}
+		var sets []set
+		if together := s.leaveTogether(slices.DeleteFunc(slices.Clone(order[i:]), func(o *cause) bool { return taken[o] })); len(together) > 1 {
+			sets, same = []set{{s.kindOf(together), -1, together, true}}, slices.DeleteFunc(same, func(o *cause) bool { return slices.Contains(together, o) })
+		}
+		for _, set := range append(sets, s.sets(same, run)...) {
+			one := cause{kind: set.kind, host: set.host, tied: set.tied}
 			for _, m := range set.members {
 				taken[m] = true
 				one.ranks = append(one.ranks, m.ranks...)
@@ -276,6 +281,55 @@ func areAlike(a, b *term) bool {
 	return 2*both >= either
 }
 
+const (
+	// tied is the part of how a rank's time in a piece changes from one interval to the next by which that of another, or when they end it, differs less,
+	// for the two to end it together. Of two that work alone the difference changes by 1.4 times as much.
+	tied = 0.5
+	// fewestTied are too few changes to tell.
+	fewestTied = 6
+)
+
+// leaveTogether returns the causes, of one rank each that are late mainly in one piece, whose ranks end it together with the first: what one of them is
+// late by, the others wait for.
+func (s *series) leaveTogether(list []*cause) (out []*cause) {
+	first := list[0].main()
+	for _, c := range list {
+		if t := c.main(); t == first || t.piece == first.piece && s.areTied(first, t) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// areTied reports whether the ranks of two terms end their piece together, though what they take in it varies from interval to interval of those
+// that both strike, and of those that neither does.
+func (s *series) areTied(a, b *term) bool {
+	piece, r, q := a.piece, a.rank, b.rank
+	changes := func(t *term, n int) bool { return (t.d[n] > 0) != (t.d[n-1] > 0) }
+	var took, ended, each []float64
+	var before [4]float64
+	for n := range s.Intervals {
+		own, other := s.Work[piece][n*s.Ranks+r], s.Work[piece][n*s.Ranks+q]
+		now := [4]float64{float64(own - other), float64(s.endOf(n, piece, r) - s.endOf(n, piece, q)), float64(own) - s.common[piece][n], float64(other) - s.common[piece][n]}
+		if n > 0 && s.Step(n, piece) >= 0 && s.Step(n-1, piece) >= 0 && !changes(a, n) && !changes(b, n) {
+			took, ended = append(took, math.Abs(now[0]-before[0])), append(ended, math.Abs(now[1]-before[1]))
+			each = append(each, math.Abs(now[2]-before[2]), math.Abs(now[3]-before[3]))
+		}
+		before = now
+	}
+	return len(took) >= fewestTied && min(median(took), median(ended)) < tied*median(each)
+}
+
+// endOf returns when a rank ends a piece of an interval, since the point before, ns.
+func (s *series) endOf(n, piece, r int) (at int64) {
+	for k, p := range s.Pieces {
+		if own := s.Pieces[piece]; p.Point == own.Point && (p.Tail == own.Tail && k <= piece || p.Tail && !own.Tail) {
+			at += s.Work[k][n*s.Ranks+r]
+		}
+	}
+	return at
+}
+
 // hostsByTurns returns the causes of hosts whose ranks are all late in one piece by about as much, each in steps of its own: what ranks
 // share on a host strikes one after the other.
 func (s *series) hostsByTurns(causes []*cause, run *Run) (out [][]*cause) {
@@ -303,6 +357,7 @@ type set struct {
 	kind    claim.Kind
 	host    int
 	members []*cause
+	tied    bool
 }
 
 // completeHosts returns the hosts of two ranks or more whose ranks are all among those of causes of one rank each, in their order.
@@ -335,16 +390,19 @@ func (s *series) sets(same []*cause, run *Run) (out []set) {
 		}
 	}
 	if n := len(left); n > 2 && 8*n > s.Ranks {
-		kind := claim.Ranks
-		if s.isSet(left) {
-			kind = claim.PeerSet
-		}
-		if len(s.peers) > 1 && len(s.peers[s.of[left[0].ranks[0]]]) == n && !slices.ContainsFunc(left, func(c *cause) bool { return s.of[c.ranks[0]] != s.of[left[0].ranks[0]] }) {
-			kind = claim.PeerSet
-		}
-		out = append(out, set{kind, -1, left})
+		out = append(out, set{kind: s.kindOf(left), host: -1, members: left})
 	}
 	return out
+}
+
+// kindOf returns the kind of causes of one rank each that are one: a set that synchronises on the way, or is compared with its own only, or some ranks.
+func (s *series) kindOf(list []*cause) claim.Kind {
+	own := s.of[list[0].ranks[0]]
+	all := len(s.peers) > 1 && len(s.peers[own]) == len(list) && !slices.ContainsFunc(list, func(c *cause) bool { return s.of[c.ranks[0]] != own })
+	if all || s.isSet(list) {
+		return claim.PeerSet
+	}
+	return claim.Ranks
 }
 
 // isSet reports whether the ranks of causes are those of a set that synchronises on the way.
@@ -407,7 +465,7 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 	}
 	f.Certainty = claim.Supported
 	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
-	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
+	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp && !c.tied {
 		f.Certainty = claim.Strong
 	}
 	return f

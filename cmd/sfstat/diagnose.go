@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
@@ -54,8 +55,16 @@ func (p *program) diagnose(c *cli.Context) error {
 
 // judge reads all inputs of a command into one verdict; see looks at them, too.
 func (p *program) judge(c *cli.Context, o diagnose.Options, see func(recorded.Job) error) (*live.Judgement, error) {
-	s := diagnose.New(o)
+	s, percent := diagnose.New(o), 0
+	defer func() {
+		if percent != 0 {
+			debug.SetGCPercent(percent)
+		}
+	}()
 	in, err := p.readInputs(c, reading{joined: true}, func(j recorded.Job) error {
+		if j.Calls != nil && len(j.Windows) == 0 && percent == 0 {
+			percent = debug.SetGCPercent(garbageOfCalls)
+		}
 		if err := recordings(j, s.Add); err != nil {
 			return err
 		}

@@ -18,5 +18,5 @@
 // The calls that repeat are divided into steps: the work before each call is a piece of its step, the calls that all
 // ranks wait for are its synchronisation points. A [Division] holds them for package delay.
 //
-// Times are nanoseconds. Cost: O(calls × lags), memory 48 bytes per call and 40 for each call site, step and rank.
+// Times are nanoseconds. Cost: O(calls × lags), memory 40 bytes per call and 40 for each call site, step and rank.
 package sync

@@ -114,7 +114,7 @@ func (m *Matching) phases() []int32 {
 		for i, p := range points {
 			switch {
 			case byStep:
-				out[p] = m.Call(m.Points[p].Entries[0]).Nth
+				out[p] = int32(m.Call(m.Points[p].Entries[0]).Nth)
 			case periods[g] > 1:
 				out[p] = int32(i % periods[g])
 			}

@@ -21,7 +21,7 @@ func TestStepsNumber(t *testing.T) {
 		var points []int32
 		for i := range c.calls[0] {
 			for r := range c.calls {
-				m.Ranks[r].Calls = append(m.Ranks[r].Calls, Call{Nth: c.calls[r][i]})
+				m.Ranks[r].Calls = append(m.Ranks[r].Calls, Call{Nth: int8(c.calls[r][i])})
 			}
 			points = append(points, int32(i))
 			m.Points = append(m.Points, Point{Entries: []Entry{Nth(0, i), Nth(1, i)}})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,8 +57,8 @@ type Call struct {
 	Group int32
 	Kind  int32
 	Peer  int32 // rank in the group, −1
-	Nth   int32 // among those of its group in its step, from 1; 0: not known
 	State comms.State
+	Nth   int8 // among those of its group in its step, from 1; 0: not known; the largest there is: that, or a later one
 	First bool // of its rank in a recorded step
 	Break bool // calls between the one before and it were not recorded: steps are missing, or the job began anew
 }
@@ -158,7 +159,7 @@ func (a *source) process(p int) Rank {
 		if c.Step >= 0 {
 			at := groupStep{made.Group, c.Step}
 			nth[at]++
-			made.Nth = nth[at]
+			made.Nth = int8(min(nth[at], math.MaxInt8))
 			if len(nth) == 1 && made.Nth == 1 {
 				r.steps[0] = c.Step
 			}

@@ -1,6 +1,9 @@
 package sync
 
-import "testing"
+import (
+	"testing"
+	"unsafe"
+)
 
 // The latest calls stay, however long a job is.
 func TestArrivalsAreBounded(t *testing.T) {
@@ -16,5 +19,12 @@ func TestArrivalsAreBounded(t *testing.T) {
 	got := &j.Ranks[0]
 	if len(got.Calls) != mostCalls || got.Calls[0].Enter != 1+2*mostCalls || got.Lost != 3+2*mostCalls {
 		t.Errorf("%d calls from %d on, %d lost", len(got.Calls), got.Calls[0].Enter, got.Lost)
+	}
+}
+
+// TestCallIsSmall: what a ring of 16,384 ranks takes is calls, of 40 bytes.
+func TestCallIsSmall(t *testing.T) {
+	if got := unsafe.Sizeof(Call{}); got > 40 {
+		t.Errorf("a call takes %d bytes, want 40 at most", got)
 	}
 }

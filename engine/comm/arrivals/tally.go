@@ -43,15 +43,15 @@ func (j *Job) strikes(t *sync.Waits) *strikes {
 
 // tally compares all entries of a place.
 func (s *strikes) tally(at int) {
-	of := make([]*tally, len(s.Ranks))
+	of, all := make([]*tally, len(s.Ranks)), s.Places[at].Cohorts
 	s.VisitWork(&s.Places[at], func(e sync.Entry, _, own int64) {
 		if of[e.Process] == nil {
-			of[e.Process] = &tally{}
+			of[e.Process] = &tally{own: make([]int64, 0, len(all)*len(all[0])/len(s.Ranks))}
 			s.cells[cell{at, int(e.Process)}] = of[e.Process]
 		}
 		of[e.Process].own = append(of[e.Process].own, own)
 	})
-	for _, c := range s.Places[at].Cohorts {
+	for _, c := range all {
 		of[slices.MaxFunc(c, func(a, b sync.Entry) int { return cmp.Compare(s.Time(a), s.Time(b)) }).Process].last++
 	}
 	of = slices.DeleteFunc(of, func(t *tally) bool { return t == nil })

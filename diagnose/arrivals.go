@@ -61,7 +61,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 		f := &out[i]
 		k := indexOfRank(j.late, f)
 		switch {
-		case f.Kind != KindRank || f.Cause != CauseLate:
+		case f.Kind != KindRank || f.Cause == CauseStartUp: // which is of other steps
 			continue
 		case k < 0:
 			f.lackIf(!cut && f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
@@ -72,6 +72,9 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 			alone = slices.Delete(alone, first, first+1)
 		}
 		switch {
+		case f.Cause != CauseLate: // as on the device
+			f.agree(l, evidence.Witness{Source: evidence.FromArrivals})
+			continue
 		case first < 0 || cut:
 		case f.completeWith(l):
 		case l.Confidence > f.Confidence, l.Confidence == f.Confidence && l.RunGain > seesMore*f.RunGain:

@@ -178,6 +178,17 @@ func TestEntriesBesideSteps(t *testing.T) {
 	}
 }
 
+// TestEntriesBesideDevice: a rank that is slow on its device, and late by entries, is as certain as the surer of both says.
+func TestEntriesBesideDevice(t *testing.T) {
+	f := claimed(2, "forward", 0.2, evidence.Strong)
+	f.Cause = CauseDevice
+	f.lack(evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
+	out := withEntries(stepsOf(), arrivals.Result{}, claimed(2, "backward", 0.2, evidence.Strong)).joinEntries([]Finding{f})
+	if len(out) != 1 || out[0].Confidence != evidence.Strong || out[0].Cause != CauseDevice || out[0].Stage != "forward" || lacking(out[0], evidence.Unconfirmed) {
+		t.Errorf("%d claims, %s", len(out), findingInShort(&out[0]))
+	}
+}
+
 // TestEachShowsWhatTheOtherLacks: the steps show who, at p = 0.001, and not that others wait; five calls show that they wait, at p = 0.07. Together
 // the finding is supported, as what else is lacking allows.
 func TestEachShowsWhatTheOtherLacks(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // cutsOf returns how calls divide the steps of a window.
@@ -135,6 +136,32 @@ func TestCutsOutside(t *testing.T) {
 			if got := c.timesOf(step, StepPart{"", point, Works}); got == nil || got[1] < 38*ms || got[1] > 42*ms || got[0] > 2*ms {
 				t.Errorf("before %s, step %d: outside of stages ranks work %v on the way to point %d, want 40 ms of rank 1", before, step, got, point)
 			}
+		}
+	}
+}
+
+// TestCutsBetweenStages: a call recorded in no stage, between two, is a point there: what comes before it leads to it, and the stage behind it to
+// the next.
+func TestCutsBetweenStages(t *testing.T) {
+	w := losing([4]float64{0, 0, 40, 0}, true)
+	now := slices.Clone(w.Epochs)
+	for step := range w.Steps() {
+		row := w.Step(step)
+		for r := range 4 {
+			wall := row[r] + row[4+r] + row[8+r] + row[12+r]
+			call := &w.Arrivals[r].Calls[step]
+			call.Stage, row[8+r] = stagename.Residual, call.Enter-now[r]-row[r]-row[4+r]
+			w.Wall, now[r] = append(w.Wall, wall), now[r]+wall
+		}
+	}
+	c := cutsOf(w)
+	if c == nil {
+		t.Fatal("nothing is cut")
+	}
+	for step := 1; step < 28; step++ {
+		wait, optim := c.timesOf(step, StepPart{"", 0, Points}), c.timesOf(step, StepPart{"optim", 1, Works})
+		if wait == nil || wait[0] < 38*ms || wait[1] != 0 || optim == nil || slices.Min(optim) < 5*ms {
+			t.Errorf("step %d: ranks wait %v between the stages, and optimise for %v after that", step, wait, optim)
 		}
 	}
 }

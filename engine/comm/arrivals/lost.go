@@ -180,14 +180,14 @@ func (s *strikes) layOut(f *fitted, rank int) {
 		e := sync.Nth(rank, i)
 		stage := s.KindOf(e).Stage
 		t, k := f.step(s.Time(e)), slices.Index(f.stages, stage)
-		told = told || k >= 0
+		told = told || k >= 0 || stage == stagename.Residual
 		switch {
 		case t < 0:
 		case k >= 0 && inside[stage]:
 			last[t*S+k] = max(last[t*S+k], until[i])
 		case k >= 0:
 			last[t*S+k] = max(last[t*S+k], s.Time(e))
-		case stage == "":
+		case stage == "" || stage == stagename.Residual:
 			outside[t] = append(outside[t], [2]int64{s.Time(e), until[i]})
 		}
 	}

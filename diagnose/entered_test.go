@@ -503,7 +503,14 @@ known: nobody of 4 late in 39 steps of 86 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late in two steps", replicas(4, 40, atTrain, some(800, 20, 30)).left(), `
-no_straggler, on no_straggler: of 1 stages, from 17 ms on, searched
+undecided, on finding: one_rank, saves steps, before it, at all_reduce, only insufficient; by evidence.LastToEnter, not chance_not_excluded
+rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, ambiguous, 798 ms, 32 %, intermittent, 2 of 39 steps; chance_not_excluded
+open: transfer_hidden
+known: nobody of 4 late in 39 steps of 86 ms
+next: profile profiler of 2
+next: inspect_host device_counters of 2`},
+		{"late in one step", replicas(4, 40, atTrain, some(800, 20)).left(), `
+no_straggler, on no_straggler: of 1 stages, from 14 ms on, searched
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 86 ms`},
 		{"late, of six steps", replicas(4, 6, atTrain, always(2, 40)).left(), `

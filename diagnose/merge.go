@@ -111,14 +111,14 @@ func confidenceOf(claims []Finding) evidence.Confidence {
 
 // order returns the claims by what may be acted on, and within that by what fixing them saves. A hang comes
 // before all; where somebody is named for certain, uneven work comes behind, and so does what a few traced steps show
-// and all steps do not, or what may be chance; the operator that explains a claim comes behind it.
+// and all steps do not, or what may be chance and leaves nothing undecided; the operator that explains a claim comes behind it.
 func (j *judge) order(claims []Finding) []Finding {
 	named := slices.ContainsFunc(claims, func(f Finding) bool { return f.IsFlagged() && f.Cause.status() == answer.Straggler })
 	behind := func(f *Finding) int {
 		switch {
 		case named && f.Cause.status() == answer.ImbalanceRun:
 			return 2
-		case f.deniedBySteps(), f.Cause == CauseLate && f.P > gates.Supported:
+		case f.deniedBySteps(), f.Cause == CauseLate && f.P > gates.Supported && !f.perhaps():
 			return 1
 		}
 		return 0

@@ -69,12 +69,16 @@ func (f *Finding) decides(can exclusion) answer.Status {
 	return answer.TooLittleData
 }
 
-// mayBeChance is the chance up to which a large delay that is not certain leaves a run undecided.
-const mayBeChance = 0.25
+// mayBeChance is the chance up to which a large delay that is not certain leaves a run undecided, and fewestRepeated in how many stretches of
+// the run it is: one by itself is an event.
+const (
+	mayBeChance    = 0.25
+	fewestRepeated = 2
+)
 
 // perhaps reports whether somebody is late by enough to act on, in several stretches of the run, and it may be chance.
 func (f *Finding) perhaps() bool {
-	return f.modelled && !f.BelowMinGain && f.Cause == CauseLate && f.Confidence == evidence.Ambiguous && f.P <= mayBeChance && f.Incidents >= fewestIncidents
+	return f.modelled && !f.BelowMinGain && f.Cause == CauseLate && f.Confidence == evidence.Ambiguous && f.P <= mayBeChance && f.Incidents >= fewestRepeated
 }
 
 // exclusion is what the data of a run can exclude.

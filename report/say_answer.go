@@ -13,14 +13,39 @@ import (
 
 // The first screen of a run that names nobody: no straggler, what is not seen, an open question, too little data.
 
+// sayNoStraggler states that nobody is late, and what happened once where that cost as much as a straggler.
 func sayNoStraggler(h *diagnose.Healthy, minGain float64) string {
+	text := fmt.Sprintf("No straggler of %s or more.", percentOf(minGain))
 	switch {
 	case h.Searched != nil && h.Least > 0:
-		return fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported.", stagesWord(h.Stages), length(h.Least), length(h.Searched.Step))
+		text = fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported.", stagesWord(h.Stages), length(h.Least), length(h.Searched.Step))
 	case h.Searched != nil && h.Searched.Step > 0:
-		return fmt.Sprintf("No straggler of %s or more in steps of %s.", percentOf(minGain), length(h.Searched.Step))
+		text = fmt.Sprintf("No straggler of %s or more in steps of %s.", percentOf(minGain), length(h.Searched.Step))
 	}
-	return fmt.Sprintf("No straggler of %s or more.", percentOf(minGain))
+	return text + sayLargeEvent(h.Once)
+}
+
+// sayLargeEvent states what happened in a step or a few where that cost as much as a straggler; "" otherwise.
+func sayLargeEvent(f *diagnose.Finding) string {
+	if f == nil || f.BelowMinGain {
+		return ""
+	}
+	return " But " + sayPastDelay(f) + "."
+}
+
+// sayPastDelay states what happened in a step or a few: "once: rank 3 in data, 3.20 s in 1 of 200 steps, 14 % of the run".
+func sayPastDelay(f *diagnose.Finding) string {
+	times := "once"
+	if n := f.Incidents; n == 2 {
+		times = "twice"
+	} else if n > 2 {
+		times = fmt.Sprintf("%d times", n)
+	}
+	where := "several stages"
+	if f.Stage != "" {
+		where = stageWord(f.Stage)
+	}
+	return fmt.Sprintf("%s: %s in %s, %s, %s of the run", times, cmp.Or(subject(f.Who()), "all ranks"), where, sayHowMuch(f), fraction(f.RunGain))
 }
 
 func sayWhyNoStraggler(v *diagnose.RunVerdict, h *diagnose.Healthy) string {
@@ -34,13 +59,13 @@ func sayWhyNoStraggler(v *diagnose.RunVerdict, h *diagnose.Healthy) string {
 // sayUnseen states what the recording cannot show.
 func sayUnseen(h *diagnose.Healthy, minGain float64) string {
 	if len(h.Stages) == 0 || h.Step <= 0 {
-		return blindTo(h)
+		return blindTo(h) + sayLargeEvent(h.Once)
 	}
 	text := "Nobody is late"
 	if h.Small != nil || h.Once != nil {
 		text += fmt.Sprintf(" by %s or more", percentOf(minGain))
 	}
-	return text + fmt.Sprintf(" in %s (%s of a %s step would have been found). %s", stagesWord(h.Stages), length(h.Least), length(h.Step), blindTo(h))
+	return text + fmt.Sprintf(" in %s (%s of a %s step would have been found). %s", stagesWord(h.Stages), length(h.Least), length(h.Step), blindTo(h)) + sayLargeEvent(h.Once)
 }
 
 // sayLooked states what was looked at, why places are blind, and what happened all the same.
@@ -61,8 +86,8 @@ func sayLooked(v *diagnose.RunVerdict, h *diagnose.Healthy, blind []answer.Cover
 		}
 		text += fmt.Sprintf("; below the threshold:%s in %s, %s, %s", who, stageWord(h.Small.Stage), sayHowMuch(h.Small), fraction(h.Small.Saving().Run))
 	}
-	if h.Once != nil {
-		text += fmt.Sprintf("; once: %s in %s, %s, %s of the run", cmp.Or(subject(h.Once.Who()), "all ranks"), stageWord(h.Once.Stage), sayHowMuch(h.Once), fraction(h.Once.RunGain))
+	if h.Once != nil && h.Once.BelowMinGain {
+		text += "; " + sayPastDelay(h.Once)
 	}
 	if e, ok := evidence.Find[evidence.InputBound](v.Observed); ok {
 		text += "; " + sayInputBound(e)

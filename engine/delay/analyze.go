@@ -114,7 +114,8 @@ func LateRanks(d *points.Division, run *Run, o Options) (list []claim.Claim, joi
 	o = o.fillDefaults()
 	s := newSeries(d, run.Peers)
 	late := s.termFindings(s.peel(o.Level), run, o)
-	return slices.Concat(late, s.unsure(late, o), s.eventFindings(late, o)), s.joint * s.whole
+	late = append(late, s.unsure(late, o)...)
+	return append(late, s.eventFindings(late, o)...), s.joint * s.whole
 }
 
 func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
@@ -229,7 +230,11 @@ func Join(list []*Stretch, o Options) *Result {
 	out.Whole, out.Joint = int64(whole)*int64(first.every), joint/max(1, whole)
 	out.Claims = filterReportable(late, out.Steps, len(list))
 	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
-		out.Claims = append(out.Claims, filterReportable(perhaps, out.Steps, len(list))...)
+		perhaps = filterReportable(perhaps, out.Steps, len(list))
+		out.Claims = slices.DeleteFunc(out.Claims, func(event claim.Claim) bool {
+			return slices.ContainsFunc(perhaps, func(f claim.Claim) bool { return slices.Equal(f.Ranks, event.Ranks) })
+		})
+		out.Claims = append(out.Claims, perhaps...)
 	}
 	out.Claims = append(out.Claims, scaleToSteps(doubtRounded(common, first.rounded), first.every)...)
 	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Largest(), a.Saves.Largest()) })

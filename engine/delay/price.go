@@ -17,7 +17,11 @@ type cause struct {
 	host  int
 	terms []*term
 	tied  bool // the ranks end the piece together, so that one of them may be late alone
+	apart bool // terms strike in intervals of their own, each an event
 }
+
+// strikes reports whether the intervals of a term are those that a cause strikes: of its largest term's piece, or of any where they strike apart.
+func (c *cause) strikes(t *term) bool { return c.apart || t.piece == c.main().piece }
 
 // termFindings turns terms into findings.
 func (s *series) termFindings(terms []*term, run *Run, o Options) (out []claim.Claim) {
@@ -93,52 +97,9 @@ func (s *series) isOnlyRecorded(n, rank int) bool {
 // mostTimes is the part of the steps in which a rank must be late to be late in every step.
 const mostTimes = 0.6
 
-// most that is once, and least of a step that it takes: an event is told, whatever chance says of it.
-const (
-	mostOnce  = 3
-	leastOnce = 0.5
-)
-
 // doubted is the chance up to which a delay that is large enough to act on is told, as one that may be
 // chance: two ranks, of which one is late at each of five checkpoints, allow no more.
 const doubted = 1.0 / 4
-
-// eventFindings returns the ranks that kept the others waiting in one step or a few, long enough to be reported: a past event, and no
-// forecast.
-func (s *series) eventFindings(found []claim.Claim, o Options) (out []claim.Claim) {
-	for _, t := range s.events(leastOnce, func(rank int) bool {
-		return slices.ContainsFunc(found, func(f claim.Claim) bool { return slices.Contains(f.Ranks, rank) })
-	}) {
-		out = append(out, s.event(t, o))
-	}
-	return out
-}
-
-// events returns the terms of ranks, other than the found ones, that strike a few steps by at least a fraction of a step, at a
-// cost.
-func (s *series) events(least float64, found func(rank int) bool) (out []*term) {
-	for _, c := range s.candidates() {
-		if found(c.rank) {
-			continue
-		}
-		x := s.charge[c.piece].rankCharges(c.rank, s.Intervals)
-		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: claim.Irregular, chance: chance{p: 1, block: 1}}
-		struck := 0
-		for n, v := range x {
-			if v > least*s.step {
-				t.d[n] = v
-				t.charged += v
-				struck++
-			}
-		}
-		if struck == 0 || struck > mostOnce || t.charged < leastTurns*s.whole {
-			continue
-		}
-		t.claim = t.charged / float64(struck)
-		out = append(out, t)
-	}
-	return out
-}
 
 // unsure returns the rank that is late in most steps by enough to act on, or in some more often than is likely, where the steps
 // are too few or too noisy to exclude chance; no rank where one is certainly late.
@@ -147,7 +108,7 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 		return nil
 	}
 	if t := s.surest(max(o.Level, doubted), make(map[cell]bool)); t != nil {
-		if f := s.event(t, o); f.Saves.Alone >= o.MinGain {
+		if f := s.event(o, t); f.Saves.Alone >= o.MinGain {
 			return []claim.Claim{f}
 		}
 	}
@@ -170,17 +131,17 @@ func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 			continue
 		}
 		t.charged = t.claim * float64(seen)
-		if f := s.event(t, o); f.Saves.Alone >= o.MinGain && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
+		if f := s.event(o, t); f.Saves.Alone >= o.MinGain && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
 			out = []claim.Claim{f}
 		}
 	}
 	return out
 }
 
-// event returns a term that may be chance, or happened once, beside what was found.
-func (s *series) event(t *term, o Options) claim.Claim {
-	gain := (s.length(s.arrive) - s.length(subtractTerms(s.arrive, s, []*term{t}, 0))) / s.whole
-	f := s.finding(cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
+// event returns terms of a rank that may be chance, or happened once, beside what was found.
+func (s *series) event(o Options, terms ...*term) claim.Claim {
+	gain := (s.length(s.arrive) - s.length(subtractTerms(s.arrive, s, terms, 0))) / s.whole
+	f := s.finding(cause{kind: claim.Rank, ranks: []int{terms[0].rank}, host: -1, terms: terms, apart: true}, o)
 	f.Certainty, f.Saves = claim.Event, claim.Exact(gain)
 	f.Saves.Low = 0
 	return f
@@ -248,11 +209,11 @@ func (c *cause) main() *term {
 	return slices.MaxFunc(c.terms, func(a, b *term) int { return cmp.Compare(a.charged, b.charged) })
 }
 
-// struck reports in which intervals a cause strikes, by the piece that most is charged to.
+// struck reports in which intervals a cause strikes.
 func (c *cause) struck(intervals int) []bool {
-	out, main := make([]bool, intervals), c.main()
+	out := make([]bool, intervals)
 	for _, t := range c.terms {
-		if t.piece != main.piece {
+		if !c.strikes(t) {
 			continue
 		}
 		for n, x := range t.d {
@@ -433,7 +394,7 @@ func (s *series) finding(c cause, o Options) claim.Claim {
 			stages = append(stages, stage)
 		}
 		for n, x := range t.d {
-			if x > 0 && t.piece == main.piece && s.Step(n, t.piece) >= 0 {
+			if x > 0 && c.strikes(t) && s.Step(n, t.piece) >= 0 {
 				strikes++
 			}
 		}

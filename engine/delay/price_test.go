@@ -410,14 +410,16 @@ func TestEvents(t *testing.T) {
 		size int64
 		at   []int
 		want int
+		p    float64 // that all are of one of four ranks
 	}{
-		"a step long, twice":              {1000, []int{5, 9}, 1},
-		"half a step":                     {502, []int{5, 9, 15}, 0}, // 500 are charged
-		"a little more":                   {503, []int{5, 9, 15}, 1},
-		"four times":                      {1000, []int{5, 9, 15, 30}, 0},
-		"3 % of the run":                  {1240, []int{5}, 1}, // 1238 of 41,240
-		"less than 3 % of the run":        {1239, []int{5}, 0}, // 1237 of 41,239
-		"nobody takes longer in any step": {0, nil, 0},
+		"a step long, twice":              {1000, []int{5, 9}, 1, 1. / 4},
+		"two steps that follow":           {1000, []int{5, 6}, 1, 1},
+		"half a step":                     {502, []int{5, 9, 15}, 0, 0}, // 500 are charged
+		"a little more":                   {503, []int{5, 9, 15}, 1, 1. / 16},
+		"four times":                      {1000, []int{5, 9, 15, 30}, 0, 0},
+		"3 % of the run":                  {1240, []int{5}, 1, 1}, // 1238 of 41,240
+		"less than 3 % of the run":        {1239, []int{5}, 0, 0}, // 1237 of 41,239
+		"nobody takes longer in any step": {0, nil, 0, 0},
 	} {
 		found := told(c.size, c.at...)
 		if len(found) != c.want {
@@ -426,7 +428,7 @@ func TestEvents(t *testing.T) {
 		}
 		for _, f := range found {
 			cost := float64(c.size-2) * float64(len(c.at))
-			if f.Certainty != claim.Event || f.P != 1 || f.Size != c.size-2 || !near(f.Saves.Alone, cost/(40_000+float64(c.size)*float64(len(c.at)))) || f.Saves.Low != 0 {
+			if f.Certainty != claim.Event || !near(f.P, c.p) || f.Size != c.size-2 || !near(f.Saves.Alone, cost/(40_000+float64(c.size)*float64(len(c.at)))) || f.Saves.Low != 0 {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}

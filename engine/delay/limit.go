@@ -39,6 +39,9 @@ func (s *series) limits(o Options) []Limit {
 		}
 		if s.waitsPerhaps(piece.Stage) {
 			out[piece.Stage].MayHide, out[piece.Stage].Known = s.meanMinWork(k), true
+			if s.Stages[piece.Stage].Role != points.Collective { // or nobody waits there
+				out[piece.Stage].MayHide = max(out[piece.Stage].MayHide, s.largestExcess(k))
+			}
 			continue
 		}
 		l := &out[piece.Stage]
@@ -99,6 +102,17 @@ func (s *series) meanMinWork(k int) int64 {
 		}
 	}
 	return sum / max(1, n)
+}
+
+// largestExcess returns what the rank that takes longest for a piece takes longer than the middle one, mean over steps, ns: its delay, if ranks do
+// not wait there.
+func (s *series) largestExcess(k int) int64 {
+	sum := make([]int64, s.Ranks)
+	for i, x := range s.Work[k] {
+		sum[i%s.Ranks] += x
+	}
+	slices.Sort(sum)
+	return (sum[s.Ranks-1] - sum[(s.Ranks-1)/2]) / int64(max(1, s.Intervals))
 }
 
 // detectableDelay returns the delay in a piece that would be found and costs so much at least, the median over ranks at

@@ -92,7 +92,7 @@ func TestLimitAmongStrikes(t *testing.T) {
 }
 
 // TestHiddenLimit: in a stage in which ranks wait, a rank may be at work as long as the one that stays shortest, step by step; in
-// one in which they may wait, as long as it takes. Of stages that are nothing but waiting nothing hides.
+// one in which they may wait, as long as it takes, or, should they not, as one takes longer than the others. Of stages that are nothing but waiting nothing hides.
 func TestHiddenLimit(t *testing.T) {
 	d := division(70, [][]int64{{900, 850}, {800, 840}, {700, 900}})
 	d.Spent[0] = []int64{70, 120, 110, 90, 200, 50} // the shortest: 70, 90, 50
@@ -101,6 +101,11 @@ func TestHiddenLimit(t *testing.T) {
 	limits := s.limits(Options{}.fillDefaults())
 	if limits[1].MayHide != 70 || limits[0] != (Limit{Stage: 0, MayHide: (850 + 800 + 700) / 3, Known: true}) {
 		t.Errorf("%+v, want 70 hidden where they wait, 783 where they may", limits)
+	}
+	uneven := division(70, [][]int64{{900, 50}, {800, 40}, {700, 60}})
+	uneven.Spent[0], uneven.Perhaps = d.Spent[0], []int{0}
+	if got := newSeries(uneven, nil).limits(Options{}.fillDefaults())[0].MayHide; got != (850+760+640)/3 {
+		t.Errorf("one takes 750 longer where ranks may not wait either: %d hidden", got)
 	}
 	d.Head[2] = -1 // the last was not recorded
 	if got := s.meanMinWait(0); got != 80 {

@@ -421,7 +421,7 @@ func (p *program) joinShort() {
 	taken := int64(0)
 	for i := range p.stages {
 		short := float64(taken+usual[i]) <= shortest*float64(step)
-		if i == 0 || p.apart[i] || p.apart[i-1] || !short {
+		if i == 0 || p.apart[i] || p.apart[i-1] || p.endsStage(i-1) || !short {
 			from, taken = append(from, i), 0
 		}
 		taken += usual[i]
@@ -446,6 +446,12 @@ func (p *program) joinShort() {
 	p.stages = joined
 }
 
+// endsStage reports whether an instance is a collective of which a step has one: the ranks may wait in it, and work behind it.
+func (p *program) endsStage(instance int) bool {
+	name := p.instances[instance].name
+	return p.most[name] == 1 && isCollective(p.names[name])
+}
+
 // rangeName returns the name of the operators from one to another.
 func (p *program) rangeName(first, last int) string {
 	a, b := p.instances[first], p.instances[last]
@@ -453,10 +459,10 @@ func (p *program) rangeName(first, last int) string {
 	case first == last:
 		return p.stages[first]
 	case a.name == b.name:
-		return fmt.Sprintf("%s@%d…%d", p.names[a.name], a.seq, b.seq)
+		return fmt.Sprintf("%s@%d%s%d", p.names[a.name], a.seq, stagename.Several, b.seq)
 	}
 	name := func(i int) string { return strings.ReplaceAll(p.stages[i], "@", "#") }
-	return name(first) + "…" + name(last)
+	return name(first) + stagename.Several + name(last)
 }
 
 // closeGaps takes the time outside operators for what it may be where no operator shows that ranks wait in it: in the

@@ -78,12 +78,22 @@ var stems = [...][]string{
 	Callbacks: {"callback", "hook", "logging", "checkpoint", "eval"},
 }
 
+// Several stands between the names of the first and the last of several operators that are one stage.
+const Several = "…"
+
 // KindOf reports what a stage is for by its name, in the recorder's names
-// and in those that people choose: "data.next_wait", "forward", "bwd@1".
+// and in those that people choose: "data.next_wait", "forward", "bwd@1". Several operators are for what the first and the last both are.
 func KindOf(stage string) Kind {
 	base, _ := Split(stage)
 	if base == Residual {
 		return Rest
+	}
+	if first, last, several := strings.Cut(base, Several); several {
+		kind := KindOf(first)
+		if _, err := strconv.Atoi(last); err == nil || kind == KindOf(last) { // bwd@1…3
+			return kind
+		}
+		return Other
 	}
 	base = strings.ToLower(base)
 	for kind, stems := range stems {

@@ -26,7 +26,7 @@ func TestSplit(t *testing.T) {
 
 func TestKindOfCollectives(t *testing.T) {
 	for name, want := range map[string]Kind{"grads.allreduce": Collective, "All_Reduce@1": Collective, "fsdp all-gather": Collective, "barrier": Collective, "ddp.grad_sync": Collective,
-		"backward_allreduce": Backward, "forward.all_gather": Forward, "asynchronous": Other, "reduce_lr": Other, "gather_metrics": Other} {
+		"backward_allreduce": Backward, "forward.all_gather": Forward, "clip_all_reduce…adam": Other, "bwd#1…all_reduce": Other, "all_gather#1…all_reduce": Collective, "bwd@1…3": Backward, "asynchronous": Other, "reduce_lr": Other, "gather_metrics": Other} {
 		if got := KindOf(name); got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)
 		}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Programs count steps from 0 or from 1. Where a rank counts otherwise than most and has as many steps, its steps may be theirs under other
-// numbers. Ranks wait for one another in every step, so that a step is about as long on all of them: the lengths tell which steps are the same.
+// Programs count steps from 0 or from 1, or from where a rank was resumed. Where a rank counts otherwise than most and has as many steps, its steps
+// may be theirs under other numbers. Ranks wait for one another in every step, so that a step is about as long on all of them: the lengths tell which steps are the same.
 
 // NumberedSteps are the steps of a rank.
 type NumberedSteps struct {
@@ -42,11 +43,12 @@ func AlignNumbers(ranks []NumberedSteps) (excess []int64, notes []input.Note) {
 		if lengths == nil {
 			lengths = medianLengths(ranks, usual)
 		}
-		switch z := placeOverNumber(r.Lengths, lengths, int(by)); {
-		case z >= signLevel:
+		next := cmp.Compare(by, 0)
+		switch {
+		case moreAlike(r.Lengths, lengths, 0, next) >= signLevel: // the same place, and not the next
 			excess[i] = by
 			same[r.First] = append(same[r.First], r.Rank)
-		case z > -signLevel:
+		case moreAlike(r.Lengths, lengths, int(by), int(by)-next) < signLevel:
 			unsure[r.First] = append(unsure[r.First], r.Rank)
 		}
 	}
@@ -54,6 +56,11 @@ func AlignNumbers(ranks []NumberedSteps) (excess []int64, notes []input.Note) {
 		notes = append(notes, input.Note{Kind: input.NoteRanksNumbered, Text: fmt.Sprintf("%s from %d, the others from %d: by their lengths these are the same steps, and are compared so", counts(odd), first, usual)})
 	}
 	for first, odd := range unsure {
+		if n := int64(len(ranks[0].Lengths)); first >= usual+n || first+n <= usual {
+			notes = append(notes, input.Note{Kind: input.NoteRanksNumbered, Text: fmt.Sprintf("%s from %d to %d, the others from %d to %d: no step has a number on both, and the lengths do not tell whether these are the same steps",
+				counts(odd), first, first+n-1, usual, usual+n-1)})
+			continue
+		}
 		notes = append(notes, input.Note{Kind: input.NoteRanksNumbered, Text: fmt.Sprintf("%s from %d, the others from %d, and the lengths do not tell whether these are the same steps: they are compared by their numbers", counts(odd), first, usual)})
 	}
 	slices.SortFunc(notes, func(a, b input.Note) int { return strings.Compare(a.Text, b.Text) })
@@ -68,7 +75,7 @@ func counts(ranks []int) string {
 	return trace.Ranks(ranks) + " count their steps"
 }
 
-// usualNumbers returns the number of the first step of most ranks; ok where some begin one earlier or later, and all have as many steps.
+// usualNumbers returns the number of the first step of most ranks, of as many the lowest; ok where some begin elsewhere, and all have as many steps.
 func usualNumbers(ranks []NumberedSteps) (usual int64, ok bool) {
 	count := make(map[int64]int)
 	for _, r := range ranks {
@@ -78,14 +85,11 @@ func usualNumbers(ranks []NumberedSteps) (usual int64, ok bool) {
 		count[r.First]++
 	}
 	for first, n := range count {
-		if 2*n > len(ranks) {
-			usual, ok = first, len(count) > 1
+		if n > count[usual] || n == count[usual] && first < usual {
+			usual = first
 		}
 	}
-	for first := range count {
-		ok = ok && first >= usual-1 && first <= usual+1
-	}
-	return usual, ok
+	return usual, len(count) > 1
 }
 
 // medianLengths returns the median length of each step over the ranks that begin with a number.
@@ -104,22 +108,22 @@ func medianLengths(ranks []NumberedSteps, first int64) []int64 {
 	return out
 }
 
-// placeOverNumber returns the z of the sign test: of how many steps the length is more like that of the usual step at its place than like that of its
-// number.
-func placeOverNumber(own, usual []int64, by int) float64 {
-	place, number := 0, 0
+// moreAlike returns the z of the sign test: of how many steps the length is more like that of the usual step so many places behind than like that of
+// the one other places behind.
+func moreAlike(own, usual []int64, behind, other int) float64 {
+	first, second := 0, 0
 	for i, length := range own {
-		if i+by < 0 || i+by >= len(usual) {
+		if min(i+behind, i+other) < 0 || max(i+behind, i+other) >= len(usual) {
 			continue
 		}
-		switch a, b := magnitude(length-usual[i]), magnitude(length-usual[i+by]); {
+		switch a, b := magnitude(length-usual[i+behind]), magnitude(length-usual[i+other]); {
 		case a < b:
-			place++
+			first++
 		case b < a:
-			number++
+			second++
 		}
 	}
-	return float64(place-number) / math.Sqrt(float64(max(1, place+number)))
+	return float64(first-second) / math.Sqrt(float64(max(1, first+second)))
 }
 
 func magnitude(v int64) int64 { return max(v, -v) }

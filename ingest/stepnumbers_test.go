@@ -35,8 +35,11 @@ func TestAlignNumbers(t *testing.T) {
 		"the next steps":        {others(rank(2, 1, 1, 1e5)), []int64{0, 0, 0, 0}, ""},
 		"steps of any length":   {others(rank(2, 1, 0, 1e9)), []int64{0, 0, 0, 0}, "do not tell"},
 		"all alike":             {[]NumberedSteps{rank(0, 0, 0, 1), rank(1, 0, 0, 1)}, nil, ""},
-		"far from the others":   {others(rank(2, 7, 0, 1e5)), nil, ""},
-		"half and half":         {[]NumberedSteps{rank(0, 0, 0, 1), rank(1, 1, 0, 1)}, nil, ""},
+		"far from the others":   {others(rank(2, 7, 0, 1e5)), []int64{0, 0, 7, 0}, "rank 2 counts its steps from 7, the others from 0: by their lengths"},
+		"behind the others":     {others(rank(2, 100, 0, 1e5)), []int64{0, 0, 100, 0}, "rank 2 counts its steps from 100, the others from 0: by their lengths"},
+		"later steps":           {others(rank(2, 2, 2, 1e5)), []int64{0, 0, 0, 0}, ""},
+		"other steps":           {others(rank(2, 100, 0, 1e9)), []int64{0, 0, 0, 0}, "from 100 to 159, the others from 0 to 59: no step has a number on both"},
+		"half and half":         {[]NumberedSteps{rank(0, 0, 0, 1), rank(1, 1, 0, 1)}, []int64{0, 1}, "rank 1 counts its steps from 1, the others from 0: by their lengths"},
 	} {
 		excess, notes := AlignNumbers(c.ranks)
 		text := ""

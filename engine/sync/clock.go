@@ -137,7 +137,7 @@ const leastApart = 20
 // hasSeveralClocks reports whether a rank is that far before or behind the others of
 // its host wherever they go: what clocks do that are not one, as of containers that
 // have their name from one image, and what a late rank does where nothing shows that
-// the others wait for it.
+// the others wait for it: so one rank of a few counts only where it is apart by more than a step.
 func (t *Waits) hasSeveralClocks() bool {
 	if len(t.Clocks) == len(t.Ranks) {
 		return false
@@ -161,7 +161,17 @@ func (t *Waits) hasSeveralClocks() bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > LeastDelay })
+	apart, of, beyond := 0, 0, false
+	for _, x := range least {
+		if x != math.MaxInt64 {
+			of++
+			if abs(x)*leastApart > every && abs(x) > LeastDelay {
+				apart++
+			}
+			beyond = beyond || abs(x) > every // nobody is late by more than a step in every step
+		}
+	}
+	return beyond || 4*apart > of
 }
 
 // minmod returns the one of two differences that is nearer to 0, and 0 where their signs differ; [math.MaxInt64]

@@ -15,6 +15,7 @@ import (
 type hierarchy struct {
 	seed           uint64
 	hosts, per     int
+	begins         bool    // with a barrier of all
 	late           []int   // ranks, by 40 ms before they reduce
 	behind         bool    // they are late behind that, before the exchange, instead
 	reduce, rooted bool    // only the first rank waits where its host reduces; the first host hands on to the others in place of an exchange
@@ -99,6 +100,17 @@ func (h hierarchy) job(t *testing.T) *Job {
 			call(members, func(i int) int { return of[members[i]] }, op, line, leave)
 		}
 	}
+	if h.begins {
+		var everyone, first []int
+		for r := range n {
+			everyone = append(everyone, r)
+		}
+		for r := range n {
+			first = append(first, group(r, "all", everyone))
+		}
+		seq = append(seq, make([]int64, n)...)
+		call(everyone, func(i int) int { return first[i] }, nccl.AllReduce, 0, all)
+	}
 	for range 60 {
 		for r := range now {
 			now[r] += 100 + 2*rng.NormFloat64()
@@ -161,6 +173,26 @@ func TestHierarchy(t *testing.T) {
 							t.Errorf("%d hosts of %d, %s, clocks %v ms apart, reduce %v, rooted %v: the clock of host %d is off by %.1f ms, and said to be by ± %.1f at most", h.hosts, h.per, name, h.apart, h.reduce, h.rooted, host, off, float64(c.HalfWidth)/ms)
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestOneRankIsNoClock: one rank that is ahead of its only mate, or behind it, wherever they go is late, or waited for by it: a host has several
+// clocks where more of its ranks are apart, or one by more than a step.
+func TestOneRankIsNoClock(t *testing.T) {
+	for seed := range uint64(6) {
+		for _, late := range []int{0, 1, 4, 5, 14, 15} {
+			for _, apart := range []float64{0, 3300} {
+				h := hierarchy{hosts: 8, per: 2, begins: true, reduce: true, rooted: seed%2 > 0, late: []int{late}, apart: apart, seed: 100 + seed}
+				var found []int
+				r := h.job(t).Analyze(Options{MinGain: 0.1})
+				for _, l := range gainful(r) {
+					found = append(found, l.Rank())
+				}
+				if !slices.Equal(found, h.late) || len(r.Clocks) != h.hosts {
+					t.Errorf("clocks %v ms apart, rooted %v, seed %d: %v late by %d clocks, want %v by %d", apart, h.rooted, h.seed, found, len(r.Clocks), h.late, h.hosts)
 				}
 			}
 		}

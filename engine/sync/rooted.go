@@ -111,6 +111,7 @@ func (t *Waits) findRoot(set *rootedSet, sets int) {
 	}
 }
 
+// setRoots lets the kinds of a set wait as said.
 func (t *Waits) setRoots(set *rootedSet, wait rootWait) {
 	for _, r := range set.of {
 		t.roots[r] = wait

@@ -40,7 +40,7 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	if len(s.Clocks) < 2 || len(s.Clocks) > 2 && len(s.goOn()) > 1 {
 		return h
 	}
-	hides, visits, stays := make([]int64, len(s.Clocks)), s.visitsPerStep(r), s.stays()
+	hides, visits, stays := make([]int64, len(s.Clocks)), s.visitsPerStep(r), s.leastAfterCalls()
 	for d, c := range s.Clocks {
 		each := min(absolute(c.Offset), stays[d])
 		if c.HalfWidth >= 0 {
@@ -60,9 +60,9 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	return h
 }
 
-// stays returns, of each clock, the least time from a rank's entry into a call with ranks of other clocks to the entry that waits for it, of the
+// leastAfterCalls returns, of each clock, the least time from a rank's entry into a call with ranks of other clocks to the entry that waits for it, of the
 // place and the rank that take longest, ns: no delay there in every step is longer, whatever the clocks.
-func (s *strikes) stays() []int64 {
+func (s *strikes) leastAfterCalls() []int64 {
 	out := make([]int64, len(s.Clocks))
 	for _, p := range s.ClockPlaces() {
 		if !s.IsRepeated(p) {

@@ -152,6 +152,7 @@ func (s *strikes) lineOf(rank int) *fitted {
 	return f
 }
 
+// fitLine fits the timeline of a rank to its entries, as lineOf returns it.
 func (s *strikes) fitLine(rank int) *fitted {
 	i := slices.IndexFunc(s.job.timelines.list, func(l timeline) bool { return s.Ranks[rank].ID == l.rank })
 	if i < 0 || len(s.job.timelines.list[i].stages) == 0 || len(s.job.timelines.list[i].steps) < sync.Enough {

@@ -33,28 +33,45 @@ type levels struct {
 	points        []bool // [stage]
 }
 
-// levelsOf returns the levels of steps. Of ranks that leave a stage together it is the least that one of them takes: the others wait. At a
-// point all do, or, with the ratios of exits, where that is small.
-func (f *Found) levelsOf(c *Steps, apart []float64) *levels {
+// medianLevels returns what each rank takes in the stages of steps by itself.
+func (f *Found) medianLevels(c *Steps) *levels {
 	R := c.Ranks
 	out := &levels{ranks: R, points: make([]bool, len(c.Stages))}
 	for _, p := range f.Points {
 		out.points[p.Stage] = true
 	}
-	own, steps := make([]float64, c.Len()), make([]float64, R)
+	T := c.Len()
+	own, scratch, steps := make([]int64, R*T), make([]int64, T), make([]float64, R)
 	for k := range c.Stages {
 		level, se := make([]float64, R), make([]float64, R)
+		for t := range T {
+			for r, x := range c.At(t, k) {
+				own[r*T+t] = x
+			}
+		}
 		for r := range R {
-			for t := range own {
-				own[t] = float64(c.At(t, k)[r])
+			of := own[r*T : (r+1)*T]
+			middle := robust.MedianTimeOf(of, scratch)
+			for t, x := range of {
+				of[t] = max(x-middle, middle-x)
 			}
-			level[r] = robust.Median(own)
-			for t, x := range own {
-				own[t] = math.Abs(x - level[r])
-			}
-			se[r] = 1.25 * robust.SigmaOfMAD * robust.Median(own) / math.Sqrt(float64(len(own)))
+			level[r] = float64(middle)
+			se[r] = 1.25 * robust.SigmaOfMAD * float64(robust.MedianTimeOf(of, scratch)) / math.Sqrt(float64(T))
 			steps[r] += level[r]
 		}
+		out.median, out.error = append(out.median, level), append(out.error, se)
+	}
+	out.step = robust.Median(steps)
+	return out
+}
+
+// levelsOf returns the levels of steps, by what each rank takes by itself. Of ranks that leave a stage together it is the least that one of them takes: the others wait. At a
+// point all do, or, with the ratios of exits, where that is small.
+func (f *Found) levelsOf(c *Steps, own *levels, apart []float64) *levels {
+	out := *own
+	out.median, out.error = nil, nil
+	for k := range c.Stages {
+		level, se := slices.Clone(own.median[k]), slices.Clone(own.error[k])
 		for _, set := range f.together(c, k, apart) {
 			least := set[0]
 			for _, r := range set {
@@ -69,8 +86,7 @@ func (f *Found) levelsOf(c *Steps, apart []float64) *levels {
 		}
 		out.median, out.error = append(out.median, level), append(out.error, se)
 	}
-	out.step = robust.Median(steps)
-	return out
+	return &out
 }
 
 // together returns the sets of ranks that leave a stage together, by the ratios of exits or, nil, wherever there is a point.
@@ -193,10 +209,11 @@ func (f *Found) findClasses(c *Steps) {
 	if c.Ranks < 2 || c.Len() <= fewestChanges || f.Meetings.Every > 0 || len(f.Points)+len(f.Within) == 0 {
 		return
 	}
-	l := f.levelsOf(c, nil)
+	own := f.medianLevels(c)
+	l := f.levelsOf(c, own, nil)
 	if f.Classes = l.classes(); f.Classes == nil {
 		apart := f.exitRatios(c)
-		l = f.levelsOf(c, apart)
+		l = f.levelsOf(c, own, apart)
 		if f.Classes = l.classes(); f.Classes == nil || f.halfLate(c, l, apart) && !f.follow(c) {
 			f.Classes = nil
 			return

@@ -54,7 +54,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 	}
 	cut, alone := j.placed.cut != nil, slices.Clone(j.late)
 	out := slices.Clone(claims)
-	if j.entered.Roles {
+	if j.entered.Roles && !cut {
 		out = slices.DeleteFunc(out, func(f Finding) bool { return f.modelled && f.Cause == CauseLate && f.Kind == KindRank })
 	}
 	for i := range out {
@@ -83,8 +83,8 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 		}
 		f.enters(l)
 	}
-	if cut {
-		return out
+	for i := range alone { // the same calls divide the steps, and these do not show it
+		alone[i].lackIf(cut, evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Ambiguous})
 	}
 	return j.order(append(out, alone...))
 }

@@ -145,7 +145,7 @@ func TestUncertainCost(t *testing.T) {
 }
 
 // TestEntriesBesideSteps: a rank that steps and entries find late is the claim of the surer, or of the one that saves a quarter more, with the evidence of
-// both; where calls divide the steps it is the steps' claim, whatever entries say alone.
+// both; where calls divide the steps it is the steps' claim, and what entries alone claim is uncertain.
 func TestEntriesBesideSteps(t *testing.T) {
 	type given struct{ steps, entries Finding }
 	for name, c := range map[string]struct {
@@ -166,13 +166,13 @@ func TestEntriesBesideSteps(t *testing.T) {
 		g.entries.Evidence = append(g.entries.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2})
 		c.change(&g)
 		j := withEntries(stepsOf(), arrivals.Result{}, g.entries, claimed(3, "data", 0.1, evidence.Strong))
-		claims := 2
+		alone := evidence.Strong
 		if c.cut {
-			j.placed.cut, claims = &cutPlan{clocked: true}, 1
+			j.placed.cut, alone = &cutPlan{clocked: true}, evidence.Ambiguous
 		}
 		out := j.joinEntries([]Finding{g.steps})
 		f := ofRank(t, out, 2)
-		if _, enters := evidence.EntersLast(f.Evidence, evidence.FromArrivals); len(out) != claims || f.Stage != c.want || f.RunGain != c.gain || !enters || lacking(f, evidence.SyncNotShown) != c.lacks {
+		if _, enters := evidence.EntersLast(f.Evidence, evidence.FromArrivals); len(out) != 2 || ofRank(t, out, 3).Confidence != alone || f.Stage != c.want || f.RunGain != c.gain || !enters || lacking(f, evidence.SyncNotShown) != c.lacks {
 			t.Errorf("%s: %d claims, %s", name, len(out), findingInShort(&f))
 		}
 	}

@@ -167,9 +167,9 @@ type difference struct {
 	atPoints    float64
 }
 
-// beside returns what is left but for the stage in which they differ most; of a rank that is late in one stage its shorter waits at points do not
+// remainder returns what is left but for the stage in which they differ most; of a rank that is late in one stage its shorter waits at points do not
 // count either.
-func (d *difference) beside(late bool) float64 {
+func (d *difference) remainder(late bool) float64 {
 	if late {
 		return d.over + d.under - d.atPoints - d.mostOfWork
 	}
@@ -388,7 +388,7 @@ func (l *levels) classes() [][]int {
 			left := 0.0
 			for _, r := range set {
 				d := l.differ(r, sets[k][0])
-				left = max(left, d.beside(len(set) == 1 && len(sets[k]) > 1))
+				left = max(left, d.remainder(len(set) == 1 && len(sets[k]) > 1))
 			}
 			if left < least {
 				nearest, least = k, left

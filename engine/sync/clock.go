@@ -227,7 +227,7 @@ func (t *Waits) begin(as []int64) {
 	}
 	t.Agree = true // for what of it shows
 	asTheyAre, shown, all := t.waiting(), 0, 0
-	inHosts := slices.ContainsFunc(slices.Collect(maps.Values(inTheMiddle)), func(m waited) bool { return m.inHost })
+	inHosts := slices.ContainsFunc(slices.Collect(maps.Values(inTheMiddle)), func(m placeScatter) bool { return m.inHost })
 	for place, m := range inTheMiddle {
 		if inHosts && !m.inHost {
 			delete(asTheyAre, place) // of the hosts, which are placed by less
@@ -260,31 +260,31 @@ func (t *Waits) inHost(c Cohort) bool {
 }
 
 // entriesOf returns how many entries places have.
-func entriesOf(places map[[4]int32]waited) (sum int) {
+func entriesOf(places map[[4]int32]placeScatter) (sum int) {
 	for _, m := range places {
 		sum += m.entries
 	}
 	return sum
 }
 
-// waited is by how much the work of ranks varies at a place that is entered after a wait.
-type waited struct {
+// placeScatter says by how much the work of ranks varies at a place that is entered after a wait.
+type placeScatter struct {
 	scatter int64
 	entries int
 	inHost  bool // they are of one host for each call
 }
 
 // waiting returns those of the places that tell how clocks are apart, by call site, phase, and whether it is how ranks leave calls.
-func (t *Waits) waiting() map[[4]int32]waited {
+func (t *Waits) waiting() map[[4]int32]placeScatter {
 	t.learn()
-	out := make(map[[4]int32]waited)
+	out := make(map[[4]int32]placeScatter)
 	for _, p := range t.ClockPlaces() {
 		key := [4]int32{p.Kind, p.Before, p.phase, 0}
 		if p.leaves {
 			key[3] = 1
 		}
 		_, within := t.scatter(t.Sample(p.Cohorts), p.Lag)
-		out[key] = waited{within, len(p.Cohorts) * len(p.Cohorts[0]), t.inHost(p.Cohorts[0])}
+		out[key] = placeScatter{within, len(p.Cohorts) * len(p.Cohorts[0]), t.inHost(p.Cohorts[0])}
 	}
 	return out
 }

@@ -275,8 +275,8 @@ const (
 	fewestMeetings = 9
 )
 
-// meetsEvery returns how many steps lie between one meeting and the next, of so many steps in all; 0: the meetings are not
-// at equal distances, or few.
+// meetsEvery returns the number of steps from each meeting to the next, given the steps of the meetings and the length of the run; 0: meetings
+// are few, or their distances differ.
 func meetsEvery(steps []int, all int) int {
 	if len(steps) < fewestMeetings {
 		return 0

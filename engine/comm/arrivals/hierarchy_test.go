@@ -32,7 +32,7 @@ type wait func(entered []float64, i int) float64
 
 func all(entered []float64, _ int) float64 { return slices.Max(entered) }
 
-// toFirst is the wait of a reduce whose first member alone waits, and fromFirst that of one that hands to the others and is held by them.
+// toFirst lets the first member of a reduce alone wait; fromFirst lets the first hand on to the others and be held by them.
 func toFirst(entered []float64, i int) float64 {
 	if i == 0 {
 		return slices.Max(entered)

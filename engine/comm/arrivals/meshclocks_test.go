@@ -9,9 +9,9 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// meshed is the dumps of hosts with a tensor-parallel group each, whose ranks of one place reduce among the hosts at the end of a step; late is how
+// meshDumps returns the dumps of hosts with a tensor-parallel group each, whose ranks of one place reduce among the hosts at the end of a step; late is how
 // much longer the ranks of the second host take in a pass, 0 or 1, ms. Clocks are 3.3 s apart.
-func meshed(t *testing.T, seed uint64, late [2]float64) *Job {
+func meshDumps(t *testing.T, seed uint64, late [2]float64) *Job {
 	t.Helper()
 	const hosts, per = 4, 2
 	rng, now := rand.New(rand.NewPCG(seed, 8)), make([]float64, hosts*per)
@@ -72,12 +72,12 @@ func meshed(t *testing.T, seed uint64, late [2]float64) *Job {
 // waited for the others may have a clock that is off.
 func TestMeshOnSeveralClocks(t *testing.T) {
 	for seed := range uint64(10) {
-		r := meshed(t, seed, [2]float64{0, 40}).Analyze(Options{MinGain: 0.1})
+		r := meshDumps(t, seed, [2]float64{0, 40}).Analyze(Options{MinGain: 0.1})
 		if late := gainful(r); len(late) != 2 || late[0].Rank()/2 != 1 || late[1].Rank()/2 != 1 {
 			t.Errorf("seed %d: %+v late, want the ranks of the second host", seed, late)
 		}
 		for _, ms := range []float64{0, 40} {
-			r := meshed(t, seed, [2]float64{ms, 0}).Analyze(Options{MinGain: 0.1})
+			r := meshDumps(t, seed, [2]float64{ms, 0}).Analyze(Options{MinGain: 0.1})
 			if late := gainful(r); len(late) > 0 || r.MayHide.Delay < 30e6 {
 				t.Errorf("seed %d, %v ms late in the first pass: %+v late, and %d ns may hide", seed, ms, late, r.MayHide.Delay)
 			}

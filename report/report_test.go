@@ -55,8 +55,12 @@ var looks = []struct {
 	{"json", JSON, Style{}, []string{"verdict-strong", "verdict-unseen", "frontier-groups", "ks-slow", "blame-slow", "whatif-slow", "overhead-many", "sources-odd", "compare-regression", "batch-month"}},
 }
 
-// amongRuns are accounts whose words stand in frontier-several-runs too.
-var amongRuns = []string{"frontier-nothing", "frontier-unseen", "frontier-stage-only"}
+// Accounts without a golden file: the words of amongRuns stand in frontier-several-runs too, those of amongVerdicts in the
+// verdict of the same case, which TestAccountsWithinVerdicts holds.
+var (
+	amongRuns     = []string{"frontier-nothing", "frontier-unseen", "frontier-stage-only"}
+	amongVerdicts = []string{"frontier-below-floor", "frontier-one-rank"}
+)
 
 // to is where tests write.
 func to(w io.Writer, f Format, s Style, problems ...Problem) Output {
@@ -93,7 +97,7 @@ func TestGolden(t *testing.T) {
 	written := []string{"claims.txt", "fields.txt"}
 	for _, l := range looks {
 		rendered(t, l.format, l.style, func(name string, out []byte) {
-			if l.cases == nil && !slices.Contains(amongRuns, name) || slices.Contains(l.cases, name) {
+			if l.cases == nil && !slices.Contains(amongRuns, name) && !slices.Contains(amongVerdicts, name) || slices.Contains(l.cases, name) {
 				golden(t, name+"."+l.suffix, out)
 				written = append(written, name+"."+l.suffix)
 			}
@@ -106,6 +110,20 @@ func TestGolden(t *testing.T) {
 	for _, f := range files {
 		if !slices.Contains(written, f.Name()) {
 			t.Errorf("testdata/%s is of no case", f.Name())
+		}
+	}
+}
+
+// TestAccountsWithinVerdicts: an account writes the same paragraphs as the verbose verdict of its case.
+func TestAccountsWithinVerdicts(t *testing.T) {
+	pages := make(map[string]string)
+	rendered(t, Text, Style{Verbose: true}, func(name string, out []byte) { pages[name] = string(out) })
+	for _, name := range amongVerdicts {
+		verdict := pages["verdict-"+strings.TrimPrefix(name, "frontier-")]
+		for paragraph := range strings.SplitSeq(strings.TrimSpace(pages[name]), "\n\n") {
+			if !strings.Contains(verdict, paragraph) {
+				t.Errorf("%s: its verdict lacks\n%s", name, paragraph)
+			}
 		}
 	}
 }

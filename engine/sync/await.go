@@ -14,12 +14,11 @@ import (
 // maxLag is how many calls back the awaited call may be: prefetching frameworks enqueue two or three ahead.
 const maxLag = 6
 
-// allBefore in place of how many calls back the awaited one is says that a rank waits for all of its calls before: its host for what it
-// has put on streams of several groups.
+// allBefore is the lag of a rank whose host waits for all calls that it has put on streams of several groups.
 const allBefore int8 = maxLag + 1
 
-// Awaited returns the entry of the call that a rank waits for before an entry, so many calls back; ok is false where it waits for none, or
-// that is not recorded.
+// Awaited returns the entry of the call that a rank waits for before entry e, lag calls back. ok is false where the rank
+// does not wait, or the call was not recorded.
 func (t *Waits) Awaited(e Entry, lag int8) (awaited Entry, ok bool) {
 	switch {
 	case lag == allBefore && e.Call > 0:
@@ -49,9 +48,9 @@ func (t *Waits) findLastReleased() {
 	}
 }
 
-// learn finds, for every place, the call before it that its ranks wait for.
-func (t *Waits) learn() {
-	t.releases()
+// learnWaits finds the lag of every place: the call before it that its ranks wait for.
+func (t *Waits) learnWaits() {
+	t.computeReleases()
 	t.findRoots()
 	t.learnKinds()
 	t.findLastReleased()
@@ -69,14 +68,15 @@ func (t *Waits) learn() {
 	}
 }
 
-// waitLag returns how many calls before those of a place the one is that its ranks wait for; 0: none. The entries
-// tell one call from another by the scatter that it leaves. Where none leaves less, as where a rank is late by the same
-// in every step, it is the last call that no rank precedes, if something shows that it holds them: that hosts wait for
-// calls of the group, that ranks leave its stage or stay together, or that waits for it explain how the work varies. Ranks that come
-// together have waited for something else. at has the place of each point.
+// waitLag returns the lag of a place: how many calls back its ranks wait; 0: they do not wait.
+//
+// The lag that leaves the least scatter of work is chosen. Where no lag lowers the scatter, as where a rank is equally
+// late in every step, it is the last call that no rank precedes. Evidence that this call holds ranks is then required:
+// hosts wait for calls of the group, ranks leave its stage together, ranks stay together, or the wait explains how work
+// varies. Ranks that come together have waited for another call. at holds the place of each point.
 func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
-	gathers := t.gathers(sample)
+	gathers := t.gathersRanks(sample)
 	level := func(d distances) int64 { return d.within }
 	trend := func(d distances) int64 { return d.aboutTrend }
 	if lag := t.minScatterLag(sample, gathers, level); lag > 0 || gathers {
@@ -89,7 +89,7 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	switch {
 	case lag == 0:
 	case t.isSameCall(sample, lag): // what a rank spends since then is its own: no other group can have held it up
-		if t.isHostWait(sample) || t.leavesTogether(sample, lag) || t.isSynchronised(p.Cohorts) && t.isAsEven(sample, lag) || t.explains(sample, lag) {
+		if t.isHostWait(sample) || t.leavesTogether(sample, lag) || t.isSynchronised(p.Cohorts) && t.isAsEven(sample, lag) || t.explainsVariation(sample, lag) {
 			return lag
 		}
 	case t.Blocks == nil && t.bindsGroups(sample, lag, at):
@@ -98,15 +98,15 @@ func (t *Waits) waitLag(p *Place, at []int32) int8 {
 	return 0
 }
 
-// isForAll reports whether the ranks of a place, which come to it from calls of several groups or with several, wait for all of their calls
-// before rather than for the one found: their work varies less then, or as little, where something holds ranks together and nothing else
-// tells what.
+// isForAll reports whether the ranks of a place wait for all of their calls before, rather than for the call found. Such
+// places are entered from calls of several groups. Work then varies less; or as little, where ranks are synchronised and
+// no single call explains it.
 func (t *Waits) isForAll(p *Place) bool {
 	if t.lastReleased == nil || t.Blocks != nil {
 		return false
 	}
 	sample := t.Sample(p.Cohorts)
-	if t.isSameCall(sample, 1) && t.isSameRelease(sample) || t.early(sample, allBefore) {
+	if t.isSameCall(sample, 1) && t.isSameRelease(sample) || t.precedesRelease(sample, allBefore) {
 		return false
 	}
 	found, all := t.variation(sample, p.Lag), t.variation(sample, allBefore)
@@ -118,13 +118,13 @@ func (t *Waits) isForAll(p *Place) bool {
 	case p.Lag == 0 && t.isSynchronised(p.Cohorts):
 		return true
 	}
-	differ, without := t.leaves(sample, allBefore), t.leaves(sample, p.Lag)
+	differ, without := t.workDifferences(sample, allBefore), t.workDifferences(sample, p.Lag)
 	return differ < without-without/20
 }
 
-// leaves returns how much work differs between the members of cohorts if they waited for the call lag back: constant differences of clocks too,
-// where these suit the waits as they are.
-func (t *Waits) leaves(sample []Cohort, lag int8) int64 {
+// workDifferences returns how much work differs between the members of cohorts if they waited for the call lag back, ns
+// in sum. Constant differences of clocks count too, where these suit the waits as they are.
+func (t *Waits) workDifferences(sample []Cohort, lag int8) int64 {
 	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
 	if t.Agree {
 		return d.asRead
@@ -144,16 +144,16 @@ func (t *Waits) isSameRelease(sample []Cohort) bool {
 	return true
 }
 
-// minScatterLag returns how many calls before the cohorts the one is that leaves the least scatter within the ranks: of
-// those that no rank precedes, the last that leaves about as little as any, if it leaves less than no wait does; else
-// 0. What ranks always differ by does not tell one call from another, since a rank that is late before each of them is
-// so by different amounts; it counts against no wait where ranks come together.
+// minScatterLag returns the lag that leaves the least scatter of work within the ranks, 0 if none leaves less than no
+// wait does. Calls that some rank precedes are excluded; of lags with about equal scatter the largest is taken. Constant
+// differences between ranks do not distinguish lags, since a rank that is late before each call is late by varying
+// amounts. They count against no wait where ranks come together.
 func (t *Waits) minScatterLag(sample []Cohort, gathers bool, of func(distances) int64) int8 {
 	const none = math.MaxInt64
 	var all, within [maxLag + 1]int64
 	best := int64(none)
 	for lag := range within {
-		if lag > 0 && t.early(sample, int8(lag)) {
+		if lag > 0 && t.precedesRelease(sample, int8(lag)) {
 			all[lag], within[lag] = none, none
 			continue
 		}
@@ -180,37 +180,38 @@ func (t *Waits) minScatterLag(sample []Cohort, gathers bool, of func(distances) 
 	return int8(lag)
 }
 
-// lastUnpreceded returns how many calls before the cohorts the last one is that no rank precedes; 0: there is none.
+// lastUnpreceded returns the lag of the last call before the cohorts that no rank precedes; 0 if every call is preceded.
 func (t *Waits) lastUnpreceded(sample []Cohort) int8 {
 	for lag := int8(1); lag <= maxLag; lag++ {
-		if !t.early(sample, lag) {
+		if !t.precedesRelease(sample, lag) {
 			return lag
 		}
 	}
 	return 0
 }
 
-// explains reports whether waits for a call explain most of how the work varies, between ranks and from cohort to
-// cohort. Once a rank is late in every step, the work of the others looks longer in every step if their wait for it is
-// not seen; that it is late by as much in every step is no work that varies, on one clock as on several.
-func (t *Waits) explains(sample []Cohort, lag int8) bool {
-	if len(sample) < leastTogether {
+// explainsVariation reports whether waits for a call explain most of the variation of work, between ranks and between
+// cohorts. If one rank is late from some step on and the waits of the others are not seen, their work looks longer in
+// each of those steps. A rank that is late by a constant adds no variation, on one clock or on several.
+func (t *Waits) explainsVariation(sample []Cohort, lag int8) bool {
+	if len(sample) < minCohortsTogether {
 		return false
 	}
 	return 2*t.variation(sample, lag) <= t.variation(sample, 0)
 }
 
-// variation returns how much the work since the cohorts' calls varies within the ranks, and from cohort to cohort in all
-// of them alike, if they waited for the call lag back. That a rank is later and later, or late from some step on, is no more a variation than that it is late.
+// variation returns how much the work since the cohorts' calls varies if they waited for the call lag back: within
+// ranks, and between cohorts on all ranks alike. A growing delay, or a delay from some step on, counts as little as a
+// constant delay.
 func (t *Waits) variation(sample []Cohort, lag int8) int64 {
 	d := t.distances(sample, func(e Entry) int64 { return t.WorkSince(e, lag) })
-	return d.aboutTrend + t.common(sample, lag)
+	return d.aboutTrend + t.commonVariation(sample, lag)
 }
 
 // bindsGroups reports whether a call holds members that come to the cohorts from different groups. Their work is the
-// same whether they waited or not; but where the ranks of that call stay together something holds them, and waits for
-// it leave the work of the members as even as it is. at has the place of each point; where members come from several, the
-// one that most come from counts: before the first step there are others.
+// same with and without a wait. So ranks of that call must stay together, and work must stay as even when waits for it
+// are taken off. at holds the place of each point; of several places that members come from, the most frequent counts,
+// since calls before the first step differ.
 func (t *Waits) bindsGroups(sample []Cohort, lag int8, at []int32) bool {
 	votes, of := make([]int, len(t.Places)), -1
 	for _, c := range sample {
@@ -230,7 +231,7 @@ func (t *Waits) bindsGroups(sample []Cohort, lag int8, at []int32) bool {
 	return after <= before+before/20
 }
 
-// dropLoose drops waits that nothing shows on the clocks that were found: those that leave no rank less work.
+// dropLoose drops waits without evidence on the final clocks: waits that leave no rank less work.
 func (t *Waits) dropLoose() {
 	for i := range t.Places {
 		p := &t.Places[i]
@@ -240,8 +241,8 @@ func (t *Waits) dropLoose() {
 	}
 }
 
-// binds reports whether a wait for a call leaves more than one entry in a hundred less work: where ranks enter all
-// calls after it behind its release anyway, nothing shows that they wait for it.
+// binds reports whether waits for a call shorten the work of more than one entry in a hundred. Where ranks enter all
+// later calls after its release anyway, waits for it cannot be shown.
 func (t *Waits) binds(sample []Cohort, lag int8) bool {
 	n, bound := 0, 0
 	for _, c := range sample {
@@ -255,8 +256,8 @@ func (t *Waits) binds(sample []Cohort, lag int8) bool {
 	return bound*100 > n
 }
 
-// isAsEven reports whether work varies about as little with waits for a call as without. Where ranks did not wait, what
-// they were early by before the call would be taken off their work after it, by another amount in each cohort.
+// isAsEven reports whether work varies about as little with waits for a call as without. Waits that did not happen would
+// subtract a different amount in each cohort: by how much ranks were early before the call.
 func (t *Waits) isAsEven(sample []Cohort, lag int8) bool {
 	without := t.variation(sample, 0)
 	return t.variation(sample, lag) <= without+without/10
@@ -278,18 +279,18 @@ func (t *Waits) isHostWait(sample []Cohort) bool {
 	return !slices.ContainsFunc(sample, func(c Cohort) bool { return !t.Groups[t.Call(c[0]).Group].OnHost })
 }
 
-// leastTogether is how many cohorts show whether ranks drift apart.
-const leastTogether = 20
+// minCohortsTogether is the number of cohorts that show whether ranks drift apart.
+const minCohortsTogether = 20
 
-// drift, times the square root of the number of cohorts, is how much further two ranks that wait for nobody vary about
-// their median distance than they move from one cohort to the next, in 98 of 100 random walks.
-const drift = 0.18
+// driftRatio, times the square root of the number of cohorts, compares two deviations of ranks that wait for nobody:
+// about their median distance, and from one cohort to the next. In 98 of 100 random walks the ratio is larger.
+const driftRatio = 0.18
 
-// isSynchronised reports whether something synchronises the ranks from one cohort of a place to the next: how far they are
-// apart then varies about a level, by less than it changes from cohort to cohort. Ranks that wait for nobody drift
-// apart, as random walks do.
+// isSynchronised reports whether ranks are synchronised between the cohorts of a place. Distances between ranks then
+// vary about a level, by less than from one cohort to the next. Ranks that wait for nobody drift apart, as random walks
+// do.
 func (t *Waits) isSynchronised(cohorts []Cohort) bool {
-	return len(cohorts) >= leastTogether && t.StayClose(cohorts)
+	return len(cohorts) >= minCohortsTogether && t.StayClose(cohorts)
 }
 
 // StayClose reports the same of any number of cohorts; of few, ranks that wait for nobody may look so.
@@ -305,14 +306,15 @@ func (t *Waits) StayClose(cohorts []Cohort) bool {
 			about += abs(v - mid)
 		}
 	}
-	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
+	return float64(about) < max(1, driftRatio*math.Sqrt(float64(len(cohorts))))*float64(change)
 }
 
-// mostLeft is how much further apart ranks that waited for a call may leave the stage of it, as a part of how far apart they entered it.
-const mostLeft = 0.5
+// maxLeftShare is the largest span at which ranks that waited for a call leave its stage, as a share of the span at
+// which they entered the call.
+const maxLeftShare = 0.5
 
-// leavesTogether reports whether the members of the call lag back leave the stage in which they entered it together, though they did not enter
-// it together, by what else was recorded of them.
+// leavesTogether reports whether the members of the call lag back, who entered it apart, leave its stage together, by
+// recorded stages.
 func (t *Waits) leavesTogether(sample []Cohort, lag int8) bool {
 	if t.StaysFor == nil {
 		return false
@@ -334,10 +336,10 @@ func (t *Waits) leavesTogether(sample []Cohort, lag int8) bool {
 		return false
 	}
 	apart := median(enter)
-	return apart > LeastDelay && float64(median(leave)) <= mostLeft*float64(apart)
+	return apart > LeastDelay && float64(median(leave)) <= maxLeftShare*float64(apart)
 }
 
-// isSameCall reports whether the call so many back is the same for all members of each cohort.
+// isSameCall reports whether the members of each cohort share the call lag back.
 func (t *Waits) isSameCall(sample []Cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
@@ -349,9 +351,9 @@ func (t *Waits) isSameCall(sample []Cohort, lag int8) bool {
 	return true
 }
 
-// early reports whether more than one entry in a hundred precedes the release of the call lag back. Then no rank waited
-// for it.
-func (t *Waits) early(sample []Cohort, lag int8) bool {
+// precedesRelease reports whether more than one entry in a hundred precedes the release of the call lag back. Then no
+// rank waited for it.
+func (t *Waits) precedesRelease(sample []Cohort, lag int8) bool {
 	n, before := 0, 0
 	for _, c := range sample {
 		for _, e := range c {
@@ -368,9 +370,8 @@ func (t *Waits) early(sample []Cohort, lag int8) bool {
 	return before*100 > n
 }
 
-// lags returns how many calls back each call waits for one, [rank][call]. Calls of groups
-// without records of their other members are in no place, and wait as those of the
-// same kind do after the same call.
+// lags returns the lag of each call, [rank][call]. Calls of groups with unrecorded members are in no place; they take
+// the lag of calls of the same kind after the same call.
 func (t *Waits) lags() [][]int8 {
 	usual := map[site]int8{}
 	for i := range t.Places {
@@ -395,9 +396,8 @@ func (t *Waits) lags() [][]int8 {
 	return lag
 }
 
-// Carries reports whether the ranks enter the calls of a place without having waited
-// since the call before: what a rank was late by there it still is here, whatever the
-// clocks. Where they have waited, what varies there and what varies here add up.
+// Carries reports whether ranks enter the calls of a place without a wait since the call before. Then a rank is as late
+// here as there, on any clock. After a wait, the variation there and the variation here add up.
 func (t *Waits) Carries(p *Place) bool {
 	if len(p.Cohorts) < Enough {
 		return false

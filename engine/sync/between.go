@@ -8,8 +8,8 @@ import (
 // ClockSpan is a time on the clock of a rank, ns since 1970.
 type ClockSpan struct{ From, To int64 }
 
-// Between returns the calls that some ranks entered each in a time of its own clock, with what is known of their hosts,
-// as a program of its own: groups and kinds of which they entered none are not in it.
+// Between returns the calls that ranks entered within spans, each on the clock of its rank, as a program of its own.
+// Hosts of the ranks are kept; groups and kinds without such calls are left out.
 func (j *Program) Between(spans map[int]ClockSpan) *Program {
 	out := &Program{Hosts: map[int]string{}, Locals: map[int]int{}, Stacks: slices.Clip(j.Stacks)}
 	out.Prepare()
@@ -36,7 +36,7 @@ func (j *Program) Between(spans map[int]ClockSpan) *Program {
 	return out
 }
 
-// renumber returns the number, among those that are used, of one of all, which is added to them if it is new.
+// renumber returns the new number of element at of all, and adds the element to used on first use.
 func renumber[T any](numbers map[int32]int32, used *[]T, all []T, at int32) int32 {
 	n, ok := numbers[at]
 	if !ok {

@@ -25,7 +25,7 @@ const rounds = 5
 // Align aligns the clocks and finds which calls ranks wait for.
 func (m *Matching) Align() *Waits {
 	t := m.alignClocks()
-	t.bound()
+	t.setHalfWidths()
 	t.dropLoose()
 	if slices.ContainsFunc(t.Places, func(p Place) bool { return p.Mixed }) && t.Blocks == nil {
 		t.waits = t.lags()
@@ -41,7 +41,7 @@ func (m *Matching) alignClocks() *Waits {
 	}
 	t.Places = m.places()
 	for i := range t.Places {
-		t.most = max(t.most, len(t.Places[i].Cohorts))
+		t.maxCohorts = max(t.maxCohorts, len(t.Places[i].Cohorts))
 	}
 	t.shareClocks(m.HostOf)
 	t.findExits()
@@ -49,19 +49,19 @@ func (m *Matching) alignClocks() *Waits {
 	if t.hasSeveralClocks() {
 		ofHosts := asTheyAre
 		if len(t.Clocks) > 1 {
-			t.begin(asTheyAre)
+			t.startClocks(asTheyAre)
 			ofHosts = slices.Clone(t.Offset)
 		}
 		t.shareClocks(t.machineOf)
-		if t.begin(ofHosts); t.Agree {
+		if t.startClocks(ofHosts); t.Agree {
 			t.shareClocks(m.HostOf)
 		}
 	}
 	if len(t.Clocks) > 1 {
-		t.begin(asTheyAre)
+		t.startClocks(asTheyAre)
 	}
 	for range rounds {
-		t.learn()
+		t.learnWaits()
 		if len(t.Clocks) < 2 {
 			return t
 		}
@@ -70,7 +70,7 @@ func (m *Matching) alignClocks() *Waits {
 			return t
 		}
 	}
-	t.learn()
+	t.learnWaits()
 	return t
 }
 
@@ -130,14 +130,13 @@ func (t *Waits) shareClocks(domain func(r int) string) {
 	}
 }
 
-// leastApart is from which part of the time between two visits of a place on ranks are
-// further apart than those of one clock are by a delay that matters.
-const leastApart = 20
+// apartFraction is the part of the time between two visits of a place, 1/20, beyond which ranks of one host are too far
+// apart for one clock.
+const apartFraction = 20
 
-// hasSeveralClocks reports whether a rank is that far before or behind the others of
-// its host wherever they go: what clocks do that are not one, as of containers that
-// have their name from one image, and what a late rank does where nothing shows that
-// the others wait for it: so one rank of a few counts only where it is apart by more than a step.
+// hasSeveralClocks reports whether ranks of one host have different clocks, as containers with the name of one image do.
+// Such ranks are before or behind the others of their host at every place. A late rank looks alike where waits for it
+// cannot be shown, so a minority of ranks counts only if one is apart by more than a step.
 func (t *Waits) hasSeveralClocks() bool {
 	if len(t.Clocks) == len(t.Ranks) {
 		return false
@@ -150,11 +149,11 @@ func (t *Waits) hasSeveralClocks() bool {
 		}
 		var ends []int64
 		of := make([][]int64, len(t.Ranks))
-		for k := 0; k < len(all); k += max(1, len(all)/learned) {
+		for k := 0; k < len(all); k += max(1, len(all)/learnedCohorts) {
 			ends = append(ends, t.Time(all[k][0]))
 			t.appendHostOffsets(all[k], of)
 		}
-		every = max(every, Period(ends)/int64(max(1, len(all)/learned)))
+		every = max(every, Period(ends)/int64(max(1, len(all)/learnedCohorts)))
 		for r, x := range of {
 			if len(x) > 0 {
 				least[r] = minmod(least[r], median(x))
@@ -165,7 +164,7 @@ func (t *Waits) hasSeveralClocks() bool {
 	for _, x := range least {
 		if x != math.MaxInt64 {
 			of++
-			if abs(x)*leastApart > every && abs(x) > LeastDelay {
+			if abs(x)*apartFraction > every && abs(x) > LeastDelay {
 				apart++
 			}
 			beyond = beyond || abs(x) > every // nobody is late by more than a step in every step
@@ -174,8 +173,7 @@ func (t *Waits) hasSeveralClocks() bool {
 	return beyond || 4*apart > of
 }
 
-// minmod returns the one of two differences that is nearer to 0, and 0 where their signs differ; [math.MaxInt64]
-// stands for none.
+// minmod returns the difference that is nearer to 0, and 0 where signs differ. [math.MaxInt64] stands for no difference.
 func minmod(x, y int64) int64 {
 	switch {
 	case x == math.MaxInt64:
@@ -188,8 +186,8 @@ func minmod(x, y int64) int64 {
 	return 0
 }
 
-// appendHostOffsets appends how far the members of a cohort are from the median of those of
-// their host, where there are several.
+// appendHostOffsets appends how far the members of a cohort are from the median of their host, for hosts with several
+// members.
 func (t *Waits) appendHostOffsets(c Cohort, of [][]int64) {
 	on := make([][]int64, len(t.Clocks))
 	for _, e := range c {
@@ -204,18 +202,17 @@ func (t *Waits) appendHostOffsets(c Cohort, of [][]int64) {
 	}
 }
 
-// begin takes some offsets, by rank, where the waits show as well as with every
-// clock in the middle: hosts keep their clocks together, and what a job does
-// once at its beginning then bounds the offsets.
-func (t *Waits) begin(as []int64) {
-	t.roughly()
+// startClocks sets clocks to the given offsets, by rank, if these show waits as well as clocks aligned by all entries
+// do. Hosts keep their clocks together, and calls made once at the beginning of a job then bound the offsets.
+func (t *Waits) startClocks(as []int64) {
+	t.alignRoughly()
 	t.Agree = false
 	for i := range t.Places {
 		t.Places[i].Carried = t.Carries(&t.Places[i])
 	}
-	inTheMiddle := t.waiting()
-	if middle := slices.Clone(t.Clocks); t.gather() {
-		if together := t.waiting(); entriesOf(together) > entriesOf(inTheMiddle) {
+	inTheMiddle := t.scatterOfClockPlaces()
+	if middle := slices.Clone(t.Clocks); t.alignTightPlaces() {
+		if together := t.scatterOfClockPlaces(); entriesOf(together) > entriesOf(inTheMiddle) {
 			inTheMiddle = together
 		} else {
 			t.setAll(middle)
@@ -223,13 +220,13 @@ func (t *Waits) begin(as []int64) {
 	}
 	middle := slices.Clone(t.Clocks)
 	for d := range t.Clocks {
-		t.set(d, as[t.ByRank[t.Clocks[d].Ranks[0]]])
+		t.setOffset(d, as[t.ByRank[t.Clocks[d].Ranks[0]]])
 	}
 	t.Agree = true // for what of it shows
-	asTheyAre, shown, all := t.waiting(), 0, 0
-	inHosts := slices.ContainsFunc(slices.Collect(maps.Values(inTheMiddle)), func(m placeScatter) bool { return m.inHost })
+	asTheyAre, shown, all := t.scatterOfClockPlaces(), 0, 0
+	inHosts := slices.ContainsFunc(slices.Collect(maps.Values(inTheMiddle)), func(m placeScatter) bool { return m.oneHost })
 	for place, m := range inTheMiddle {
-		if inHosts && !m.inHost {
+		if inHosts && !m.oneHost {
 			delete(asTheyAre, place) // of the hosts, which are placed by less
 			continue
 		}
@@ -246,20 +243,20 @@ func (t *Waits) begin(as []int64) {
 	}
 }
 
-// setAll sets all clocks to the offsets that some have.
+// setAll restores the offsets of clocks.
 func (t *Waits) setAll(clocks []Clock) {
 	for d := range clocks {
-		t.set(d, clocks[d].Offset)
+		t.setOffset(d, clocks[d].Offset)
 	}
 }
 
-// inHost reports whether entries are of ranks of one host.
-func (t *Waits) inHost(c Cohort) bool {
+// isOfOneHost reports whether entries are of ranks of one host.
+func (t *Waits) isOfOneHost(c Cohort) bool {
 	host := t.HostOf(int(c[0].Process))
 	return host != "" && !slices.ContainsFunc(c, func(e Entry) bool { return t.HostOf(int(e.Process)) != host })
 }
 
-// entriesOf returns how many entries places have.
+// entriesOf returns the number of entries of places.
 func entriesOf(places map[[4]int32]placeScatter) (sum int) {
 	for _, m := range places {
 		sum += m.entries
@@ -267,16 +264,17 @@ func entriesOf(places map[[4]int32]placeScatter) (sum int) {
 	return sum
 }
 
-// placeScatter says by how much the work of ranks varies at a place that is entered after a wait.
+// placeScatter is how much the work of ranks varies at a place that is entered after a wait, ns in sum.
 type placeScatter struct {
 	scatter int64
 	entries int
-	inHost  bool // they are of one host for each call
+	oneHost bool // they are of one host for each call
 }
 
-// waiting returns those of the places that tell how clocks are apart, by call site, phase, and whether it is how ranks leave calls.
-func (t *Waits) waiting() map[[4]int32]placeScatter {
-	t.learn()
+// scatterOfClockPlaces returns the scatter of the places that show offsets between clocks. Its key is kind, kind before,
+// phase, and 1 for exits.
+func (t *Waits) scatterOfClockPlaces() map[[4]int32]placeScatter {
+	t.learnWaits()
 	out := make(map[[4]int32]placeScatter)
 	for _, p := range t.ClockPlaces() {
 		key := [4]int32{p.Kind, p.Before, p.phase, 0}
@@ -284,29 +282,30 @@ func (t *Waits) waiting() map[[4]int32]placeScatter {
 			key[3] = 1
 		}
 		_, within := t.scatter(t.Sample(p.Cohorts), p.Lag)
-		out[key] = placeScatter{within, len(p.Cohorts) * len(p.Cohorts[0]), t.inHost(p.Cohorts[0])}
+		out[key] = placeScatter{within, len(p.Cohorts) * len(p.Cohorts[0]), t.isOfOneHost(p.Cohorts[0])}
 	}
 	return out
 }
 
-// mostRough is how many cohorts align the clocks to begin with: more place none better.
-const mostRough = 256
+// maxRoughCohorts is the number of cohorts for the first alignment; more do not improve it.
+const maxRoughCohorts = 256
 
-// roughly aligns the clocks as if all members of a cohort had entered it at once.
-func (t *Waits) roughly() {
+// alignRoughly aligns the clocks as if the members of each cohort had entered it at once.
+func (t *Waits) alignRoughly() {
 	cohorts, sample := 0, []Cohort(nil)
 	for i := range t.Places {
 		cohorts += len(t.Places[i].Cohorts)
 	}
 	for i := range t.Places {
 		all := t.Places[i].Cohorts
-		sample = append(sample, sampleCohorts(all, max(leastSample, len(all)*mostRough/cohorts))...)
+		sample = append(sample, sampleCohorts(all, max(minSample, len(all)*maxRoughCohorts/cohorts))...)
 	}
-	t.meet(sample)
+	t.alignEntries(sample)
 }
 
-// meet aligns the clocks as if all members of a cohort had entered it at once, and reports whether the cohorts connect all clocks.
-func (t *Waits) meet(sample []Cohort) bool {
+// alignEntries aligns the clocks as if the members of each cohort had entered it at once, and reports whether the
+// cohorts connect all clocks.
+func (t *Waits) alignEntries(sample []Cohort) bool {
 	var e clock.Events
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, c := range sample {
@@ -319,7 +318,7 @@ func (t *Waits) meet(sample []Cohort) bool {
 	}
 	apart := 0
 	for d, c := range clock.Align(len(t.Clocks), e) {
-		t.set(d, -c.AheadAt(low+(high-low)/2))
+		t.setOffset(d, -c.AheadAt(low+(high-low)/2))
 		if !c.HasReference() {
 			apart++
 		}
@@ -327,9 +326,9 @@ func (t *Waits) meet(sample []Cohort) bool {
 	return apart == 1
 }
 
-// gather aligns the clocks by the entries that ranks of several clocks make together: those of the place where they are late or early by
-// the same again and again, and of others where they are nearly so. It reports whether these connect all clocks.
-func (t *Waits) gather() bool {
+// alignTightPlaces aligns the clocks by the places across clocks where each rank's lateness varies least, and reports
+// whether these connect all clocks.
+func (t *Waits) alignTightPlaces() bool {
 	type tight struct {
 		sample []Cohort
 		apart  float64 // what an entry varies by within its rank, mean
@@ -338,8 +337,8 @@ func (t *Waits) gather() bool {
 	least := math.Inf(1)
 	for _, places := range [][]Place{t.Places, t.exitPlaces} {
 		for i := range places {
-			sample := sampleCohorts(places[i].Cohorts, learned)
-			if len(sample) < leastTogether || !t.hasClocks(sample[0]) {
+			sample := sampleCohorts(places[i].Cohorts, learnedCohorts)
+			if len(sample) < minCohortsTogether || !t.hasClocks(sample[0]) {
 				continue
 			}
 			n := 0
@@ -356,7 +355,7 @@ func (t *Waits) gather() bool {
 			all = append(all, one.sample...)
 		}
 	}
-	return len(all) > 0 && t.meet(all)
+	return len(all) > 0 && t.alignEntries(all)
 }
 
 // hasClocks reports whether entries are of several clocks.
@@ -364,14 +363,14 @@ func (t *Waits) hasClocks(of []Entry) bool {
 	return slices.ContainsFunc(of, func(e Entry) bool { return t.Domain[e.Process] != t.Domain[of[0].Process] })
 }
 
-// nearest returns the value between the quantiles 0.4 and 0.6 of x that is nearest to zero once at is added: if two
-// values fit equally well, clocks are more likely to agree than to differ.
-func nearest(x []int64, at int64) int64 {
+// nearestToZero returns the value between the quantiles 0.4 and 0.6 of x for which the sum with at is nearest to zero.
+// Of equally good offsets, agreement of clocks is likelier.
+func nearestToZero(x []int64, at int64) int64 {
 	low, high := quantile(x, 2, 5), quantile(x, 3, 5)
 	return min(max(low, -at), high)
 }
 
-func (t *Waits) set(d int, offset int64) {
+func (t *Waits) setOffset(d int, offset int64) {
 	t.Clocks[d].Offset = offset
 	for _, id := range t.Clocks[d].Ranks {
 		if r := t.ByRank[id]; t.Offset[r] != offset {
@@ -387,13 +386,13 @@ func (t *Waits) refine() {
 	for _, p := range t.ClockPlaces() {
 		t.VisitWork(p, func(e Entry, _, own int64) { by[t.Domain[e.Process]] = append(by[t.Domain[e.Process]], own) })
 	}
-	rooms := clock.Rooms(len(by), t.syncs())
+	rooms := clock.Rooms(len(by), t.syncPoints())
 	for d := range by {
 		// Delays are late by x: the offset that takes them away is lower by x, of
 		// which the other clocks take their part.
 		part := func(x int64) int64 { return x * int64(len(by)-1) / int64(len(by)) }
 		c := &t.Clocks[d]
-		shift := part(-t.usual(by[d], c.Offset))
+		shift := part(-t.usualDelay(by[d], c.Offset))
 		switch r := rooms[d]; {
 		case !r.IsBounded():
 		case r.Low <= 0 && r.High >= 0: // the others may take as much
@@ -401,31 +400,31 @@ func (t *Waits) refine() {
 		default:
 			shift = part(min(max(shift, r.Low), r.High))
 		}
-		t.set(d, c.Offset+shift)
+		t.setOffset(d, c.Offset+shift)
 	}
 	t.center()
 }
 
-// bound finds how far each clock may be off.
-func (t *Waits) bound() {
+// setHalfWidths computes how far each clock may be off.
+func (t *Waits) setHalfWidths() {
 	if len(t.Clocks) < 2 {
 		return
 	}
-	for d, r := range clock.Rooms(len(t.Clocks), t.syncs()) {
+	for d, r := range clock.Rooms(len(t.Clocks), t.syncPoints()) {
 		if t.Clocks[d].HalfWidth = -1; r.IsBounded() {
 			t.Clocks[d].HalfWidth = max(r.High, -r.Low)
 		}
 	}
 }
 
-// usual returns the delay that is the clock's: in the middle of all, and of two as likely the one that keeps the
-// clocks together; where they disagree anyway, the lower: a rank is late at some places rather than early at the
-// others.
-func (t *Waits) usual(delays []int64, offset int64) int64 {
+// usualDelay returns the part of delays that is the clock's: their middle; of two equally likely values the one that
+// keeps clocks together. Where clocks disagree anyway it is the lower one, since a rank is late at some places rather
+// than early at the others.
+func (t *Waits) usualDelay(delays []int64, offset int64) int64 {
 	if !t.Agree {
 		return quantile(delays, 2, 5)
 	}
-	return nearest(delays, -offset)
+	return nearestToZero(delays, -offset)
 }
 
 // center subtracts the median offset, because the absolute offset is unknown.
@@ -436,14 +435,14 @@ func (t *Waits) center() {
 	}
 	mid := median(all)
 	for d := range t.Clocks {
-		t.set(d, t.Clocks[d].Offset-mid)
+		t.setOffset(d, t.Clocks[d].Offset-mid)
 	}
 }
 
-// syncs returns the points at which ranks wait for all others, which are those of no message and no root; a root that clocks
-// have hidden may be there where these do not suit the waits as they are. A rank
-// has left one where it enters the call before which it waits for it.
-func (t *Waits) syncs() iter.Seq[[]clock.Entry] {
+// syncPoints returns the points at which ranks wait for all others: no messages, and no rooted operations. Where clocks
+// do not suit the waits as they are, kinds that may have a root are left out too, since clocks may hide it. A rank
+// leaves a point when it enters the call that waits for it.
+func (t *Waits) syncPoints() iter.Seq[[]clock.Entry] {
 	lags := make([][]int8, len(t.Ranks)) // of each call, to the one before it that is waited for
 	for r := range lags {
 		lags[r] = make([]int8, len(t.Ranks[r].Calls))

@@ -10,9 +10,9 @@ import (
 	"github.com/sfstat/sfstat/internal/ordered"
 )
 
-// Division is the steps of a job, divided where its ranks wait for each other, as package delay takes it. The work
-// before a call of the program, without what the rank waited, is a piece of a step: what sets of ranks wait for on
-// the way is taken off likewise. Calls that all ranks wait for are its points.
+// Division is the steps of a job, divided by its synchronisation points, as package delay takes them. The work of a rank
+// before a call, without waits, is a piece of a step. Calls that all ranks wait for are its points; waits for smaller
+// sets of ranks are taken off the pieces.
 type Division struct {
 	points.Division
 	Cut        *StepCut
@@ -23,22 +23,21 @@ type Division struct {
 	Roles      bool  // of these, each rank may have work of its own, as the stages of a pipeline have
 }
 
-// fewest is in how many steps a call must be made for its ranks to be judged by it.
-const fewest = 4
+// minSteps is the number of steps in which a call must be made for its ranks to be judged by it.
+const minSteps = 4
 
-// differs is the part of a step by which sets of ranks must differ before some call for their work to
-// be different.
-const differs = 0.05
+// minDifferenceShare is the share of a step by which sets of ranks must differ before some call to have different work.
+const minDifferenceShare = 0.05
 
 // Division divides the repeating calls of a job; nil where no call is made once a step. recorded is the length of a
 // step as a recorder has it, ns; 0: not known. Time is O(calls · log calls), memory 40 bytes for each place, step and
 // rank.
 func (t *Waits) Division(recorded int64) *Division {
-	if d := t.neighbours(t.Repeating()); d != nil {
+	if d := t.divideNeighbours(t.Repeating()); d != nil {
 		return d
 	}
 	places := slices.DeleteFunc(t.Repeating(), t.IsMessageAt)
-	waited := t.waitedFor(places)
+	waited := t.awaitedPlaces(places)
 	at, ok := t.StepEnd(places, waited, recorded)
 	if !ok {
 		return nil
@@ -50,16 +49,16 @@ func (t *Waits) Division(recorded int64) *Division {
 		for _, c := range t.Places[i].Cohorts {
 			in[d.Cut.Step(c[0], t.Time(c[0]))] = true
 		}
-		return len(in) < fewest
+		return len(in) < minSteps
 	})
 	d.layOut(t, places, waited)
 	d.fill(t)
-	d.compare(t)
+	d.findPeers(t)
 	return d
 }
 
-// waitedFor returns the places whose calls are waited for before later ones, and by how many ranks.
-func (t *Waits) waitedFor(places []int) map[int]int {
+// awaitedPlaces returns the places that later places wait for, and the number of their ranks.
+func (t *Waits) awaitedPlaces(places []int) map[int]int {
 	at, out := t.placesOf(places), map[int]int{}
 	for _, i := range places {
 		sample, votes := t.Sample(t.Places[i].Cohorts), map[int32]int{}
@@ -78,8 +77,8 @@ func (t *Waits) waitedFor(places []int) map[int]int {
 	return out
 }
 
-// StepEnd returns the place whose calls end the steps: one that is entered once a step, waited for if there is such a
-// one. Where ranks synchronise in some steps only, these are longer than those recorded.
+// StepEnd returns the place whose calls end the steps: a place that is entered once a step, if possible an awaited one.
+// Where ranks synchronise in some steps only, its steps are longer than the recorded ones.
 func (t *Waits) StepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
 	v := t.Visits(places)
 	list := v.Steady(func(one Turns) bool { return one.Every*4 < recorded*5 })
@@ -98,7 +97,7 @@ func (t *Waits) StepEnd(places []int, waited map[int]int, recorded int64) (place
 	return best.Place, true
 }
 
-// StepCut says in which step each call of each rank is.
+// StepCut maps each call of each rank to its step.
 type StepCut struct {
 	place int
 	Ends  []int64     // [step] when half of the ranks had entered the call that ends it
@@ -107,8 +106,8 @@ type StepCut struct {
 
 type stepEnd struct{ call, step int32 }
 
-// Cut cuts the calls of all ranks at those of a place; of ranks that make none there, where those do that they make
-// collectives with, and else at the collectives that they make once a step next to its end.
+// Cut cuts the calls of all ranks at the calls of a place. Ranks without calls there are cut by collectives that they
+// make with ranks already cut, else by the collectives once a step that are nearest to its end.
 func (t *Waits) Cut(place int, places []int) *StepCut {
 	c := &StepCut{place: place, of: make([][]stepEnd, len(t.Ranks))}
 	by := map[int32][]int64{}
@@ -138,13 +137,13 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 	return c
 }
 
-// inOrder is the part of the calls of a group that must be as many calls from the nearest end of a step as most are, for the
-// others to be too.
-const inOrder = 0.6
+// inOrderShare is the share of a group's calls that must have the group's usual shift from the nearest step end, for the
+// rest to follow it.
+const inOrderShare = 0.6
 
-// stepsOf returns the steps that calls of several groups end, each of which makes one a step: as many calls after the nearest end as most of
-// its group, since a rank that is late by more than half of a step brings its group's call nearer to another end; the nearest where
-// no shift is that of most, as where calls are lacking in between.
+// stepsOf returns the step that each cohort ends. Each group makes one call a step; its calls are numbered in order from
+// the usual shift against the nearest ends, since a rank that is late by over half a step would bring a call nearer to
+// the next end. A group without a usual shift, as where calls are missing, takes the nearest ends.
 func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
 	out, groups := make([]int, len(cohorts)), map[int32][]int{}
 	for i, k := range cohorts {
@@ -171,7 +170,7 @@ func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
 			last--
 		}
 		// Behind a call that is lacking all others are off, and so are those before one too many.
-		if first > 1 || last < len(of)-2 || float64(votes[shift]) < inOrder*float64(len(of)) || shift < 0 || shift+len(of) > len(ends) {
+		if first > 1 || last < len(of)-2 || float64(votes[shift]) < inOrderShare*float64(len(of)) || shift < 0 || shift+len(of) > len(ends) {
 			continue
 		}
 		for n, i := range of {
@@ -181,8 +180,8 @@ func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
 	return out
 }
 
-// cutPartners cuts the calls of ranks that are not cut and make collectives with some that are: a collective is in one step for all of its
-// members, however late one of them is. It reports whether there are such ranks.
+// cutPartners cuts the calls of uncut ranks that make collectives with cut ranks, and reports whether there were any. A
+// collective is in one step for all members, however late one of them is.
 func (t *Waits) cutPartners(c *StepCut, places []int) bool {
 	ends := make([]map[int]int32, len(c.of)) // [rank][step] its last call
 	found := false
@@ -255,8 +254,8 @@ func (t *Waits) cutOthers(c *StepCut, places []int) {
 	}
 }
 
-// Step returns the step that the rank's next call at the end of one ends; of a rank that makes none, the step that
-// ends next; −1: there is none.
+// Step returns the step that contains an entry, −1 behind the last. It is the step of the rank's next step-ending call;
+// for a rank without such calls, the step that ends next after at.
 func (c *StepCut) Step(e Entry, at int64) int {
 	if of := c.of[e.Process]; len(of) > 0 {
 		i, _ := slices.BinarySearchFunc(of, e.Call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
@@ -275,7 +274,7 @@ func (c *StepCut) Step(e Entry, at int64) int {
 // Middle returns when half of the members had entered.
 func (t *Waits) Middle(c Cohort) int64 { return middleOf(c, t.Time) }
 
-// middleOf returns the median of what f says of entries.
+// middleOf returns the median of f over the entries of a cohort.
 func middleOf(c Cohort, f func(Entry) int64) int64 {
 	x := make([]int64, len(c))
 	for i, e := range c {
@@ -370,8 +369,8 @@ func (t *Waits) setsAt(place int) [][]int {
 	return sets.All
 }
 
-// fill takes the works of all ranks. Where some of those who make a call lack it in a step, which is at
-// the edges of what rings hold, they have the median of the others.
+// fill fills in the work of all ranks, ns. A rank that lacks a call in a step, as at the edges of a ring buffer, has the
+// median of the others.
 func (d *Division) fill(s *Waits) {
 	T, R := len(d.Cut.Ends), d.Ranks
 	tails := slices.ContainsFunc(d.Pieces, func(p points.Piece) bool { return p.Tail })
@@ -398,7 +397,7 @@ func (d *Division) fill(s *Waits) {
 				seen[i] = true
 			}
 		})
-		d.Work, d.Absent = append(d.Work, work), append(d.Absent, complete(work, seen, R))
+		d.Work, d.Absent = append(d.Work, work), append(d.Absent, fillAbsent(work, seen, R))
 	}
 	released := slices.Repeat([]int64{math.MinInt64}, T) // of the last point
 	for p, place := range d.At {
@@ -432,8 +431,9 @@ func (d *Division) fill(s *Waits) {
 	}
 }
 
-// complete gives ranks that lack a value the median of the others of the step, and says which steps have none.
-func complete(work []int64, seen []bool, R int) (absent []bool) {
+// fillAbsent gives ranks without a value the median of the others in the step, and returns which steps have no value at
+// all.
+func fillAbsent(work []int64, seen []bool, R int) (absent []bool) {
 	row := make([]int64, 0, R)
 	for n := 0; n < len(work); n += R {
 		row = row[:0]
@@ -456,9 +456,10 @@ func complete(work []int64, seen []bool, R int) (absent []bool) {
 	return absent
 }
 
-// replicas joins sets of ranks that run one program, of a job without messages: those whose members meet one of each in the groups of another
-// call, as the tensor-parallel groups of data-parallel replicas do. In a pipeline the first stage and the last may meet so, too.
-func (d *Division) replicas(s *Waits, sets [][]int) Sets {
+// joinReplicas joins sets of ranks that run one program, in a job without messages. The members of such sets meet, one
+// of each, in the groups of another call, as tensor-parallel groups of data-parallel replicas do. The first and last
+// stage of a pipeline may meet so, too.
+func (d *Division) joinReplicas(s *Waits, sets [][]int) Sets {
 	out, of := NewSets(len(sets)), slices.Repeat([]int{-1}, d.Ranks)
 	for i, set := range sets {
 		for _, r := range set {
@@ -485,7 +486,7 @@ func (d *Division) replicas(s *Waits, sets [][]int) Sets {
 	return out
 }
 
-// worksOf returns what some ranks took in a piece, in all intervals in which it was recorded.
+// worksOf returns the work of ranks in a piece, ns, over all intervals in which the piece was recorded.
 func (d *Division) worksOf(piece int, ranks []int) (out []int64) {
 	for n := range d.Intervals {
 		if d.Step(n, piece) < 0 {
@@ -498,9 +499,10 @@ func (d *Division) worksOf(piece int, ranks []int) (out []int64) {
 	return out
 }
 
-// compare finds which ranks do the same work: all that make a call, except sets that enter it together and all of whose members
-// differ from all of another's in the work before it: that one does may be its delay.
-func (d *Division) compare(s *Waits) {
+// findPeers finds which ranks do the same work: all ranks that make the same calls. Exceptions are sets that enter a
+// call together where all members of one differ from all members of another in work before it; a difference of one
+// member may be its delay.
+func (d *Division) findPeers(s *Waits) {
 	of := make([][]byte, d.Ranks)
 	step := float64(Period(d.Cut.Ends))
 	for k, piece := range d.Pieces {
@@ -518,10 +520,10 @@ func (d *Division) compare(s *Waits) {
 			}
 			least, most = min(least, high), max(most, low)
 		}
-		if most-least < differs*step {
+		if most-least < minDifferenceShare*step {
 			continue
 		}
-		replica := d.replicas(s, sets)
+		replica := d.joinReplicas(s, sets)
 		for i, set := range sets {
 			for _, r := range set {
 				of[r] = binary.LittleEndian.AppendUint32(of[r], uint32(replica.First(i)+1))

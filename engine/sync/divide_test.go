@@ -64,7 +64,7 @@ func TestReplicas(t *testing.T) {
 		}
 		d := &Division{}
 		d.Ranks, d.Pieces = 8, []points.Piece{{Stage: 0}}
-		got := d.replicas(w, pairs)
+		got := d.joinReplicas(w, pairs)
 		for i, want := range c.want {
 			if got.First(i) != want {
 				t.Errorf("%s: pair %d is with %d, want %d", name, i, got.First(i), want)

@@ -12,8 +12,9 @@ type site struct{ kind, before int32 }
 // siteAt returns the site of an entry that has a call before it.
 func (m *Matching) siteAt(e Entry) site { return site{m.SiteOf(e), m.siteBefore(e)} }
 
-// findExits collects how ranks leave the calls from which they come to one that others come to from different calls, as the leaders of hosts do
-// that hand on to these what they have exchanged, and the calls with ranks of other clocks from which those of one come to a call of their own.
+// findExits collects how ranks leave two kinds of calls: calls before a mixed place, as where leaders of hosts hand on
+// to their host what they have exchanged; and calls across clocks from which the ranks of one clock come to a call of
+// their own.
 func (t *Waits) findExits() {
 	var by ordered.List[site, Place]
 	for i := range t.Places {
@@ -21,7 +22,7 @@ func (t *Waits) findExits() {
 		if t.Blocks != nil || !t.leavesClocks(p) && !(p.Mixed && t.isMixedByRank(p)) {
 			continue
 		}
-		for _, exits := range t.exits(sampleCohorts(p.Cohorts, mostExits)) {
+		for _, exits := range t.exits(sampleCohorts(p.Cohorts, maxExits)) {
 			last := site{-1, -1}
 			for _, e := range exits {
 				if s := t.siteAt(e); s.kind == p.Kind && s != last {
@@ -34,19 +35,19 @@ func (t *Waits) findExits() {
 	t.exitPlaces = slices.DeleteFunc(by.All, func(p Place) bool { return len(p.Cohorts) < Enough })
 }
 
-// leavesClocks reports whether ranks of one clock each time come to a place from calls with ranks of other clocks: how they leave these shows more
-// of the clocks than the place.
+// leavesClocks reports whether ranks of one clock come to a place from calls across clocks. How ranks leave those calls
+// then shows more of the clocks than the place does.
 func (t *Waits) leavesClocks(p *Place) bool {
 	c := p.Cohorts[len(p.Cohorts)/2]
 	before := Previous(c[0], 1)
 	return !p.Mixed && !t.hasClocks(c) && t.hasClocks(t.Points[t.Of[before.Process][before.Call]].Entries)
 }
 
-// mostExits is of how many calls of a place it is collected how ranks leave those before.
-const mostExits = 4 * learned
+// maxExits is the number of calls of a place whose exits are collected.
+const maxExits = 4 * learnedCohorts
 
-// learnExits finds what the members of one call wait for that come to it from different calls: each what those wait for that leave the call
-// which it comes from, whatever they do next. at has the place of each point.
+// learnExits finds the lags of members that come to one call from different calls. Members that leave the same call have
+// the same lag, whatever they do next. at holds the place of each point.
 func (t *Waits) learnExits(at []int32) {
 	t.lagAfter = nil
 	if len(t.exitPlaces) == 0 || t.Blocks != nil {
@@ -66,11 +67,11 @@ func (t *Waits) learnExits(at []int32) {
 	t.lagAfter = found
 }
 
-// byRank is the part of the entries of a place that must be made behind the usual call of their rank.
-const byRank = 0.95
+// byRankShare is the share of entries of a place that must follow the usual call of their rank.
+const byRankShare = 0.95
 
-// isMixedByRank reports whether it is the program from which call each rank comes to a place, another for some than for others. Where several
-// threads make calls, it is chance.
+// isMixedByRank reports whether the program decides from which call each rank comes to a place, and the calls differ
+// between ranks. Where several threads make calls, chance decides.
 func (t *Waits) isMixedByRank(p *Place) bool {
 	count, usual, n := make([]map[site]int, len(t.Ranks)), make([]site, len(t.Ranks)), 0
 	for _, c := range t.Sample(p.Cohorts) {
@@ -91,11 +92,11 @@ func (t *Waits) isMixedByRank(p *Place) bool {
 			same, of[usual[r]] = same+c[usual[r]], true
 		}
 	}
-	return len(of) > 1 && float64(same) >= byRank*float64(n)
+	return len(of) > 1 && float64(same) >= byRankShare*float64(n)
 }
 
-// exits returns how ranks leave the calls before some cohorts: of each call that all its members entered, their next entries. Where somebody
-// lacks either, it is left out.
+// exits returns the exits from the calls before some cohorts: the next entries of all members of such a call. Calls with
+// a missing entry or exit are left out.
 func (t *Waits) exits(sample []Cohort) (out []Cohort) {
 	seen := make(map[int32]bool)
 	for _, c := range sample {
@@ -112,7 +113,8 @@ func (t *Waits) exits(sample []Cohort) (out []Cohort) {
 	return out
 }
 
-// exitsFrom returns the next entries of those who entered a call, in the order of these; nil where somebody lacks either.
+// exitsFrom returns the next entry of each member of a call, in the order of its entries; nil where an entry or exit is
+// missing.
 func (t *Waits) exitsFrom(point int32) Cohort {
 	of := &t.Points[point]
 	if of.Message || len(of.Entries) < len(t.Members[of.Group]) {
@@ -128,8 +130,8 @@ func (t *Waits) exitsFrom(point int32) Cohort {
 	return out
 }
 
-// ClockPlaces returns the places whose entries tell how clocks are apart: those whose ranks waited for others of several clocks, and those of
-// how they leave the calls in which they did.
+// ClockPlaces returns the places that show offsets between clocks: places whose ranks waited for ranks of several
+// clocks, and exits from calls in which they did.
 func (t *Waits) ClockPlaces() (out []*Place) {
 	for i := range t.Places {
 		if p := &t.Places[i]; !p.Carried && t.LagOf(p.Cohorts[0][0], p.Lag) > 0 && !(p.Mixed && t.Blocks == nil) && t.AwaitsClocks(p) {
@@ -144,10 +146,10 @@ func (t *Waits) ClockPlaces() (out []*Place) {
 	return out
 }
 
-// AwaitsClocks reports whether the calls that the ranks of a place wait for have members of several clocks. Where a rank waits for none
-// other than those of its own, its work is the same whatever the clocks.
+// AwaitsClocks reports whether the awaited calls of a place have members of several clocks. Otherwise the work of its
+// ranks does not depend on clock offsets.
 func (t *Waits) AwaitsClocks(p *Place) bool {
-	for _, c := range sampleCohorts(p.Cohorts, leastSample) {
+	for _, c := range sampleCohorts(p.Cohorts, minSample) {
 		for _, e := range c {
 			w, ok := t.Awaited(e, t.LagOf(e, p.Lag))
 			if !ok {

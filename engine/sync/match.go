@@ -37,8 +37,8 @@ type Matching struct {
 	Varies   []bool          // [kind] it stands for calls of several sizes
 	machines map[string]bool // hosts whose ranks have one clock, whatever their entries; nil: nobody asked
 	recorded [][2]int32      // [rank] its calls from the first in a recorded step up to the last in one, [from, to); zero: no steps are recorded
-	// StaysFor returns for how long after a call its rank is in the stage in which it was entered, ns, by what else was recorded of
-	// it, on its own clock; known is false where it was not. nil: nothing else was recorded.
+	// StaysFor returns how long after an entry its rank stays in the stage of the entry, on its own clock, ns. known is
+	// false where that stage was not recorded. nil: no stages were recorded.
 	StaysFor func(e Entry) (ns int64, known bool)
 	Silent   []bool // [group] sends and receives are counted and not recorded: numbers have gaps, or are fewer than the process counts
 }
@@ -52,7 +52,7 @@ func (j *Program) Match() *Matching {
 		o.Lost[i] = j.Ranks[i].Lost > 0
 	}
 	m := &Matching{Program: j, Of: make([][]int32, len(j.Ranks)), Silent: make([]bool, len(j.Groups))}
-	m.join()
+	m.joinGroups()
 	m.findSilent()
 	o.Unsure = m.Silent
 	m.site, m.Varies = m.sites()
@@ -98,7 +98,7 @@ func (m *Matching) callsOf() iter.Seq[[]points.Call] {
 				p := points.Call{ID: int32(i), Group: c.Group, Number: c.Seq, Kind: shapes[c.Kind]}
 				if m.IsMessage(&c) {
 					p.Message, p.Sends, p.Kind = true, m.Kinds[c.Kind].Op == nccl.Send, 0
-					p.From, p.To = m.ends(r, c)
+					p.From, p.To = m.messageEnds(r, c)
 				}
 				calls = append(calls, p)
 			}
@@ -158,9 +158,8 @@ func (m *Matching) findSilent() {
 // MostBehind is how many calls the entries of a record may be behind what its status counts.
 const MostBehind = 2
 
-// join gives groups with unknown members the ranks that have entries in them, and
-// lists the members without a record.
-func (m *Matching) join() {
+// joinGroups completes the members of groups by the ranks with entries in them, and lists the members without a record.
+func (m *Matching) joinGroups() {
 	m.Members, m.Absent = make([][]int, len(m.Groups)), make([][]int, len(m.Groups))
 	for r := range m.Ranks {
 		in := map[int32]bool{}
@@ -210,24 +209,23 @@ func (m *Matching) gatherSize(g int32) int {
 			}
 		}
 	}
-	if size <= int64(len(m.Members[g])) || size > mostHoles {
+	if size <= int64(len(m.Members[g])) || size > maxHoles {
 		return 0
 	}
 	return int(size)
 }
 
-// mostHoles is up to how many numbers between those of recorded ranks are ranks
-// without a record.
-const mostHoles = 1 << 16
+// maxHoles is the largest number of missing ranks between recorded ones.
+const maxHoles = 1 << 16
 
-// MissingRanks returns the ranks without a record, ascending: members of groups, and those whose numbers lie between
-// recorded ones, as Gloo tells the members of one group only.
+// MissingRanks returns the ranks without a record, ascending: listed members of groups, and gaps between the numbers of
+// recorded ranks, since Gloo lists the members of one group only.
 func (m *Matching) MissingRanks() (missing []int) {
 	for g := range m.Groups {
 		missing = append(missing, m.Absent[g]...)
 	}
 	last := m.Ranks[len(m.Ranks)-1].ID // in ascending order
-	if last-len(m.Ranks) < mostHoles {
+	if last-len(m.Ranks) < maxHoles {
 		for id := range last {
 			if _, ok := m.ByRank[id]; !ok {
 				missing = append(missing, id)
@@ -239,8 +237,8 @@ func (m *Matching) MissingRanks() (missing []int) {
 	return slices.Compact(missing)
 }
 
-// missingOfMesh returns the ranks without a record by groups whose members nobody lists: those of one description in which every rank is once,
-// as in a dimension of a mesh, are of one size, and together hold all ranks.
+// missingOfMesh returns the unrecorded ranks of a mesh from groups without a member list. Groups of one description in
+// which every rank is once, as in a dimension of a mesh, have one size and hold all ranks.
 func (m *Matching) missingOfMesh() (missing []int) {
 	groups := map[string][]int{}
 	for g := range m.Groups {
@@ -256,7 +254,7 @@ func (m *Matching) missingOfMesh() (missing []int) {
 				members[r] = true
 			}
 		}
-		if memberships != len(members) || memberships != len(m.Ranks) || size < 2 || size*len(of) > mostHoles {
+		if memberships != len(members) || memberships != len(m.Ranks) || size < 2 || size*len(of) > maxHoles {
 			continue
 		}
 		for id := range size * len(of) {
@@ -268,8 +266,8 @@ func (m *Matching) missingOfMesh() (missing []int) {
 	return missing
 }
 
-// ends returns sender and receiver of a message, as indices of ranks.
-func (m *Matching) ends(r int, c Call) (from, to int32) {
+// messageEnds returns the sender and the receiver of a message, as indices of ranks.
+func (m *Matching) messageEnds(r int, c Call) (from, to int32) {
 	other := int32(-2)
 	members := m.Groups[c.Group].Members
 	switch {

@@ -53,9 +53,9 @@ func (t *Waits) learnKinds() {
 	for k := range t.Blocks {
 		t.Blocks[k] = count[k] > 0 && early[k]*100 <= count[k]
 	}
-	t.held = make(map[way]bool)
+	t.heldSenders = make(map[way]bool)
 	for w, n := range sends {
-		t.held[w] = n.count >= leastHeld && n.early*20 <= n.wait
+		t.heldSenders[w] = n.count >= leastHeld && n.early*20 <= n.wait
 	}
 }
 
@@ -71,6 +71,6 @@ func (t *Waits) IsReceive(e Entry) bool { return t.IsMessage(t.Call(e)) && !t.is
 
 // wayOf returns the way of a message.
 func (t *Waits) wayOf(e Entry) way {
-	from, to := t.ends(int(e.Process), *t.Call(e))
+	from, to := t.messageEnds(int(e.Process), *t.Call(e))
 	return way{t.Call(e).Group, from, to}
 }

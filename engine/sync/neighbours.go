@@ -7,15 +7,17 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 )
 
-// leastAlike is how many ranks must exchange messages in a ring or by turns for each to be one of many alike.
-const leastAlike = 3
+// minAlikeRanks is the least number of ranks, in a ring or by turns, that may be peers.
+const minAlikeRanks = 3
 
-// neighbours divides a job whose ranks synchronise by messages to their neighbours alone, as in gossip, a ring or a pipeline.
-// The work of a rank in a step is one piece, without what it waited for its neighbours. As one that is late holds its neighbours,
-// and these theirs, all wait for it in the end: the step is one that ends where all meet. Ranks are alike where each makes
-// as many sends and as many receives in a step as any other, which the stages of a pipeline do not, and two of any job may.
-// Nil where no call is entered by all, or steps are not recorded; places are those that repeat.
-func (t *Waits) neighbours(places []int) *Division {
+// divideNeighbours divides a job whose ranks synchronise only by messages to their neighbours, as in gossip, a ring or a
+// pipeline. It returns nil where no call is entered by all ranks, or steps are not recorded; places are the repeating
+// places.
+//
+// The work of a rank in a step, without waits for neighbours, is one piece. A late rank holds its neighbours, and these
+// theirs, so all ranks wait in the end: a step ends where all meet. Ranks are peers where each makes as many sends and
+// receives a step as every other. Stages of a pipeline do not, and two ranks always may.
+func (t *Waits) divideNeighbours(places []int) *Division {
 	if t.Blocks == nil || len(t.Ranks) < 2 || slices.ContainsFunc(places, func(i int) bool { return !t.IsMessageAt(i) }) {
 		return nil
 	}
@@ -23,9 +25,9 @@ func (t *Waits) neighbours(places []int) *Division {
 	if place < 0 {
 		return nil
 	}
-	d := &Division{Neighbours: true, Roles: len(t.Ranks) < leastAlike || !t.exchangeAlike(), Cut: t.recordedSteps(places[place])}
+	d := &Division{Neighbours: true, Roles: len(t.Ranks) < minAlikeRanks || !t.exchangeAlike(), Cut: t.recordedSteps(places[place])}
 	T, R := len(d.Cut.Ends), len(t.Ranks)
-	if T < fewest {
+	if T < minSteps {
 		return nil
 	}
 	d.Ranks, d.Intervals, d.At = R, T, []int{places[place]}
@@ -54,7 +56,7 @@ func (t *Waits) neighbours(places []int) *Division {
 		}
 	}
 	d.Work, d.Spent, d.After = [][]int64{work}, [][]int64{spent}, [][]int64{make([]int64, T)}
-	d.Absent = [][]bool{complete(work, seen, R)}
+	d.Absent = [][]bool{fillAbsent(work, seen, R)}
 	for step := range T {
 		d.Head, d.Tail = append(d.Head, step), append(d.Tail, -1)
 	}
@@ -69,8 +71,8 @@ func (t *Waits) neighbours(places []int) *Division {
 	return d
 }
 
-// batchWork returns the work of a rank before each of its calls where all wait for the messages of a step as soon as they
-// have entered them: none of it is before the last of these was done, as recorded, ns; 0 before the first.
+// batchWork returns the work of a rank before each of its calls, ns; 0 before the first. Ranks wait for the messages of
+// a step as soon as all are entered, so time before the last recorded completion is no work.
 func (t *Waits) batchWork(rank int) []int64 {
 	out, done := make([]int64, len(t.Ranks[rank].Calls)), int64(math.MinInt64)
 	for i := 1; i < len(out); i++ {
@@ -82,7 +84,7 @@ func (t *Waits) batchWork(rank int) []int64 {
 	return out
 }
 
-// hostNames returns the hosts of the ranks, each once; "" for those that are not known is none.
+// hostNames returns the known hosts of the ranks, each once.
 func (t *Waits) hostNames() (names []string) {
 	for r := range t.Ranks {
 		if h := t.HostOf(r); h != "" && !slices.Contains(names, h) {

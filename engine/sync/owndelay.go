@@ -6,27 +6,29 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// VisitWork calls f with the work of every entry of a place, ns, and what of it is its own delay: what it exceeds the
-// lower median of the others in its cohort by. Members that come from calls of different groups have worked for
-// different times since then; their own is late since the last call of all of them too, and next to those who left the
-// same call for such a one, and their work is the middle and that.
+// VisitWork calls f with the work of every entry of a place and its own delay, ns. Own delay is the excess over the
+// lower median of the other members of the cohort. Members that come from calls of different groups have worked since
+// different times. Their own delay is the least of three: the excess since the call before, the excess since the last
+// call of all members, and the excess over ranks that left the same call for a call of the same kind. Their work is then
+// the median plus own delay.
 func (t *Waits) VisitWork(p *Place, f func(e Entry, work, own int64)) {
 	b := works{left: map[int32][]int64{}}
 	for _, c := range p.Cohorts {
-		b.take(t, p, c)
+		b.fill(t, p, c)
 		for j, e := range c {
 			f(e, b.work[j], b.own[j])
 		}
 	}
 }
 
-// works are those of the members of a cohort, and what of them is their own delay.
+// works are the work and the own delay of the members of a cohort, ns.
 type works struct {
 	work, own, all, sorted []int64
 	left                   map[int32][]int64 // [point] works of those who left it for a mixed place, ascending; none where one is alone
 }
 
-func (b *works) take(t *Waits, p *Place, c Cohort) {
+// fill computes the works of a cohort.
+func (b *works) fill(t *Waits, p *Place, c Cohort) {
 	b.work, b.own = b.work[:0], b.own[:0]
 	for _, e := range c {
 		b.work = append(b.work, t.WorkSince(e, p.Lag))
@@ -45,7 +47,7 @@ func (b *works) take(t *Waits, p *Place, c Cohort) {
 		if len(b.all) > 0 {
 			b.own[j], lowered = min(b.own[j], b.all[j]), true
 		}
-		if others := b.leftWith(t, e, p.Lag); len(others) > 1 {
+		if others := b.worksOfExits(t, e, p.Lag); len(others) > 1 {
 			of, _ := robust.MiddlesWithout(others, work)
 			b.own[j], lowered = min(b.own[j], work-of), true
 		}
@@ -55,8 +57,9 @@ func (b *works) take(t *Waits, p *Place, c Cohort) {
 	}
 }
 
-// leftWith returns the works, ascending, of those who leave the call before an entry for a call like its.
-func (b *works) leftWith(t *Waits, e Entry, lag int8) []int64 {
+// worksOfExits returns the works, ascending, of the ranks that leave the call before an entry for a call of the same
+// kind.
+func (b *works) worksOfExits(t *Waits, e Entry, lag int8) []int64 {
 	s, p := t.siteAt(e), t.Of[e.Process][e.Call-1]
 	if _, known := t.lagAfter[s]; !known {
 		return nil
@@ -75,7 +78,7 @@ func (b *works) leftWith(t *Waits, e Entry, lag int8) []int64 {
 	return out
 }
 
-// subtractOthers makes of values how far each is above the lower median of the others.
+// subtractOthers replaces each value by its excess over the lower median of the others.
 func subtractOthers(w []int64, scratch *[]int64) {
 	*scratch = append((*scratch)[:0], w...)
 	slices.Sort(*scratch)
@@ -85,18 +88,18 @@ func subtractOthers(w []int64, scratch *[]int64) {
 	}
 }
 
-// mostBack is how many calls back the last call of all members is looked for.
-const mostBack = 16
+// maxCallsBack is how many calls back the last call of all members may be.
+const maxCallsBack = 16
 
 // appendWorkSinceAll appends the work of the members of a cohort since the last point that all of
 // them entered; nothing where there is none.
 func (t *Waits) appendWorkSinceAll(c Cohort, lag int8, dst []int64) []int64 {
-	for back := int32(1); back <= min(mostBack, c[0].Call); back++ {
+	for back := int32(1); back <= min(maxCallsBack, c[0].Call); back++ {
 		p := t.Of[c[0].Process][c[0].Call-back]
 		for _, e := range c {
 			sum := t.Work(e, t.LagOf(e, lag))
 			i := e.Call - 1
-			for ; i > max(0, e.Call-mostBack) && t.Of[e.Process][i] != p; i-- {
+			for ; i > max(0, e.Call-maxCallsBack) && t.Of[e.Process][i] != p; i-- {
 				sum += t.Work(Entry{Process: e.Process, Call: i}, t.waits[e.Process][i])
 			}
 			if t.Of[e.Process][i] != p {

@@ -18,13 +18,12 @@ type Place struct {
 	Cohorts      []Cohort
 	Lag          int8 // the call before it that is waited for, counted back from it; allBefore: all are; 0: none
 	Mixed        bool // members come to it from different calls, as those of several groups do
-	// carried: a rank enters it as late as the call before, since it has waited for
-	// nothing in between. Known only where there are several clocks.
+	// Carried: a rank enters it as late as the call before, without a wait in between. Known only with several clocks.
 	Carried bool
 	leaves  bool // cohorts are the entries with which ranks leave the call before
 }
 
-// CallsBack returns how many calls back the one is that is waited for, or the nearest of several; 0: none.
+// CallsBack returns how many calls back ranks wait, the nearest of several; 0: they do not wait.
 func (p *Place) CallsBack() int {
 	if p.Lag == allBefore {
 		return 1
@@ -95,9 +94,9 @@ func (m *Matching) places() []Place {
 // siteBefore returns the site of the call before an entry.
 func (m *Matching) siteBefore(e Entry) int32 { return m.SiteOf(Previous(e, 1)) }
 
-// phases numbers, for groups whose calls repeat with a period that their kinds
-// alone do not show, the points within the recorded step, or within the period. Groups that make calls of one kind, as
-// the replicas of a mesh do, are numbered by steps together: their calls are of one place.
+// phases numbers points within the recorded step, or within the period of their group. Only groups whose kinds alone do
+// not show a period are numbered. Groups that make calls of one kind, as replicas of a mesh do, are numbered by steps
+// together, because their calls belong to one place.
 func (m *Matching) phases() []int32 {
 	out := make([]int32, len(m.Points))
 	by, periods, asks := m.completePoints(), make([]int, len(m.Groups)), make([]bool, len(m.Groups)) // asks is of the first of each set
@@ -123,11 +122,12 @@ func (m *Matching) phases() []int32 {
 	return out
 }
 
-// asMany is the part by which the numbers of points of two groups may differ that make as many calls in a step.
-const asMany = 0.05
+// countTolerance is the share by which the numbers of points of two groups may differ if they make as many calls in a
+// step.
+const countTolerance = 0.05
 
-// sharePeriods gives groups whose own times show no period that of most groups that make calls of the same kinds, and as many: replicas of a mesh
-// run one program, and where a rank of one is late its times do not repeat.
+// sharePeriods gives groups without a period of their own the most frequent period of groups with the same kinds and
+// about as many calls. Replicas of a mesh run one program, and the times of a replica with a late rank do not repeat.
 func (m *Matching) sharePeriods(by [][]int32, periods []int, alike Sets) {
 	for g, points := range by {
 		if periods[g] > 1 {
@@ -135,7 +135,7 @@ func (m *Matching) sharePeriods(by [][]int32, periods []int, alike Sets) {
 		}
 		votes, best := map[int]int{}, 0
 		for h := range by {
-			if n := float64(len(by[h])); periods[h] > 1 && alike.First(h) == alike.First(g) && math.Abs(n-float64(len(points))) <= asMany*n {
+			if n := float64(len(by[h])); periods[h] > 1 && alike.First(h) == alike.First(g) && math.Abs(n-float64(len(points))) <= countTolerance*n {
 				if votes[periods[h]]++; votes[periods[h]] > votes[best] || votes[periods[h]] == votes[best] && periods[h] < best {
 					best = periods[h]
 				}
@@ -191,19 +191,19 @@ func (m *Matching) completePoints() [][]int32 {
 	return by
 }
 
-// mostOutside is the part of the calls of a group that may be in no recorded step, or in one that has more or fewer than
-// the others, for steps to number them.
-const mostOutside = 0.1
+// maxOutsideShare is the share of a group's calls that may lie outside recorded steps, or in steps with an unusual
+// number of calls, for steps to number them.
+const maxOutsideShare = 0.1
 
-// isAmongSteps reports whether an entry was made between the first and the last step that a recorder has of its rank; where it has
-// none, all are.
+// isAmongSteps reports whether an entry lies between the first and the last recorded step of its rank; true for a rank
+// without recorded steps.
 func (m *Matching) isAmongSteps(e Entry) bool {
 	in := m.recorded[e.Process]
 	return in == [2]int32{} || e.Call >= in[0] && e.Call < in[1]
 }
 
-// isStepwise reports whether nearly all of the points are known to be the same call of a recorded step on all members, and
-// steps have as many of them, and few.
+// isStepwise reports whether nearly all points are the same call of a recorded step on all members, and steps have
+// equally many of them, and few.
 func (m *Matching) isStepwise(points []int32) bool {
 	count := make([]int, maxPeriod+1) // of calls by their number in a step; 0: in none
 	for _, p := range points {
@@ -221,7 +221,7 @@ func (m *Matching) isStepwise(points []int32) bool {
 	for _, n := range count[1:] {
 		odd += min(n, count[1]-n)
 	}
-	return float64(odd) <= mostOutside*float64(len(points))
+	return float64(odd) <= maxOutsideShare*float64(len(points))
 }
 
 // period returns after how many points the calls of a group repeat, by their kinds and the time before each; 0 if
@@ -258,9 +258,9 @@ func (m *Matching) period(points []int32) int {
 	return 0
 }
 
-// gaps returns the least time that any rank takes to each point, which leaves out what others wait for a rank that is
-// late now and then, and a number for its kind and that of the call before, from the first point behind the beginning
-// of the job.
+// gaps returns the least time that any rank takes to each point, ns, and a number for the kinds of its call and the call
+// before. The least time leaves out waits for a rank that is late now and then. Calls at the beginning of the job are
+// left out.
 func (m *Matching) gaps(points []int32) (gaps, kinds []int64) {
 	count := map[int64]int{}
 	var times []int64
@@ -326,11 +326,11 @@ func (m *Matching) isSend(e Entry) bool { return m.KindOf(e).Op == nccl.Send }
 // before the first recorded step, or behind the last.
 func (t *Waits) Repeats(at int) bool { return t.IsRepeated(&t.Places[at]) }
 
-// IsRepeated reports the same of a place, or of some of how ranks leave one.
+// IsRepeated reports whether the job repeats a place, or a collection of exits.
 func (t *Waits) IsRepeated(p *Place) bool {
-	n, least := len(p.Cohorts), max(Enough, t.most/20)
+	n, least := len(p.Cohorts), max(Enough, t.maxCohorts/20)
 	if p.leaves {
-		least = min(least, mostExits/2)
+		least = min(least, maxExits/2)
 	}
 	if n < least {
 		return false

@@ -35,8 +35,7 @@ type Rank struct {
 	Calls    []Call
 	Lost     int64
 	Progress map[int]Progress // by group
-	// windows: it is what a recorder wrote when it closed windows, which says
-	// nothing of what came after.
+	// FromWindows: a recorder wrote the calls when it closed windows, so later calls are unknown.
 	FromWindows bool
 	Written     int64 // by when its record was, on its clock; 0: not known
 	Extent      comms.Extent
@@ -288,12 +287,11 @@ func (j *Program) Merge(r Rank) {
 	*old = r
 }
 
-// mostCalls is how many calls of a rank are kept of a recording that goes on:
-// the latest.
-const mostCalls = 1 << 16
+// maxKeptCalls is how many of the latest calls of a rank are kept of a growing recording.
+const maxKeptCalls = 1 << 16
 
-// Extend adds what processes recorded after what is there: of a recording that goes on. It reports whether the job began anew:
-// a process that is known numbers its calls from the beginning.
+// Extend appends what processes of a growing recording recorded since the last call. It reports whether the job began
+// anew: a known process numbers its calls from the beginning.
 func (j *Program) Extend(c *comms.Record) (anew bool) {
 	j.Prepare()
 	a := j.sourceOf(c)
@@ -305,7 +303,7 @@ func (j *Program) Extend(c *comms.Record) (anew bool) {
 	return anew
 }
 
-// extend adds what a process recorded after what is there, and reports whether it began anew.
+// extend appends the calls that a process recorded since the last call, and reports whether it began anew.
 func (j *Program) extend(r Rank) (anew bool) {
 	i, ok := j.ByRank[r.ID]
 	if !ok {
@@ -329,19 +327,19 @@ func (j *Program) extend(r Rank) (anew bool) {
 		old.steps[1] = r.steps[1]
 	}
 	old.Lost += r.Lost
-	if extra := len(old.Calls) - mostCalls; extra > mostCalls/4 { // now and then: O(1) a call
+	if extra := len(old.Calls) - maxKeptCalls; extra > maxKeptCalls/4 { // now and then: O(1) a call
 		old.Lost += int64(extra)
 		old.Calls = append(old.Calls[:0], old.Calls[extra:]...)
 	}
 	return anew
 }
 
-// mostBefore is how many calls before one may be of other kinds than it is.
-const mostBefore = 64
+// maxCallsBefore is how far back the previous call of a kind is looked for.
+const maxCallsBefore = 64
 
 // beginsAnew reports whether a call has no higher number than the last one before it of its kind and group.
 func beginsAnew(before []Call, c *Call) bool {
-	for k := len(before) - 1; k >= max(0, len(before)-mostBefore); k-- {
+	for k := len(before) - 1; k >= max(0, len(before)-maxCallsBefore); k-- {
 		if b := &before[k]; b.Group == c.Group && b.Kind == c.Kind {
 			return c.Seq <= b.Seq
 		}
@@ -380,9 +378,8 @@ func (k *Kind) Ratio() int64 {
 	return 0
 }
 
-// Sizes returns the sizes that a call has whole and in part: an all-gather gives so many times as much as it
-// takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not
-// known.
+// Sizes returns the whole and the partial sizes of a call: output and input of an all-gather, input and output of a
+// reduce-scatter; the ratio is the group's size. ok is false for other calls and unknown sizes.
 func (k *Kind) Sizes() (whole, part [][]int64, ok bool) {
 	if k.Tensors == nil || len(k.Tensors.InSizes) == 0 || len(k.Tensors.OutSizes) == 0 || k.Uneven() {
 		return nil, nil, false

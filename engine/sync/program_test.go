@@ -11,13 +11,13 @@ func TestArrivalsAreBounded(t *testing.T) {
 	j.Prepare()
 	for i := range int64(3) {
 		r := Rank{ID: 0, Lost: 1}
-		for k := range int64(mostCalls) {
-			r.Calls = append(r.Calls, Call{Enter: 1 + i*mostCalls + k})
+		for k := range int64(maxKeptCalls) {
+			r.Calls = append(r.Calls, Call{Enter: 1 + i*maxKeptCalls + k})
 		}
 		j.extend(r)
 	}
 	got := &j.Ranks[0]
-	if len(got.Calls) != mostCalls || got.Calls[0].Enter != 1+2*mostCalls || got.Lost != 3+2*mostCalls {
+	if len(got.Calls) != maxKeptCalls || got.Calls[0].Enter != 1+2*maxKeptCalls || got.Lost != 3+2*maxKeptCalls {
 		t.Errorf("%d calls from %d on, %d lost", len(got.Calls), got.Calls[0].Enter, got.Lost)
 	}
 }

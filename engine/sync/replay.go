@@ -10,7 +10,7 @@ import (
 // since all messages are done that it has waited for by then. A message is done for a receiver, and for a sender that is
 // held, when both of its ends have entered and it is transferred; for other senders at once.
 
-// OwnWork returns the work of a rank before each of its calls, without what it waited for messages, ns; 0 before the first. Time
+// OwnWork returns the work of a rank before each of its calls, without waits for messages, ns; 0 before the first. Time
 // is O(calls · ranks that it exchanges messages with).
 func (t *Waits) OwnWork(rank int) []int64 {
 	out, open := make([]int64, len(t.Ranks[rank].Calls)), pending{}
@@ -75,7 +75,7 @@ func (t *Waits) Replay(shorter func(e Entry) int64) (recorded, replayed int64) {
 
 // completion returns when a message is done for one end, by when ends enter it.
 func (t *Waits) completion(m Entry, at func(Entry) int64) int64 {
-	if t.isSend(m) && !t.held[t.wayOf(m)] {
+	if t.isSend(m) && !t.heldSenders[t.wayOf(m)] {
 		return at(m)
 	}
 	last := at(m)
@@ -85,8 +85,8 @@ func (t *Waits) completion(m Entry, at func(Entry) int64) int64 {
 	return last + min(t.transferTime(m), t.transfers[t.wayOf(m)])
 }
 
-// transferTime returns how long after both of its ends had entered a message was done for one, by its record, ns; 0: not known.
-// Where it asks later than it has to, that is its own work.
+// transferTime returns how long a message took after both ends had entered, as recorded by one end, ns; 0: not known. It
+// includes the time after completion until that end asks for it.
 func (t *Waits) transferTime(m Entry) int64 {
 	if t.Call(m).Held == 0 {
 		return 0

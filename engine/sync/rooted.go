@@ -18,20 +18,20 @@ type rootedKind struct{ kind, group int32 }
 type shape uint8
 
 const (
-	tree shape = iota // each hands on what it gets along a binomial tree, and is held until those that it hands it to have entered
-	star              // one hands to all, and is held likewise; the others wait for it
-	from              // the others wait for the root, which waits for nobody
-	into              // the root waits for all others, which hand in and go on
-	meet              // the root waits for all others, and these are held until it has entered
+	tree     shape = iota // each hands data on along a binomial tree, and is held until its children have entered
+	star                  // the root hands data to all, and is held until they have entered; the others wait for it
+	fromRoot              // the others wait for the root, which waits for nobody
+	intoRoot              // the root waits for all others, which hand data in and continue
+	meetRoot              // the root waits for all others, and these are held until it has entered
 )
 
 // shapesOf returns the shapes in which an operation may be made besides one in which all wait for all.
 func shapesOf(op nccl.Op) []shape {
 	switch op {
 	case nccl.Broadcast, nccl.Scatter:
-		return []shape{tree, star, from}
+		return []shape{tree, star, fromRoot}
 	case nccl.Gather, nccl.Reduce:
-		return []shape{into, meet}
+		return []shape{intoRoot, meetRoot}
 	}
 	return nil
 }
@@ -42,24 +42,26 @@ type rootWait struct {
 	root  int32
 }
 
-// mostRoots bounds the members of which the root is looked for, the first ones, and rootEntries and rootWork what that
-// takes: entries that are looked at for each of them, and for all, in all groups.
+// maxRoots bounds the candidates for the root, the first members. rootEntries and rootWork bound the entries that are
+// compared: for one candidate, and in all.
 const (
-	mostRoots   = 64
+	maxRoots    = 64
 	rootEntries = 1 << 16
 	rootWork    = 1 << 21
 )
 
-// findRoots finds the rooted operations in which members do not wait for all others, and how they wait. Of all shapes
-// and roots, and of a full wait, it chooses what leaves the least scatter right after the call, constant differences
-// included: a rank that is late in every step holds, in every step, those that hand to it and nobody else. What it is late by
-// again before the next micro-batch looks like that too; its call in the last one tells, and so do stage times: who is held in a
-// stage leaves it later. Groups of as many members that make calls of one kind run one program and have the root at one place.
+// findRoots finds the rooted operations in which members do not wait for all others, with shape and root.
+//
+// Of all shapes and roots, and a full wait, the wait with the least scatter right after the call is chosen, constant
+// differences included: a rank that is late in every step holds its dependents in every step, and nobody else. Delay
+// before the next micro-batch looks alike; the call in the last micro-batch distinguishes them, and so do stage times,
+// since a rank that is held in a stage leaves the stage later. Groups of equal size whose members make calls of one kind
+// run one program, and share one root index.
 func (t *Waits) findRoots() {
 	t.roots, t.ofAny = map[rootedKind]rootWait{}, t.mergeMicrobatches()
 	var sets ordered.List[[2]int32, rootedSet]
 	for i := range t.Places {
-		for _, c := range t.leavesRooted(&t.Places[i]) {
+		for _, c := range t.exitsFromRooted(&t.Places[i]) {
 			before := Previous(c[0], 1)
 			r := rootedKind{t.ofAny[t.SiteOf(before)], t.Call(before).Group}
 			set, _ := sets.Of([2]int32{r.kind, int32(len(t.Members[r.group]))})
@@ -74,24 +76,24 @@ func (t *Waits) findRoots() {
 	}
 }
 
-// rootedSet are rooted operations of one kind, with what follows them.
+// rootedSet is the rooted operations of one kind in groups of one size, and the cohorts that follow them.
 type rootedSet struct {
 	of      []rootedKind
 	cohorts []Cohort
 }
 
-// findRoot finds how the members of the operations of one of so many sets wait.
+// findRoot finds how the members of the operations of one set wait; sets is the number of sets.
 func (t *Waits) findRoot(set *rootedSet, sets int) {
 	members := len(t.Members[set.of[0].group])
-	sample := sampleCohorts(set.cohorts, max(leastSample*len(set.of), rootEntries/members))
+	sample := sampleCohorts(set.cohorts, max(minSample*len(set.of), rootEntries/members))
 	after := func(e Entry) int64 { return t.WorkSince(e, 1) }
 	seen := t.leftStage(sample)
 	left := len(seen) >= Enough && 2*len(seen) >= len(sample)
 	if left {
 		sample, after = seen, t.stayAfterRelease
 	}
-	roots := min(members, mostRoots, max(1, rootWork/(len(sample)*members*sets)))
-	tried := []triedWait{{any: true, distances: t.distances(sample, after)}}
+	roots := min(members, maxRoots, max(1, rootWork/(len(sample)*members*sets)))
+	tried := []triedWait{{forAll: true, distances: t.distances(sample, after)}}
 	for _, shape := range shapesOf(t.Kinds[set.of[0].kind].Op) {
 		for root := range int32(roots) {
 			wait := rootWait{shape, root}
@@ -102,7 +104,7 @@ func (t *Waits) findRoot(set *rootedSet, sets int) {
 	if left {
 		tried = steadyWaits(tried)
 	}
-	if best := t.bestWait(tried, len(sample)); !best.any {
+	if best := t.bestWait(tried, len(sample)); !best.forAll {
 		t.setRoots(set, best.rootWait)
 		return
 	}
@@ -111,15 +113,15 @@ func (t *Waits) findRoot(set *rootedSet, sets int) {
 	}
 }
 
-// setRoots lets the kinds of a set wait as said.
+// setRoots gives all kinds of a set one wait.
 func (t *Waits) setRoots(set *rootedSet, wait rootWait) {
 	for _, r := range set.of {
 		t.roots[r] = wait
 	}
 }
 
-// leavesRooted returns some of the entries of a place that are made behind rooted operations, by these.
-func (t *Waits) leavesRooted(p *Place) []Cohort {
+// exitsFromRooted returns a sample of the entries that follow rooted operations before a place, by operation.
+func (t *Waits) exitsFromRooted(p *Place) []Cohort {
 	if shapesOf(t.Kinds[p.Before].Op) == nil && !(p.Mixed && t.isMixedByRank(p)) {
 		return nil
 	}
@@ -133,23 +135,24 @@ func (t *Waits) leavesRooted(p *Place) []Cohort {
 // triedWait is how members may wait, and what follows the call then.
 type triedWait struct {
 	rootWait
-	any bool // for all others
+	forAll bool // for all others
 	distances
 }
 
-// unsteady is how many times more what ranks do after a call may vary with one wait than with another for it to be the one, of stages
-// that they leave.
-const unsteady = 2
+// unsteadyRatio is how many times as much as with the steadiest wait work may vary with a wait to be considered, by
+// times in stages.
+const unsteadyRatio = 2
 
-// steadyWaits returns the waits that leave what each rank does in the rest of a stage about as steady as any: what members are late by
-// varies, from one micro-batch to the next at least, and who waits for them stays by as much longer.
+// steadyWaits returns the waits under which each rank's work in the rest of a stage is about as steady as any wait makes
+// it. Delays of ranks vary at least from one micro-batch to the next, and a rank that waits for a late rank stays longer
+// by as much.
 func steadyWaits(tried []triedWait) []triedWait {
 	least := slices.MinFunc(tried, func(a, b triedWait) int { return cmp.Compare(a.within, b.within) }).within
-	return slices.DeleteFunc(tried, func(w triedWait) bool { return w.within > unsteady*least })
+	return slices.DeleteFunc(tried, func(w triedWait) bool { return w.within > unsteadyRatio*least })
 }
 
-// bestWait returns the wait that leaves the least difference between members, constant differences of clocks included, where these suit
-// the waits as they are: the first, but another that leaves less by a twentieth.
+// bestWait returns the wait that leaves the least difference between members. The first wins unless another leaves a
+// twentieth less. Constant differences of clocks count too, where these suit the waits as they are.
 func (t *Waits) bestWait(tried []triedWait, cohorts int) triedWait {
 	leaves := func(w triedWait) int64 {
 		if t.Agree {
@@ -159,7 +162,7 @@ func (t *Waits) bestWait(tried []triedWait, cohorts int) triedWait {
 	}
 	best := tried[0]
 	least := leaves(best)
-	if best.any {
+	if best.forAll {
 		if least -= least / 20; cohorts < Enough {
 			least /= 4
 		}
@@ -172,7 +175,7 @@ func (t *Waits) bestWait(tried []triedWait, cohorts int) triedWait {
 	return best
 }
 
-// mergeMicrobatches returns, for each kind, the first that is like it but for the micro-batch.
+// mergeMicrobatches returns, for each kind, the first kind that differs from it only in the micro-batch.
 func (t *Waits) mergeMicrobatches() []int32 {
 	out, first := make([]int32, len(t.Kinds)), map[string]int32{}
 	for i := range t.Kinds {
@@ -187,10 +190,10 @@ func (t *Waits) mergeMicrobatches() []int32 {
 	return out
 }
 
-// leastSample is how many cohorts are looked at however large they are.
-const leastSample = 8
+// minSample is the least number of cohorts in a sample, however large they are.
+const minSample = 8
 
-// sampleCohorts returns so many cohorts, of all of them at equal distances; all where they are no more.
+// sampleCohorts returns at most most cohorts, at equal distances among all.
 func sampleCohorts(all []Cohort, most int) (out []Cohort) {
 	if len(all) <= most {
 		return all
@@ -201,7 +204,8 @@ func sampleCohorts(all []Cohort, most int) (out []Cohort) {
 	return out
 }
 
-// leftStage returns the cohorts all of whose members are known to have left the stage of the call before, and entered no call in between.
+// leftStage returns the cohorts whose members all left the stage of the call before, as recorded, before they entered
+// the next call.
 func (t *Waits) leftStage(sample []Cohort) (out []Cohort) {
 	if t.StaysFor == nil {
 		return nil
@@ -215,15 +219,16 @@ func (t *Waits) leftStage(sample []Cohort) (out []Cohort) {
 	})
 }
 
-// stayAfterRelease returns for how long a rank stays in the stage of the call before an entry once that lets it go: what it does in
-// later stages is no wait for that call.
+// stayAfterRelease returns how long a rank stays in the stage of the call before an entry after the call's release, ns.
+// Work in later stages is no wait for that call.
 func (t *Waits) stayAfterRelease(e Entry) int64 {
 	before := Previous(e, 1)
 	stay, _ := t.StaysFor(before)
 	return t.Time(before) + stay - t.ReleaseFor(before)
 }
 
-// rootWaitAt returns how the members of a point wait where they do not wait for all; only of points that all members entered.
+// rootWaitAt returns how the members of a point wait; ok is false where all wait for all, and where a member has no
+// entry.
 func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	of := &t.Points[p]
 	if len(t.roots) == 0 || of.Message || len(of.Entries) == 0 || len(of.Entries) != len(t.Members[of.Group]) {
@@ -233,14 +238,15 @@ func (t *Waits) rootWaitAt(p int32) (rootWait, bool) {
 	return w, ok
 }
 
-// MayHold reports whether the call of an entry may hold one of its members longer than others for a member that has no record of it: where
-// a rooted operation hands data on, its root is held until each of the others has entered.
+// MayHold reports whether an unrecorded member of a call may hold some recorded members longer than others. The root of
+// an operation that hands data on, for example, is held until each other member has entered.
 func (t *Waits) MayHold(e Entry) bool {
 	p := &t.Points[t.Of[e.Process][e.Call]]
 	return !p.Message && !t.IsComplete(p) && shapesOf(t.KindOf(e).Op) != nil
 }
 
-// releaseOf returns when the member of a rank may go on: when those that it waits for have entered, itself among them.
+// releaseOf returns when the member of a rank may continue: when the rank and the members that it waits for have
+// entered.
 func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
 	of := t.Points[p].Entries
 	at, _ := slices.BinarySearchFunc(of, rank, func(e Entry, r int32) int { return int(e.Process - r) })
@@ -249,15 +255,16 @@ func (t *Waits) releaseOf(w rootWait, p, rank int32) int64 {
 	switch {
 	case w.shape == tree:
 		return t.treeRelease(of, at, int(w.root))
-	case isRoot && w.shape != from:
+	case isRoot && w.shape != fromRoot:
 		return t.Release[p]
-	case isRoot || w.shape == into:
+	case isRoot || w.shape == intoRoot:
 		return own
 	}
 	return root
 }
 
-// treeRelease returns when the member at an index has data from its way to the root, and has handed it on.
+// treeRelease returns when the member at an index has received data over its path from the root, and has handed the data
+// on.
 func (t *Waits) treeRelease(of []Entry, at, root int) int64 {
 	n := len(of)
 	member := func(v int) int64 { return t.Time(of[(v+root)%n]) }

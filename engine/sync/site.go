@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	mostCycle  = 8 // calls of one size that a step may make, for the order in which they come to show
-	leastPairs = 3 // gaps of equal rank in such a cycle that must be compared
+	maxCycle = 8 // calls of one size that a step may make, for the order in which they come to show
+	minPairs = 3 // gaps of equal rank in such a cycle that must be compared
 )
 
-// sites returns, for each kind, the kind that stands for the line of the program that makes it. Sizes tell the calls
-// of a line apart where each comes back as regularly as the steps do, as those of buckets and layers; sizes that
-// change from step to step, as those of experts or of sequences, are one call's. varies says for which kinds.
+// sites returns, for each kind, the kind that stands for its line of the program. Sizes distinguish lines if each size
+// recurs as regularly as the steps, as for buckets and layers. Sizes that change from step to step, as for experts or
+// sequences, belong to one line; varies marks its kind.
 func (m *Matching) sites() (of []int32, varies []bool) {
 	of, varies = make([]int32, len(m.Kinds)), make([]bool, len(m.Kinds))
 	var lines ordered.List[string, []int32]
@@ -52,9 +52,9 @@ func (m *Matching) sites() (of []int32, varies []bool) {
 type cycle struct {
 	rank, calls int32 // of the rank that was looked at last
 	last        int32 // the number of its last call
-	gaps        [mostCycle]int32
+	gaps        [maxCycle]int32
 	// same of so many pairs of gaps, so many calls apart, on all ranks together
-	same, pairs [mostCycle]int32
+	same, pairs [maxCycle]int32
 	ranks       int32
 }
 
@@ -87,12 +87,12 @@ func (c *cycle) add(rank, number int32) {
 	}
 	if c.calls > 0 {
 		gap := number - c.last
-		for ago := range min(c.calls-1, mostCycle) {
-			if c.pairs[ago]++; c.gaps[(c.calls-1-1-ago)%mostCycle] == gap {
+		for ago := range min(c.calls-1, maxCycle) {
+			if c.pairs[ago]++; c.gaps[(c.calls-1-1-ago)%maxCycle] == gap {
 				c.same[ago]++
 			}
 		}
-		c.gaps[(c.calls-1)%mostCycle] = gap
+		c.gaps[(c.calls-1)%maxCycle] = gap
 	}
 	c.last = number
 	c.calls++
@@ -100,8 +100,8 @@ func (c *cycle) add(rank, number int32) {
 
 // regular reports whether two thirds of the gaps are those of some calls before.
 func (c *cycle) regular() bool {
-	for ago := range mostCycle {
-		if n := c.pairs[ago]; n >= leastPairs*c.ranks && 3*c.same[ago] >= 2*n {
+	for ago := range maxCycle {
+		if n := c.pairs[ago]; n >= minPairs*c.ranks && 3*c.same[ago] >= 2*n {
 			return true
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/sfstat/sfstat/internal/ordered"
 )
 
-// learned is how many cohorts of a place are used to decide which call blocks there.
-const learned = 64
+// learnedCohorts is the number of cohorts of a place from which its lag is learned.
+const learnedCohorts = 64
 
-// Sample returns up to about 64 cohorts: those with the widest spread, which carry the information, and a regular
-// sample of the rest; of several groups as many of each, since one in which a rank is late in every step has all that are wide.
+// Sample returns up to about 64 cohorts: the cohorts with the widest spread, which carry the information, and a regular
+// sample of the rest. Several groups have equal parts of it; otherwise a group with a rank that is late in every step
+// would supply all wide cohorts.
 func (t *Waits) Sample(all []Cohort) (out []Cohort) {
-	if len(all) <= learned {
+	if len(all) <= learnedCohorts {
 		return all
 	}
 	var groups ordered.List[int32, []Cohort]
@@ -21,16 +22,16 @@ func (t *Waits) Sample(all []Cohort) (out []Cohort) {
 		of, _ := groups.Of(t.Call(c[0]).Group)
 		*of = append(*of, c)
 	}
-	if n := len(groups.All); n == 1 || n > learned/2 {
-		return t.sampleWide(all, learned)
+	if n := len(groups.All); n == 1 || n > learnedCohorts/2 {
+		return t.sampleWide(all, learnedCohorts)
 	}
 	for _, of := range groups.All {
-		out = append(out, t.sampleWide(of, learned/len(groups.All))...)
+		out = append(out, t.sampleWide(of, learnedCohorts/len(groups.All))...)
 	}
 	return out
 }
 
-// sampleWide returns about as many cohorts as at most are taken.
+// sampleWide returns about most cohorts.
 func (t *Waits) sampleWide(all []Cohort, most int) (out []Cohort) {
 	if len(all) <= most {
 		return all
@@ -50,7 +51,7 @@ func (t *Waits) sampleWide(all []Cohort, most int) (out []Cohort) {
 	return out
 }
 
-// Span returns the largest of what f says of entries, less the least.
+// Span returns the largest value of f over the entries of a cohort, less the smallest.
 func Span(c Cohort, f func(Entry) int64) int64 {
 	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, e := range c {
@@ -59,13 +60,13 @@ func Span(c Cohort, f func(Entry) int64) int64 {
 	return high - low
 }
 
-// gathers reports whether ranks that are always late at the call before are no longer late here.
-func (t *Waits) gathers(sample []Cohort) bool {
+// gathersRanks reports whether ranks that are always late at the call before are no longer late here.
+func (t *Waits) gathersRanks(sample []Cohort) bool {
 	before := t.distances(sample, func(e Entry) int64 { return t.Time(Previous(e, 1)) })
 	return t.distances(sample, t.Time).constant*2 < before.constant
 }
 
-// medians returns those of sets, which it reorders.
+// medians returns the median of each set of values. It reorders them.
 func medians(of [][]int64) []int64 {
 	out := make([]int64, len(of))
 	for i, x := range of {
@@ -74,7 +75,7 @@ func medians(of [][]int64) []int64 {
 	return out
 }
 
-// Deviations returns how far what f says of entries is from the median of their cohorts, by rank and, where there are
+// Deviations returns how far the value of each entry is from the median of its cohort, by rank and, where there are
 // several, by clock.
 func (t *Waits) Deviations(sample []Cohort, of func(Entry) int64) (ranks, clocks [][]int64) {
 	ranks, clocks = make([][]int64, len(t.Ranks)), make([][]int64, len(t.Clocks))
@@ -99,9 +100,9 @@ func (t *Waits) Deviations(sample []Cohort, of func(Entry) int64) (ranks, clocks
 	return ranks, clocks
 }
 
-// common returns how much the work of whole cohorts varies. If all ranks wait for one that is late from some step on,
-// their work as it looks without the wait is longer from that step on, on all of them.
-func (t *Waits) common(sample []Cohort, lag int8) (sum int64) {
+// commonVariation returns how much the work of whole cohorts varies, ns in sum. If all ranks wait for a rank that is
+// late from some step on, and the wait is not taken off, all of them look slower from that step on.
+func (t *Waits) commonVariation(sample []Cohort, lag int8) (sum int64) {
 	var mids []int64
 	for _, c := range sample {
 		mids = append(mids, middleOf(c, func(e Entry) int64 { return t.WorkSince(e, lag) }))
@@ -119,21 +120,25 @@ func (t *Waits) scatter(sample []Cohort, lag int8) (all, within int64) {
 	return d.all, d.within
 }
 
-// distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of the cohort
-// and what a clock always differs by, which may be its offset; how far from what the rank always differs by, and from what
-// it differs by ever more or less, or by another amount from some cohort on; and how far
-// ranks always differ from their clocks. Of fewer than three entries nothing is always so. asRead are those from the
-// middle alone.
+// distances sum up how far values of the entries of cohorts are from
+//
+//	asRead      the median of the cohort
+//	all         that median and the usual difference of the clock, which may be its offset
+//	within      the usual difference of the rank
+//	aboutTrend  the nearest of that, its line and its two levels
+//	constant    and how far the usual difference of each rank is from that of its clock
+//
+// A rank with fewer than three entries has no usual difference.
 type distances struct{ all, within, aboutTrend, constant, asRead int64 }
 
-// fewestOnLine is how many values tell a line from a level.
-const fewestOnLine = 8
+// minLineValues is the number of values that a line needs to differ from a level.
+const minLineValues = 8
 
-// aboutLine returns how far values are, in sum, from the line between the medians of their halves: a rank that is later and later differs by
-// ever more. It is the most there is of too few values.
-func aboutLine(x []int64) (sum int64) {
+// distanceToLine returns how far values are, in sum, from the line between the medians of their two halves. It fits a
+// rank whose delay grows. Too few values give [math.MaxInt64].
+func distanceToLine(x []int64) (sum int64) {
 	n := len(x)
-	if n < fewestOnLine {
+	if n < minLineValues {
 		return math.MaxInt64
 	}
 	first, last := median(slices.Clone(x[:n/2])), median(slices.Clone(x[n-n/2:]))
@@ -144,13 +149,13 @@ func aboutLine(x []int64) (sum int64) {
 	return sum
 }
 
-// leastLevel is how many values show a level.
-const leastLevel = 5
+// minLevelValues is the number of values that a level needs.
+const minLevelValues = 5
 
-// aboutStep returns how far values are, in sum, from two levels, that of those before some value and that of those from it on: a
-// rank may be late from some step on, or no more. It is the most there is of too few values.
-func aboutStep(x []int64) int64 {
-	if len(x) < 2*leastLevel {
+// distanceToStep returns how far values are, in sum, from two levels: one up to the change, one after it. It fits a rank
+// whose delay begins or ends at some step. Too few values give [math.MaxInt64].
+func distanceToStep(x []int64) int64 {
+	if len(x) < 2*minLevelValues {
 		return math.MaxInt64
 	}
 	// Where the level changes, the sum is furthest from the line to that of all (Page 1955).
@@ -158,9 +163,9 @@ func aboutStep(x []int64) int64 {
 	for _, v := range x {
 		all += float64(v)
 	}
-	for i, v := range x[:len(x)-leastLevel] {
+	for i, v := range x[:len(x)-minLevelValues] {
 		sum += float64(v)
-		if off := math.Abs(sum - all*float64(i+1)/float64(len(x))); i+1 >= leastLevel && off > most {
+		if off := math.Abs(sum - all*float64(i+1)/float64(len(x))); i+1 >= minLevelValues && off > most {
 			at, most = i+1, off
 		}
 	}
@@ -176,7 +181,7 @@ func distanceTo(x []int64, level int64) (sum int64) {
 	return sum
 }
 
-// distances returns those of what is said of the entries of cohorts.
+// distances returns the distances of the values of of over the entries of cohorts.
 func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
 	ranks, clocks := t.Deviations(sample, of)
 	level := medians(clocks)
@@ -192,7 +197,7 @@ func (t *Waits) distances(sample []Cohort, of func(Entry) int64) (d distances) {
 		}
 		within := distanceTo(x, own)
 		d.within += within
-		d.aboutTrend += min(within, aboutLine(x), aboutStep(x))
+		d.aboutTrend += min(within, distanceToLine(x), distanceToStep(x))
 	}
 	return d
 }

@@ -19,7 +19,7 @@ func TestAboutLine(t *testing.T) {
 		"one far off":   {[]int64{5, 5, 5, 5, 5, 5, 5, 905}, 5, 900},
 		"to and fro":    {[]int64{0, 10, 0, 10, 0, 10, 0, 10}, 0, 40},
 	} {
-		if got := min(distanceTo(c.x, c.level), aboutLine(c.x)); got != c.want {
+		if got := min(distanceTo(c.x, c.level), distanceToLine(c.x)); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestAboutStep(t *testing.T) {
 		"there and back":  {slices.Concat(at(10, 0), at(10, 60), at(10, 0)), 600},
 		"nine":            {append(at(5, 0), at(4, 60)...), math.MaxInt64},
 	} {
-		if got := aboutStep(c.x); got != c.want {
+		if got := distanceToStep(c.x); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// rare is how many times less often than the most frequent place a place may be
-// entered and still end a step. Less frequent calls, such as logging, do not end
-// steps.
-const rare = 8
+// rareRatio is how many times less often than the most frequent place a place may be entered and still end a step. Rarer
+// calls, such as logging, do not.
+const rareRatio = 8
 
 // Repeating returns the places that repeat.
 func (t *Waits) Repeating() (places []int) {
@@ -34,10 +33,10 @@ type Turns struct {
 type Visits struct {
 	Of         []Turns
 	Begin, End int64
-	most       int
+	maxTurns   int
 }
 
-// Visits returns those of places.
+// Visits returns the turns of places.
 func (t *Waits) Visits(places []int) Visits {
 	v := Visits{Begin: math.MaxInt64, End: math.MinInt64}
 	for _, i := range places {
@@ -54,16 +53,16 @@ func (t *Waits) Visits(places []int) Visits {
 			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
 		})
 		slices.Sort(ends)
-		v.Of, v.most = append(v.Of, Turns{i, ends, Period(ends)}), max(v.most, len(ends))
+		v.Of, v.maxTurns = append(v.Of, Turns{i, ends, Period(ends)}), max(v.maxTurns, len(ends))
 	}
 	return v
 }
 
-// Steady returns the turns of places that are visited all the time and as seldom as any of those, where also says so
-// of them.
+// Steady returns the turns of the places that are visited from begin to end and least often, among those for which also
+// holds.
 func (v *Visits) Steady(also func(Turns) bool) []Turns {
 	out := slices.DeleteFunc(slices.Clone(v.Of), func(t Turns) bool {
-		return len(t.Ends)*rare <= v.most || t.Every*int64(len(t.Ends))*2 <= v.End-v.Begin || !also(t)
+		return len(t.Ends)*rareRatio <= v.maxTurns || t.Every*int64(len(t.Ends))*2 <= v.End-v.Begin || !also(t)
 	})
 	longest := int64(0)
 	for _, t := range out {

@@ -12,21 +12,20 @@ type Waits struct {
 	Domain  []int     // [rank] whose clock it reads
 	Clocks  []Clock
 	Agree   bool // the clocks suit the waits as they are
-	// blocks says which kinds of calls are waited for by the next; nil: the job
-	// has no messages, and places tell.
-	Blocks []bool
-	held   map[way]bool // whose senders wait for the receiver
-	// transfers are what the messages of a way take, ns; known where ranks wait for each other in messages alone
+	// Blocks marks the kinds that the next call waits for; nil: the job has no messages, and places have lags.
+	Blocks      []bool
+	heldSenders map[way]bool // ways whose senders wait for the receiver
+	// transfers is how long the messages of a way take, ns; known where ranks wait for each other in messages alone
 	transfers map[way]int64
 	roots     map[rootedKind]rootWait // how members of rooted operations wait that do not wait for all
 	// lastReleased is which call of a rank up to a call is released last, [rank][call]; nil: there is one group.
 	lastReleased [][]int32
 	ofAny        []int32 // [kind] the first kind that is like it in another micro-batch
-	// Busy returns how long a rank surely worked between two times at which it entered no call, by what else was recorded
-	// of it, ns: a call that is put on its way is waited for later. nil: nothing else is known.
-	Busy func(rank int, from, to int64) int64
-	most int // cohorts of the place that has most
-	// lagAfter is what the members of a call wait for that come to it from different ones, by site; nil: nobody does.
+	// Busy returns how long a rank surely worked between two times without an entry, by its stages or operators, ns: an
+	// asynchronous call is awaited later. nil: only entries are known.
+	Busy       func(rank int, from, to int64) int64
+	maxCohorts int // cohorts of the place that has most
+	// lagAfter is the lag of members that come to one call from different calls, by site; nil: no members do.
 	lagAfter   map[site]int8
 	exitPlaces []Place  // of those the entries that follow the same call, as cohorts
 	waits      [][]int8 // as lags has it, where members of points come to them from different calls; else nil
@@ -89,8 +88,7 @@ func (t *Waits) WorkSince(e Entry, lag int8) int64 {
 	return sum
 }
 
-// LagOf returns how many calls back the one is that an entry waits for, where its place waits for the one lag back; 0:
-// it waits for none.
+// LagOf returns the lag of an entry, where its place has lag; 0: the rank does not wait.
 func (t *Waits) LagOf(e Entry, lag int8) int8 {
 	if t.lagAfter != nil && lag != allBefore && e.Call > 0 {
 		if of, known := t.lagAfter[t.siteAt(e)]; known {
@@ -102,7 +100,7 @@ func (t *Waits) LagOf(e Entry, lag int8) int8 {
 	}
 	before := t.Call(Previous(e, 1))
 	switch {
-	case t.Blocks[before.Kind], t.isSend(Previous(e, 1)) && t.held[t.wayOf(Previous(e, 1))]:
+	case t.Blocks[before.Kind], t.isSend(Previous(e, 1)) && t.heldSenders[t.wayOf(Previous(e, 1))]:
 		return 1
 	case t.IsMessage(before):
 		return 0
@@ -110,11 +108,11 @@ func (t *Waits) LagOf(e Entry, lag int8) int8 {
 	return lag
 }
 
-// ReleaseFor returns when the host of a blocking entry may continue: when the last member has entered; for a message,
-// when it was sent, unless its sender is held; for a rooted operation, when the members that it waits for have entered.
+// ReleaseFor returns when the host of a blocking entry may continue: when the last member has entered. For a message
+// this is when it was sent, unless its sender is held; for a rooted operation, when the awaited members have entered.
 func (t *Waits) ReleaseFor(e Entry) int64 {
 	p := t.Of[e.Process][e.Call]
-	if t.Points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
+	if t.Points[p].Message && t.isSend(e) && !t.heldSenders[t.wayOf(e)] {
 		return t.Time(e)
 	}
 	if w, ok := t.rootWaitAt(p); ok {
@@ -123,8 +121,8 @@ func (t *Waits) ReleaseFor(e Entry) int64 {
 	return t.Release[p]
 }
 
-// releases computes when every point had its last entry.
-func (t *Waits) releases() {
+// computeReleases computes the last entry of every point.
+func (t *Waits) computeReleases() {
 	t.Release = t.Release[:0]
 	for i := range t.Points {
 		t.Release = append(t.Release, t.lastOf(t.Points[i].Entries))

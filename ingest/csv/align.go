@@ -10,9 +10,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// align gives the ranks of files whose columns stand in another order, are written in another case, or are more, the stages that most
-// ranks have, in their order. A rank that lacks one of these is left as it is. The notes say which columns are left out.
-func align(parts []*trace.Part) (notes []input.Note) {
+// alignColumns gives all ranks the stages that most ranks have, in their order. Columns of other files may differ in
+// order and case, and may be more. A rank that lacks a stage stays unchanged. The notes name columns left out.
+func alignColumns(parts []*trace.Part) (notes []input.Note) {
 	form := func(p *trace.Part) string { return strings.Join(p.Schema.Stages, "\x00") }
 	count := make(map[string]int)
 	most := 0
@@ -56,7 +56,8 @@ func align(parts []*trace.Part) (notes []input.Note) {
 	return notes
 }
 
-// placesOf finds stages among others by their names, in whatever case, and returns those that are none of them too; nil where one lacks.
+// placesOf returns the places of stages among others, by name without case, and the names of the rest; nil if one is
+// missing.
 func placesOf(stages, among []string) (places []int, more []string) {
 	for _, name := range stages {
 		i := slices.Index(among, name)

@@ -180,7 +180,7 @@ func secondHeader(names []string, s *sampledRows) []string {
 	for i, name := range names {
 		number := strings.TrimSpace(sample[0][i])
 		m := rankAlone.FindStringSubmatch(number)
-		if nameless(name) && m == nil {
+		if isNameless(name) && m == nil {
 			out[i] = strings.TrimSpace(sample[1][i])
 			continue
 		}
@@ -208,5 +208,5 @@ func isTwoRows(names []string) bool {
 	for _, n := range names {
 		seen[n]++
 	}
-	return len(names) > 4 && len(seen) <= len(names)/2 && nameless(names[0])
+	return len(names) > 4 && len(seen) <= len(names)/2 && isNameless(names[0])
 }

@@ -128,8 +128,8 @@ const (
 	clockSpread = 2e-3
 )
 
-// isClock reports whether a column tells when a step was, in a unit that makes it a time of day, and not how long it took: on no rank
-// it ever goes back.
+// isClock reports whether a column holds times of day rather than durations: its unit makes it one, and on no rank it
+// ever decreases.
 func isClock(sample [][]string, i, rank int) bool {
 	least, most := math.Inf(1), 0.0
 	last := make(map[string]float64)
@@ -165,8 +165,8 @@ func isClock(sample [][]string, i, rank int) bool {
 	return false
 }
 
-// folderOf returns what the names of all stages begin with, as "timing/" or "time_", where without it they say what the stages are
-// for; "" where there is no such.
+// folderOf returns the common prefix of all stage names, as "timing/" or "time_", if names without it describe stages;
+// else "".
 func folderOf(names []string, known []column) string {
 	var stages []string
 	for i, name := range names {

@@ -11,14 +11,12 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// A program is what the ranks run in a step: instances of operators in their order. Every moment of a
-// step counts for one instance, so that their times add up to no more than the wall time:
+// A program is the operators that the ranks run in a step, as instances in order. Every moment of a step counts for one
+// instance, so that their times add up to at most the wall time:
 //
-//   - of operators inside one another the innermost has the time;
-//   - a collective that runs beside computation has the time in which nothing is computed: one by its
-//     name that outlasts what it began in, or for which what it began in does not wait. Those that begin
-//     beside or behind one operator count together;
-//   - what no operator covers is nobody's: the residual stage of the step.
+//   - a nested operator has its own time, not the operator around it;
+//   - a collective beside computation has only the time without computation. It outlasts an operator, or an operator does not wait for it. Collectives that begin beside or behind one operator count together;
+//   - time outside operators is the residual stage of the step.
 type program struct {
 	names     []string
 	cells     []*cell
@@ -40,12 +38,12 @@ type program struct {
 type instance struct{ name, seq int32 }
 
 const (
-	// mostInstances is how many operators of a step are told apart; of more, those of a name count together.
-	mostInstances = 256
-	// mostStages is how many operators of a step are stages by themselves; of more, neighbours are one that take no
-	// more than shortest, a part of the step, together.
-	mostStages = 12
-	shortest   = 1.0 / 8
+	// maxInstances is the number of operators of a step that are distinguished; of more, those of a name count together.
+	maxInstances = 256
+	// maxStages is the number of operators of a step that are stages by themselves. Of more, neighbours are joined that
+	// take no more than maxJoinedShare of the step together.
+	maxStages      = 12
+	maxJoinedShare = 1.0 / 8
 	// minRunShare is in which part of its steps a rank runs what it runs in every step: rows may be lost.
 	minRunShare = 0.8
 	// minCompleteShare is the part of the steps of a rank that have all their rows, at least.
@@ -53,11 +51,12 @@ const (
 	// minOutlastShare is the part of the instances of a collective that outlast the computation that they began in
 	// from which on it runs beside computation.
 	minOutlastShare = 0.02
-	// independent is the slope of when a computation ends over when a collective inside begins, above which it does
-	// not wait for that: 0 if it goes on when all have come, 1 and more if it goes on at once.
-	independent = 0.5
-	// rounding is the part of an operator by which its times may be off.
-	rounding = 0.05
+	// minIndependentSlope is the slope of a computation's end over the begin of a collective inside it, above which the
+	// computation does not wait. The slope is 0 if it continues when all ranks have come, 1 or more if it continues at
+	// once.
+	minIndependentSlope = 0.5
+	// roundingShare is the share of an operator by which its times may be off.
+	roundingShare = 0.05
 )
 
 // programOf finds the instances of the cells, and numbers their operators.
@@ -84,7 +83,7 @@ func programOf(names []string, cells []*cell) *program {
 	for _, n := range most {
 		total += int(n)
 	}
-	if total > mostInstances {
+	if total > maxInstances {
 		p.joinInstances()
 		clear(most)
 	} else {
@@ -104,8 +103,8 @@ func (p *program) joinInstances() {
 	}
 }
 
-// match numbers the operators of steps that lack some of those of their rank anew, as they stand in a usual
-// step: the second of a name is the second there too if the first has no row. It updates how often names are run.
+// match renumbers the operators of incomplete steps by the usual step of their rank: if the first of two equal names has
+// no row, the second stays the second. It updates most, the number of operators of each name.
 func (p *program) match(most []int32) {
 	byRank, ranks := p.stepsByRank()
 	for _, rank := range ranks {
@@ -113,7 +112,7 @@ func (p *program) match(most []int32) {
 		usual := usualStep(cells)
 		for _, c := range cells {
 			if len(c.ops) < len(usual.ops) {
-				c.follow(usual)
+				c.numberAs(usual)
 				c.incomplete, p.incomplete = true, true
 			}
 		}
@@ -141,8 +140,8 @@ func (p *program) stepsByRank() (of map[string][]*cell, ranks []string) {
 	return of, ranks
 }
 
-// usualStep returns a step of median length of those with as many operators as a tenth of the steps have or more:
-// rows are lost, and few steps run what others do not.
+// usualStep returns the step of median length among steps with the usual number of operators: the largest number that a
+// tenth of the steps have. Rows may be lost, and few steps run extra operators.
 func usualStep(cells []*cell) *cell {
 	count := make(map[int]int)
 	for _, c := range cells {
@@ -171,10 +170,10 @@ func usualStep(cells []*cell) *cell {
 	return alike[len(alike)/2]
 }
 
-// follow numbers the operators of a step as those of another that it has some of: in order, as many as can be,
-// with the least difference of when they begin in the step, counted from its begin or from its end, as whichever of
-// both may have no row.
-func (c *cell) follow(usual *cell) {
+// numberAs numbers the operators of a step as in a usual step of which it lacks some. It matches as many as possible in
+// order, with the least difference in begin times. Times count from the first or the last operator, whichever fits
+// better, since either may have no row.
+func (c *cell) numberAs(usual *cell) {
 	first, last := c.bounds()
 	start, end := usual.bounds()
 	fromBegin, least := c.numbersOf(usual, start-first, end-start)
@@ -187,8 +186,8 @@ func (c *cell) follow(usual *cell) {
 	}
 }
 
-// numbersOf returns the numbers of the operators of a step as those of another, of that length, if it lay so much
-// later, and how badly they fit.
+// numbersOf returns the numbers of a step's operators as in a usual step of that length, if the step began later by
+// later, and the cost of the match.
 func (c *cell) numbersOf(usual *cell, later, length int64) (seq []int32, badness float64) {
 	n, m := len(c.ops), len(usual.ops)
 	same := func(i, j int) float64 {
@@ -249,8 +248,8 @@ func (p *program) order() {
 	})
 }
 
-// joinBeside counts the collectives of a name as one that begin beside or behind the same operator: only when the
-// last of them ends does the rank go on.
+// joinBeside counts collectives of a name that begin beside or behind one operator as one instance, since the rank
+// continues when the last of them ends.
 func (p *program) joinBeside(c *cell) {
 	type burst struct{ name, behind int32 }
 	seq := make(map[burst]int32)
@@ -300,7 +299,7 @@ func (p *program) findBeside() {
 		for i, op := range c.ops {
 			of[op.name]++
 			// Operators are short against a step: what overlaps is near.
-			for k := max(0, i-overlapOperators); k < min(len(c.ops), i+overlapOperators); k++ {
+			for k := max(0, i-overlapDistance); k < min(len(c.ops), i+overlapDistance); k++ {
 				if k != i && collective[op.name] && !collective[c.ops[k].name] && op.overlaps(c.ops[k]) {
 					outlasts[op.name]++
 					break
@@ -312,13 +311,13 @@ func (p *program) findBeside() {
 		p.beside[name] = float64(n) > minOutlastShare*float64(of[name])
 		if collective[name] && !p.beside[name] {
 			slope, _ := slopeOf(p.cells, func(c *cell) (x, y int64, ok bool) { return c.enclosure(int32(name), collective) })
-			p.beside[name] = slope > independent
+			p.beside[name] = slope > minIndependentSlope
 		}
 	}
 }
 
-// enclosure returns when the first operator of a name begins in a step that runs inside a computation, and when that
-// computation ends.
+// enclosure returns when the first operator of a name that runs inside a computation begins, and when the computation
+// ends.
 func (c *cell) enclosure(name int32, collective []bool) (begin, end int64, ok bool) {
 	for i, op := range c.ops {
 		if op.name != name {
@@ -333,18 +332,17 @@ func (c *cell) enclosure(name int32, collective []bool) (begin, end int64, ok bo
 	return 0, 0, false
 }
 
-// overlaps reports whether an operator runs beside another, neither inside the other, for more of the shorter than
-// times are rounded by.
+// overlaps reports whether two operators run beside each other, neither inside the other, by more than rounding.
 func (a operatorRun) overlaps(b operatorRun) bool {
 	if a.start > b.start {
 		a, b = b, a
 	}
-	least := max(1, int64(rounding*float64(min(a.end-a.start, b.end-b.start))))
+	least := max(1, int64(roundingShare*float64(min(a.end-a.start, b.end-b.start))))
 	return b.start-a.start >= least && a.end-b.start >= least && b.end-a.end >= least
 }
 
-// overlapOperators is how many operators before and behind one are looked at for an overlap.
-const overlapOperators = 32
+// overlapDistance is the number of operators before and behind one that are searched for an overlap.
+const overlapDistance = 32
 
 // account fills times and wall times of the cells.
 func (p *program) account() {
@@ -377,13 +375,13 @@ func (p *program) account() {
 	p.nameStages()
 }
 
-// nameStages names the stages. A collective by its name whose times show it is a measured wait: who starts it has
-// arrived, and what is left of it is others' lateness and the transfer. That needs all rows of collectives beside
-// computation: of one without, nobody knows what ran in its time.
+// nameStages names the stages. A collective whose times show waiting becomes a measured wait: it starts when its rank
+// arrives, and its time is the lateness of others and the transfer. With collectives beside computation this needs all
+// their rows, since the time of a missing row is unknown.
 func (p *program) nameStages() {
 	for i, in := range p.instances {
 		name := p.names[in.name]
-		waits := p.waits(i)
+		waits := p.ranksWait(i)
 		p.apart = append(p.apart, waits || p.holds[in.name])
 		p.synchronises = p.synchronises || waits
 		if waits && isCollective(name) && !(p.beside[in.name] && p.incomplete) {
@@ -400,11 +398,11 @@ func (p *program) nameStages() {
 	}
 }
 
-// joinShort makes one stage of operators that follow one another, none of which is one in which ranks wait, of steps
-// with many: until they take a part of the step in which a delay shows. A rank that is slower in all of a hundred is late
-// in none of them by much.
+// joinShort joins neighbouring operators of long steps into stages, until a stage is a share of the step in which a
+// delay shows. Operators in which ranks wait stay apart. A rank that is slower in a hundred operators is late in none of
+// them by much.
 func (p *program) joinShort() {
-	if len(p.stages) <= mostStages {
+	if len(p.stages) <= maxStages {
 		return
 	}
 	usual, step := make([]int64, len(p.stages)), int64(0)
@@ -420,7 +418,7 @@ func (p *program) joinShort() {
 	var from []int // the first operator of each
 	taken := int64(0)
 	for i := range p.stages {
-		short := float64(taken+usual[i]) <= shortest*float64(step)
+		short := float64(taken+usual[i]) <= maxJoinedShare*float64(step)
 		if i == 0 || p.apart[i] || p.apart[i-1] || p.endsStage(i-1) || !short {
 			from, taken = append(from, i), 0
 		}
@@ -446,7 +444,8 @@ func (p *program) joinShort() {
 	p.stages = joined
 }
 
-// endsStage reports whether an instance is a collective of which a step has one: the ranks may wait in it, and work behind it.
+// endsStage reports whether an instance is the only collective of its name in a step: ranks may wait in it and work
+// after it.
 func (p *program) endsStage(instance int) bool {
 	name := p.instances[instance].name
 	return p.most[name] == 1 && isCollective(p.names[name])
@@ -465,15 +464,15 @@ func (p *program) rangeName(first, last int) string {
 	return name(first) + stagename.Several + name(last)
 }
 
-// closeGaps takes the time outside operators for what it may be where no operator shows that ranks wait in it: in the
-// rest of a step if who comes to it later stays less, else not known, so that steps have no wall time. Who waits is
-// then not taken for late.
+// closeGaps interprets the time outside operators where no operator shows waiting. If ranks that come to it later spend
+// less of it, they wait in the remainder of the step, which becomes a stage; else its meaning is unknown. Steps have no
+// wall time then, so a waiting rank is not mistaken for a late one.
 func (p *program) closeGaps() {
 	_, high := slopeOf(p.cells, func(c *cell) (end, gap int64, ok bool) {
 		_, last := c.bounds()
 		return last - c.begin, c.begin + c.wall - last, true
 	})
-	rest := high < waiting
+	rest := high < maxWaitSlope
 	ranks := make(map[string]bool)
 	for _, c := range p.cells {
 		ranks[c.rank] = true
@@ -501,12 +500,12 @@ func isCollective(name string) bool {
 	return false
 }
 
-// waiting is the slope of time in an operator over when it begins below which a rank waits in it: −1 where it goes
-// on when all have come, 0 where that does not matter.
-const waiting = -0.5
+// maxWaitSlope is the slope of time in an operator over its begin, below which ranks wait in it: −1 if it ends when all
+// ranks have come, 0 if it takes the same time anyway.
+const maxWaitSlope = -0.5
 
-// waits reports whether ranks that begin an instance later in a step are shown to be in it for less long.
-func (p *program) waits(instance int) bool {
+// ranksWait reports whether ranks that begin an instance later in a step are shown to spend less time in it.
+func (p *program) ranksWait(instance int) bool {
 	_, high := slopeOf(p.cells, func(c *cell) (begin, length int64, ok bool) {
 		for _, op := range c.ops {
 			if op.at == instance {
@@ -515,11 +514,11 @@ func (p *program) waits(instance int) bool {
 		}
 		return 0, 0, false
 	})
-	return high < waiting
+	return high < maxWaitSlope
 }
 
-// slopeOf returns by how much y is larger on ranks of which x is, beside what is usual of each: the median over steps,
-// and what it is at most, at 97.5 %; 0 and 0 where too few ranks and steps tell. Steps of ranks that lack rows do not.
+// slopeOf returns the slope of y over x between ranks, beyond the usual differences of ranks: the median over steps, and
+// its upper bound at 97.5 %. Both are 0 with too few ranks or steps. Steps with missing rows are left out.
 func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) (slope, high float64) {
 	type point struct{ x, y, n float64 }
 	own, points := make(map[string]point), make([]point, len(cells))
@@ -550,7 +549,7 @@ func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) (slope, high f
 			slopes = append(slopes, xy/xx)
 		}
 	}
-	if len(slopes) < fewestSlopes {
+	if len(slopes) < minSlopes {
 		return 0, 0
 	}
 	slices.Sort(slopes)
@@ -563,9 +562,9 @@ func slopeOf(cells []*cell, of func(*cell) (x, y int64, ok bool)) (slope, high f
 // medianBoundZ is the normal quantile of the bound of a median by order statistics, which holds at 97.5 %.
 const medianBoundZ = 1.96
 
-const fewestSlopes = 5 // steps
+const minSlopes = 5 // steps
 
-// expectedInstances reports, by instance, whether the ranks that run it do so in nearly every step.
+// expectedInstances reports, by instance, whether the ranks that run it run it in nearly every step.
 func (p *program) expectedInstances(byRank map[string][]*cell) []bool {
 	runs, of := make([]int, len(p.instances)), make([]int, len(p.instances))
 	for _, cells := range byRank {

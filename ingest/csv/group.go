@@ -108,7 +108,7 @@ func (g *group) add(r *row, lim ingest.Limits) *cellError {
 		most /= runPart
 	}
 	if int64(len(g.rows)+1)*g.cost()+g.cells > most {
-		if err := g.lay(lim.Pending); err != nil {
+		if err := g.compressRows(lim.Pending); err != nil {
 			return err
 		}
 	}
@@ -132,8 +132,8 @@ func (g *group) add(r *row, lim ingest.Limits) *cellError {
 // are made, by the memory of rows as they are collected: they are there several times then.
 const runPart, stretchPart = 4, 8
 
-// lay compresses the rows that are held, of which all may take limit bytes.
-func (g *group) lay(limit int64) *cellError {
+// compressRows compresses the held rows, of which all may take limit bytes.
+func (g *group) compressRows(limit int64) *cellError {
 	if g.cells > limit/2 {
 		return g.errTooLarge(limit)
 	}

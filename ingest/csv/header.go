@@ -22,7 +22,7 @@ func newLayout(names []string, unit Unit, sample [][]string) (*layout, error) {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		switch {
-		case seen[name] && !nameless(name):
+		case seen[name] && !isNameless(name):
 			return nil, input.Bad(input.ErrDuplicate, "two columns are called %q", name)
 		case !utf8.ValidString(name):
 			return nil, input.Bad(input.ErrFormat, "the column name %q is not UTF-8: save the table as UTF-8", name)
@@ -66,7 +66,7 @@ func newLayout(names []string, unit Unit, sample [][]string) (*layout, error) {
 		l.useWallTime()
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
-		return nil, lacks(found, names)
+		return nil, errLacks(found, names)
 	}
 	if err := l.checkPairs(); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func (l *layout) useWallTime() {
 	}
 }
 
-// lacks returns the error of a header that is without a column which every table has, with what to do.
-func lacks(found map[kind]bool, names []string) error {
+// errLacks returns the error of a header without a required column, with a remedy.
+func errLacks(found map[kind]bool, names []string) error {
 	among := strings.Join(quoteNames(names[:min(len(names), 12)]), ", ")
 	switch {
 	case !found[step]:

@@ -90,9 +90,8 @@ type longRow struct {
 // longCost is about what a stage of a row takes in memory.
 const longCost = 128
 
-// widen reads a long table, whose header was read, and gives the names of the
-// columns that it has when it is wide: stages stand in the order of their first
-// rows. A stage that a step has no row for takes no time there.
+// widen reads a long table, whose header was read, and returns the column names of the wide table. Stages stand in the
+// order of their first rows. A stage without a row in a step takes no time there.
 func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []string, error) {
 	l := &longRows{rows: in}
 	fixedOf := func(cells []string, rank string) (out []string) {

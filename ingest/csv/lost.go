@@ -21,8 +21,8 @@ type absence struct {
 	filled bool // a collective: the time between its neighbours stands for it
 }
 
-// findAbsent finds what a rank has no rows of though more than half of all ranks run it in nearly every step. All take part
-// in a collective: what it takes on the others is what it usually takes.
+// findAbsent finds the instances that a rank has no rows of, though most ranks run them in nearly every step. A
+// collective is filled in with its usual time on the other ranks, since all ranks take part.
 func (p *program) findAbsent(ranks []*usualOperators, cellOf func(rank int) *cell) {
 	for i, in := range p.instances {
 		var times, gaps []int64

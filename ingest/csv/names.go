@@ -69,17 +69,14 @@ func leaf(name string) string {
 	return last
 }
 
-// nameless reports whether a column has no name, or one that pandas gives to
-// its index.
-func nameless(name string) bool {
+// isNameless reports whether a column has no name, or the name that pandas gives to its index.
+func isNameless(name string) bool {
 	p := normalName(name)
 	return p == "" || strings.HasPrefix(p, "unnamed:_") || strings.HasPrefix(p, "__index_level_")
 }
 
-// meanings returns what the columns of these names hold by their names alone;
-// stage for those that are none of the others. Of several names of one kind,
-// the first of its synonyms counts, and the others are ignored: they are no
-// stages.
+// meanings returns what columns hold, by their names alone; a name of no other kind is a stage. Of several names of one
+// kind the first synonym counts, and the others are ignored.
 func meanings(names []string) []column {
 	key := strings.Join(names, "\x00")
 	if known, ok := seenHeaders.Load(key); ok {
@@ -100,24 +97,24 @@ var (
 
 const mostSeen, longestSeen = 256, 4 << 10
 
-// meaningsOf finds what meanings returns.
+// meaningsOf computes what meanings returns.
 func meaningsOf(names []string) []column {
 	out, normal := make([]column, len(names)), make([]string, len(names))
 	for i, name := range names {
-		if normal[i] = normalName(leaf(name)); nameless(name) || isNotTime(name) {
+		if normal[i] = normalName(leaf(name)); isNameless(name) || isNotTime(name) {
 			out[i].kind = ignored
 		}
 	}
 	for _, s := range synonyms {
-		if !mean(out, normal, s.column, s.names) {
-			mean(out, normal, s.column, s.weak)
+		if !assignKind(out, normal, s.column, s.names) {
+			assignKind(out, normal, s.column, s.weak)
 		}
 	}
 	return out
 }
 
-// mean gives columns with one of the names of a kind their meaning, by their normal names, and reports whether there is one.
-func mean(out []column, names []string, of column, known []string) bool {
+// assignKind gives the columns whose names are known for a kind that kind, and reports whether there are any.
+func assignKind(out []column, names []string, of column, known []string) bool {
 	best := len(known)
 	if best == 0 {
 		return false
@@ -181,8 +178,8 @@ func weakNames(k kind) []string {
 	return nil
 }
 
-// HasStepTimes reports whether a table with these columns has times of steps: of ranks that it names, in a column or in those of the times, or
-// of one.
+// HasStepTimes reports whether a table with these columns has step times: of one rank, or of ranks named by a column or
+// by the columns of times.
 func HasStepTimes(columns []string) bool {
 	if Recognizes(columns) || isTwoRows(columns) {
 		return true

@@ -47,7 +47,7 @@ func isPlain(text string) bool {
 	return len(text) > 0
 }
 
-// clean returns a cell as a number with a point, and the unit that stands behind it; what is no number comes back as it is.
+// clean returns a cell as a number with a point, and the unit after it. Text that is no number is returned unchanged.
 func (n numbers) clean(text string) (number string, unit Unit) {
 	if isPlain(text) && !strings.Contains(n.marks, ".") {
 		return text, Unsaid

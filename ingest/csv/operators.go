@@ -106,9 +106,8 @@ type cell struct {
 // operatorCost is about what an operator takes in memory.
 const operatorCost = 64
 
-// serialize reads a table of operators, whose header was read, and gives it as a wide one: a column for
-// each operator of a step, with the time that it alone accounts for, and the wall time from the first
-// operator of a step to that of the next.
+// serialize turns a table of operators, whose header was read, into a wide table. Its columns are the own time of each
+// operator of a step, and the wall time to the first operator of the next step.
 func serialize(in rows, names []string, at operatorPlaces, c *Reader, unit Unit) (rows, []string, error) {
 	if stamps, ok := in.(interface{ unitOf(column int) Unit }); ok {
 		at.units[0] = cmp.Or(stamps.unitOf(at.start), at.units[0])

@@ -193,7 +193,7 @@ func (c *Reader) renumber(names []string) (in *sampledRows, err error) {
 	if !ok {
 		in = newSampled(c.rows)
 	}
-	rows, header, said, err := renumber(in, unitRow(names, in), c.lim.Pending)
+	rows, header, said, err := renumberRows(in, unitRow(names, in), c.lim.Pending)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (c *Reader) fill() error {
 	if windows, err = c.plausible(windows); err != nil || len(windows) == 0 {
 		return err
 	}
-	c.understood(windows[0])
+	c.noteReading(windows[0])
 	c.ready = windows
 	return nil
 }
@@ -313,8 +313,8 @@ func (c *Reader) plausible(windows []*trace.Window) ([]*trace.Window, error) {
 	return windows, nil
 }
 
-// understood notes on the first window how the table was read.
-func (c *Reader) understood(w *trace.Window) {
+// noteReading notes on the first window how the table was read.
+func (c *Reader) noteReading(w *trace.Window) {
 	w.Notes = append(w.Notes, c.notes...)
 	if c.ask {
 		w.Notes = append(w.Notes, c.layout.doubts(w, c.unit)...)

@@ -19,7 +19,8 @@ var (
 	rankOfHost = regexp.MustCompile(`^(.*[^\s/:@_.-])[\s/:@_.-]+(?:[A-Za-z_ ]*?[:_# -]*)?(\d+)$`)
 )
 
-// numberOf returns the digits of a rank that is written with a word or its world; text comes back as it is where there is no one number.
+// numberOf returns the digits of a rank that is written with a word or with its world; text without one number is
+// returned unchanged.
 func numberOf(text string) string {
 	if isPlain(text) {
 		return text
@@ -81,9 +82,9 @@ func identityOf(names []string) identity {
 // isEpochStep reports whether a column numbers the steps of an epoch, by its name.
 func isEpochStep(name string) bool { return strings.Contains(normalName(leaf(name)), "batch") }
 
-// renumber gives a table whose ranks are told by host and local rank ranks that count through the hosts, and one whose steps begin
-// anew with every epoch steps that count on. It reads such a table whole; said is what it did, "" where that was nothing.
-func renumber(in *sampledRows, names []string, limit int64) (out rows, header []string, said string, err error) {
+// renumberRows numbers ranks that are named by host and local rank through the hosts, and steps that restart with each
+// epoch through the epochs. It reads such a table whole. said describes the change, "" without one.
+func renumberRows(in *sampledRows, names []string, limit int64) (out rows, header []string, said string, err error) {
 	at := identityOf(names)
 	cell := func(cells []string, i int) string {
 		if i < 0 || i >= len(cells) {

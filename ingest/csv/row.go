@@ -49,10 +49,8 @@ const maxStep = math.MaxInt64 / 4
 // maxTime is a duration, of 31 years, that no stage takes.
 const maxTime = 1e18
 
-// parse reads the next row that has a time in every stage, and counts those
-// before it that have not, or cannot be read and are left out: to the window they are missing. The last row of an
-// input that ends inside of a line may be incomplete: then the error is
-// ingest.ErrCutRow.
+// parse reads the next row with a time in every stage, and counts rows before it that are incomplete or unreadable. The
+// last row of an input that ends inside a line may be incomplete: the error is then ingest.ErrCutRow.
 func (c *Reader) parse() error {
 	for {
 		cells, err := c.rows.Next()

@@ -16,7 +16,7 @@ import (
 	"github.com/sfstat/sfstat/trace/sums"
 )
 
-// A Share is the part of a table that lies in a file of its own: that of a rank, or one stage of it.
+// A Share is the part of a table in one file: the rows of a rank, or a stage of a rank.
 type Share struct {
 	Name  string
 	Open  func() (*Source, error)
@@ -123,8 +123,8 @@ func stagesIn(names []string) (stages []string) {
 	return slices.Compact(stages)
 }
 
-// RunOfShares is the name of the run that files are of where no column names another, and how many ranks it has at least, of which
-// some may have no file. Of several files those that cannot be read are left out, and so are rows of one.
+// RunOfShares describes the run of files whose columns name no run: its name, and its least number of ranks, of which
+// some may have no file. Unreadable files, and rows of one file, are left out if there are several files.
 type RunOfShares struct {
 	Name  string
 	World int
@@ -223,7 +223,7 @@ func (s *Shares) read(shares []Share, o Options) error {
 		}
 		shares = shares[n:]
 	}
-	notes = append(append(notes, align(all)...), alignNumbers(all)...)
+	notes = append(append(notes, alignColumns(all)...), alignNumbers(all)...)
 	keys := slices.SortedFunc(maps.Keys(byWindow), windowKey.compare)
 	var windows []*trace.Window
 	for _, key := range keys {

@@ -11,9 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// shelf has the rows of a window that takes more memory than may be held, compressed: real times take a sixth or less of
-// what their rows do. Every run of rows that is laid on it ascends by step, so that stretches of steps are taken off
-// it in one pass, whatever order the rows came in.
+// shelf holds the rows of a window that exceeds the memory limit, compressed to about a sixth. Each run of rows is
+// sorted by step, so that stretches of steps are taken in one pass, in whatever order rows came.
 type shelf struct {
 	coder   *zstd.Encoder
 	decoder *zstd.Decoder

@@ -6,9 +6,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// tail is what the cells of the last column of a file look like, when that has times. A file whose writer was killed may end inside of the last
-// of them, and what is left is a number all the same, a tenth or a thousandth of what was measured. It is told by its text: shorter than every
-// other in its column, or with fewer digits behind the point where all others have as many.
+// tail describes the cells of the last column of a file, if it has times. A file whose writer was killed may end inside
+// its last cell, which then reads as a tenth or a thousandth of the time. Such a cell is shorter than all others, or has
+// fewer digits after the point where all others have equally many.
 type tail struct {
 	column      int // −1: it has no times
 	rows        int // before the last
@@ -19,11 +19,11 @@ type tail struct {
 	digits      int
 }
 
-// fewTails is how many rows show what the cells of a column look like: a last one that is shorter than so many others is so by chance in
-// one of as many files.
-const fewTails = 16
+// minTailRows is the number of rows that show the usual cells of a column. In a file with as many rows, the last cell is
+// the shortest by chance with probability 1/minTailRows.
+const minTailRows = 16
 
-// timeColumn returns the column of that name where it has times; −1 for all others.
+// timeColumn returns the column of that name if it holds times, else −1.
 func (l *layout) timeColumn(name string) int {
 	for i, c := range l.columns {
 		if l.names[i] == name && (c.kind == stage || c.kind == wall) {
@@ -53,7 +53,7 @@ func (t *tail) add(cells []string) {
 
 // isCut reports whether the last cell is evidently a part of one.
 func (t *tail) isCut() bool {
-	return t.column >= 0 && t.rows >= fewTails && t.last != "" && !isMissing(t.last) && (t.length < t.shortest || t.least == t.most && t.digits < t.least)
+	return t.column >= 0 && t.rows >= minTailRows && t.last != "" && !isMissing(t.last) && (t.length < t.shortest || t.least == t.most && t.digits < t.least)
 }
 
 // err returns the error of a file that ends in such a cell.

@@ -91,8 +91,7 @@ func splitUnit(name string) (string, Unit) {
 	return name, Unsaid
 }
 
-// mayEndInUnit reports whether a name ends as one with a unit does: with the last letter of a unit, or of what may stand behind it, and
-// with something before it.
+// mayEndInUnit reports whether a name may end in a unit: its last letter ends a unit or its suffix, with text before it.
 func mayEndInUnit(name string) bool {
 	name = strings.TrimRight(name, ")]}> \t\r\n\v\f")
 	return name != "" && strings.IndexByte("sScCdDeEgGnN", name[len(name)-1]) >= 0
@@ -148,8 +147,7 @@ const unsaidShare = 0.1
 // nanosecond.
 const constantCells = 16
 
-// doubts asks about the times of a window that no training step takes; said is
-// the unit that the caller said.
+// doubts questions times of a window that no training step takes; said is the unit that the caller gave.
 func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 	var asked []input.Note
 	if l.guessed != "" {
@@ -178,7 +176,7 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 		}
 	}
 	if step > longStep && said != Nanoseconds || step > 0 && step < shortStep && said == Unsaid {
-		ask("%s", l.unlikely(step, said))
+		ask("%s", l.askUnit(step, said))
 	}
 	return asked
 }
@@ -187,8 +185,8 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 // somebody would record.
 const leastShare = 0.01
 
-// likelierUnit returns in which unit a stage of less than a microsecond would be a part of
-// steps of that length, and how long it takes as it is; none for all others.
+// likelierUnit returns the unit in which a stage below a microsecond would be a plausible part of a step, and its time
+// as it is; Unsaid if there is none.
 func likelierUnit(w *trace.Window, s int, step int64) (Unit, int64) {
 	d := medianStep(w, func(other int) bool { return other == s })
 	if d <= 0 || d >= int64(time.Microsecond) || step < shortStep {
@@ -241,8 +239,8 @@ func hasCoarseTimes(w *trace.Window) bool {
 	return !slices.ContainsFunc(w.Durations, func(d int64) bool { return d%coarse != 0 })
 }
 
-// unlikely asks in what unit times are that make a step of that length.
-func (l *layout) unlikely(step int64, said Unit) string {
+// askUnit asks for the unit of times that make a step of that length.
+func (l *layout) askUnit(step int64, said Unit) string {
 	from, flag := max(said, Nanoseconds), said != Unsaid || len(l.units) == 0
 	for unit := range l.units {
 		from = max(from, unit)

@@ -86,9 +86,8 @@ type closedWindows struct {
 
 const generation = 1 << 16
 
-// note enters a window. again reports that one of the same name has steps in
-// common with it, and where that one ended; the numbers of windows alone may
-// come again, as after a restart.
+// note enters a window. again reports that an earlier window of the same name shares steps with it, and line where that
+// window ended. Numbers of windows may recur without shared steps, as after a restart.
 func (e *closedWindows) note(key windowKey, s stretch) (line int64, again bool) {
 	old, ok := e.lately[key]
 	if !ok {

@@ -18,10 +18,9 @@ import (
 // file; the writer goes on.
 var ErrSchemaChanged = errors.New("other columns than the table has")
 
-// Writer writes windows as one wide CSV, rows by step and rank, separated by
-// commas. Read again they give the same windows, but for notes that only the
-// first reading could know, gather failures of ranks that have no rows, and
-// side channels without samples. The header is that of the first window.
+// Writer writes windows as one wide CSV, rows by step and rank, separated by commas. The header is that of the first
+// window. Reading them returns the same windows, except for notes of the first reading, gather failures of ranks without
+// rows, and side channels without samples.
 type Writer struct {
 	w        *bufio.Writer
 	stages   []string

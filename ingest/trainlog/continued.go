@@ -15,8 +15,8 @@ import (
 // numbersInName are what tells the files of one log apart.
 var numbersInName = regexp.MustCompile(`\d+`)
 
-// sameLog returns the part of the name of a file that it shares with those in which its log goes on.
-func sameLog(file string) string {
+// logName returns the part of a file name that all files of a continued log share.
+func logName(file string) string {
 	name := numbersInName.ReplaceAllString(filepath.Base(file), "")
 	for name != "" && (name[len(name)-1] == '.' || name[len(name)-1] == '-' || name[len(name)-1] == '_') {
 		name = name[:len(name)-1]
@@ -24,8 +24,8 @@ func sameLog(file string) string {
 	return name
 }
 
-// continueTracks joins the tracks of a rank whose steps follow one another; of logs without ranks those of one name but for numbers. Where a
-// rank's steps in two files do not, the one that was read first counts, and the other is refused.
+// continueTracks joins the tracks of a rank whose steps follow one another; for logs without ranks, tracks whose names
+// differ only in numbers. Where steps overlap, the track read first counts, and the others are refused.
 func (j *job) continueTracks() {
 	byRank, order := make(map[int][]*track), []int(nil)
 	for _, t := range j.tracks {
@@ -47,7 +47,7 @@ func (j *job) joinTracks(of []*track) []*track {
 	}
 	ranges := make(map[*track][2]int64)
 	for _, t := range of {
-		ranges[t] = t.span()
+		ranges[t] = t.stepRange()
 	}
 	sorted := slices.Clone(of)
 	slices.SortStableFunc(sorted, func(x, y *track) int { return cmp.Compare(ranges[x][0], ranges[y][0]) })
@@ -55,7 +55,7 @@ func (j *job) joinTracks(of []*track) []*track {
 		before := sorted[i]
 		follows := ranges[t][0] > ranges[before][0] && ranges[t][1] > ranges[before][1]
 		switch {
-		case follows && (t.rank >= 0 || sameLog(t.file) == sameLog(before.file)):
+		case follows && (t.rank >= 0 || logName(t.file) == logName(before.file)):
 		case t.rank < 0:
 			return of // copies, or ranks that nothing tells apart
 		default:
@@ -68,13 +68,13 @@ func (j *job) joinTracks(of []*track) []*track {
 	}
 	first := sorted[0]
 	for _, t := range sorted[1:] {
-		first.take(j.b, t)
+		first.appendTrack(j.b, t)
 	}
 	return sorted[:1]
 }
 
-// span returns the least and the largest number of a step.
-func (t *track) span() (span [2]int64) {
+// stepRange returns the least and the largest step number.
+func (t *track) stepRange() (span [2]int64) {
 	for i := range t.n {
 		step := t.step(i)
 		if i == 0 {
@@ -85,8 +85,8 @@ func (t *track) span() (span [2]int64) {
 	return span
 }
 
-// take appends the rows of a track to those of the one that it goes on from.
-func (t *track) take(b *Builder, next *track) {
+// appendTrack appends the rows of the track that continues t.
+func (t *track) appendTrack(b *Builder, next *track) {
 	at := make([]int, len(next.columns))
 	for c, column := range next.columns {
 		if at[c] = -1; column >= 0 {

@@ -79,8 +79,8 @@ func TestClock(t *testing.T) {
 		at   func(i int) float64
 		want time.Duration // of the last step
 	}{
-		{"a clock", fewestOfClock, func(i int) float64 { return 0.5 * float64(i) }, 500 * time.Millisecond},
-		{"too few to tell", fewestOfClock - 1, func(i int) float64 { return 0.5 * float64(i) }, 3500 * time.Millisecond},
+		{"a clock", minClockValues, func(i int) float64 { return 0.5 * float64(i) }, 500 * time.Millisecond},
+		{"too few to tell", minClockValues - 1, func(i int) float64 { return 0.5 * float64(i) }, 3500 * time.Millisecond},
 		{"a leak", 30, func(i int) float64 { return 1 + float64(i)/40 }, 1750 * time.Millisecond},
 		{"falls once", 30, func(i int) float64 { return 0.5 * float64(i%29) }, 500 * time.Millisecond},
 		{"by unequal steps", 30, func(i int) float64 { return 0.5 * float64(i*i*i) }, 13500 * time.Second},

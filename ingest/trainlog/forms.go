@@ -27,7 +27,7 @@ const (
 var lengths = [...]int{6, 7, 9, 12, 15}
 
 // mostDigits are those of the longest time that readers take, in whatever unit.
-var mostDigits = strconv.Itoa(longest)
+var mostDigits = strconv.Itoa(maxTime)
 
 // lengthOf returns how many of the lengths a number exceeds, twice, and one more where it has the digits of a time that is too long.
 func lengthOf(digits []byte) (class uint8) {
@@ -126,8 +126,8 @@ func hasNumber(text string) bool {
 	return false
 }
 
-// formOf cuts a line at its numbers; nil where it has too many, or one too large for any use. Digits that go on a word are text, and so are
-// those of an exponent.
+// formOf splits a line at its numbers; nil with too many numbers, or one too large for any use. Digits that continue a
+// word, and digits of an exponent, are text.
 func formOf(line []byte) (pieces []formPiece) {
 	from, before := 0, span{}
 	for at := 0; at < len(line); {

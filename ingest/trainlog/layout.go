@@ -117,7 +117,8 @@ func (l *layout) parts(r int) (sum int64) {
 	return sum
 }
 
-// wholeExcludesParts reports whether the time of a whole step does not contain that of its parts, by which of the two sums is more alike on the ranks.
+// wholeExcludesParts reports whether the time of a whole step excludes its parts: the sum that is more alike between
+// ranks decides.
 func (l *layout) wholeExcludesParts() bool {
 	R := len(l.j.tracks)
 	var without, with, short int64
@@ -203,7 +204,7 @@ func (j *job) windows(run string, l *layout, give func(*trace.Window) bool) erro
 	case every > 1:
 		j.note(input.NoteRecorder, "one step in %d is logged", every)
 	}
-	j.coarse(l)
+	j.noteResolution(l)
 	R := len(j.tracks)
 	for n, s := range spans {
 		w := &trace.Window{Run: run, Index: int64(n), FirstStep: int64(s.from), Every: max(1, every), Accumulation: 1, WorldSize: max(1, j.tracks[R-1].rank+1)}

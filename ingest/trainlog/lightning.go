@@ -100,12 +100,12 @@ func (l *lineReader) endProfiler() error {
 	times := []measurement{}
 	for _, s := range stageNames {
 		if of, ok := p.total[s.word]; ok {
-			if ns := of / p.calls * 1e9; ns < longest {
+			if ns := of / p.calls * 1e9; ns < maxTime {
 				times = append(times, measurement{s.word, int64(ns)})
 			}
 		}
 	}
-	if ns := whole / p.calls * 1e9; ns < longest {
+	if ns := whole / p.calls * 1e9; ns < maxTime {
 		times = append(times, measurement{ofStep, int64(ns)})
 	}
 	t, err := l.b.trackOf(&l.b.tracks, l, track{rank: l.rank})

@@ -10,8 +10,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// longest is how long a time may be, ns: 200 days.
-const longest = 1 << 54
+// maxTime is the longest time, ns: 200 days.
+const maxTime = 1 << 54
 
 // lineReader reads the lines of one log.
 type lineReader struct {
@@ -27,8 +27,8 @@ type lineReader struct {
 	forms      *forms // nil: lines are not told by their forms
 }
 
-// mostOfLine is how much of a line is read.
-const mostOfLine = 1 << 14
+// maxLineBytes is how much of a line is read.
+const maxLineBytes = 1 << 14
 
 // parse reads a line by the first dialect that can; false where it says nothing of a step. Behind a progress bar, which ends no line, another
 // line may stand: that counts.
@@ -219,7 +219,7 @@ func nanoseconds(number []byte, unit string) (int64, bool) {
 		scale = 1
 	}
 	x, ok := decimal(number)
-	if x *= scale; !ok || !(x < longest) {
+	if x *= scale; !ok || !(x < maxTime) {
 		return 0, false
 	}
 	return int64(math.Round(x)), true
@@ -282,7 +282,7 @@ func (l *lineReader) line(line []byte) error {
 // unknownLine takes a line of a form that is not known.
 func (l *lineReader) unknownLine(line []byte) error {
 	whole := line
-	line = line[:min(len(line), mostOfLine)]
+	line = line[:min(len(line), maxLineBytes)]
 	has := l.dialects.words.Find(line)
 	for i := range l.b.Also {
 		l.b.Also[i].Line(whole, l.at, l.dialects.listened == nil || has.ContainsAny(&l.dialects.listened[i]))

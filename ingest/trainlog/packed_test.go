@@ -119,7 +119,7 @@ func TestRowsArePacked(t *testing.T) {
 		r.append(5)
 		steps, values = append(steps[:n], 5), append(values[:n], slices.Repeat([]int64{notTimed}, r.width))
 		same("appended to what was cut")
-		if len(r.open) > mostOpen {
+		if len(r.open) > maxOpen {
 			t.Errorf("%d pieces are open", len(r.open))
 		}
 		r.free(3*rowsOfPiece + 5)

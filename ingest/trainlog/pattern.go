@@ -132,11 +132,11 @@ func (p *pattern) find(line []byte, from int) (m match, ok bool) {
 		m = match{step: -1, steps: -1, epoch: -1}
 		switch {
 		case a > 0:
-			ok = m.timeBefore(line, at, p.parts[:a]) && m.rest(line, at+len(text), p.parts[a+1:])
+			ok = m.timeBefore(line, at, p.parts[:a]) && m.matchRest(line, at+len(text), p.parts[a+1:])
 		case at > 0 && isWord(text[0]) && isWord(line[at-1]):
 			ok = false
 		default:
-			ok = m.rest(line, at+len(text), p.parts[1:])
+			ok = m.matchRest(line, at+len(text), p.parts[1:])
 		}
 		if ok {
 			return m, true
@@ -156,8 +156,8 @@ func (m *match) timeBefore(line []byte, end int, parts []part) bool {
 	return m.time(line[begin:end], parts[0].hole, "")
 }
 
-// rest matches parts from a place on.
-func (m *match) rest(line []byte, at int, parts []part) bool {
+// matchRest matches the parts of a pattern from a place on.
+func (m *match) matchRest(line []byte, at int, parts []part) bool {
 	for i := range parts {
 		p := &parts[i]
 		switch {
@@ -205,7 +205,7 @@ func (m *match) timeAt(line []byte, at int, unit hole, behind []part) bool {
 		if m.ns, end, ok = clockAt(line, at); !ok {
 			return false
 		}
-		return m.rest(line, end, behind)
+		return m.matchRest(line, end, behind)
 	}
 	end := numberEnd(line, at)
 	if end == at {
@@ -215,13 +215,13 @@ func (m *match) timeAt(line []byte, at int, unit hole, behind []part) bool {
 	next := skip(line, end, isSpace)
 	word := skip(line, next, isLetter)
 	said := unitOf(line[next:word], len("seconds"))
-	if len(behind) > 0 && m.rest(line, end, behind) {
+	if len(behind) > 0 && m.matchRest(line, end, behind) {
 		return m.time(number, unit, "")
 	}
 	if said != "" && (word == len(line) || !isWord(line[word])) {
-		return m.rest(line, word, behind) && m.time(number, unit, said)
+		return m.matchRest(line, word, behind) && m.time(number, unit, said)
 	}
-	return len(behind) == 0 && (end == len(line) || !isWord(line[end])) && m.rest(line, end, nil) && m.time(number, unit, "")
+	return len(behind) == 0 && (end == len(line) || !isWord(line[end])) && m.matchRest(line, end, nil) && m.time(number, unit, "")
 }
 
 // time takes a time, in the unit that the line says, else that of the pattern.
@@ -232,7 +232,7 @@ func (m *match) time(number []byte, unit hole, said string) (ok bool) {
 			return false
 		}
 		m.ns = int64(1e18 / float64(ns))
-		return m.ns < longest
+		return m.ns < maxTime
 	}
 	if said == "" {
 		switch unit {

@@ -65,7 +65,7 @@ func Recognise(text []byte) bool {
 
 // Line looks at the line of a number, of a log that is read as [ingest.NewTerminalLines] does.
 func (r *Recogniser) Line(line []byte, number int64) {
-	line = line[:min(len(line), mostOfLine)]
+	line = line[:min(len(line), maxLineBytes)]
 	has := r.dialects.words.Find(line)
 	switch {
 	case has.ContainsAll(&r.dialects.timers) && timersHead.Match(line), has.ContainsAll(&r.dialects.table):

@@ -5,13 +5,13 @@ import "slices"
 const (
 	// rowsOfPiece is how many rows lie in one piece of memory.
 	rowsOfPiece = 1 << 12
-	// mostOpen is how many pieces of a rank are open at a time: as many rows may be held at once as lie in different ones.
-	mostOpen = 4
+	// maxOpen is the number of open pieces of a rank: rows in as many different pieces may be used at once.
+	maxOpen = 4
 )
 
-// rows are what was logged of the steps of a rank, in the order of the file: the number of each, and its times by column.
-// They lie in pieces, which are not copied when there are more, and are given up one by one. All but those that were read last are packed: a
-// row then takes some bytes, else 8, and 8 for each column.
+// rows hold the logged steps of a rank in file order: step numbers, and times by column. They lie in pieces, which are
+// freed one by one. All but the pieces read last are packed to a few bytes a row; an open piece takes 8 bytes a row and
+// 8 for each column.
 type rows struct {
 	n, width int
 	pieces   []piece
@@ -89,9 +89,9 @@ func (r *rows) room() piece {
 	return piece{steps: p.steps[:0], values: p.values[:0]}
 }
 
-// enter counts a piece among those that are open, and packs the one that was not read for longest where these are too many.
+// enter counts a piece among the open ones, and packs the least recently read piece if they are too many.
 func (r *rows) enter(k int) {
-	if len(r.open) == mostOpen {
+	if len(r.open) == maxOpen {
 		oldest := 0
 		for i, one := range r.open {
 			if r.pieces[one].used < r.pieces[r.open[oldest]].used {

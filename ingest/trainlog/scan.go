@@ -71,8 +71,8 @@ func stepOf(line []byte) (step int64, ok bool) {
 	return 0, false
 }
 
-// counterOf returns the step that a counter in brackets tells, "[ 10/5005]", and the epoch of one before it, "[0/90][10/5005]" or "Epoch [0/90]"; −1
-// without one.
+// counterOf returns the step of a counter in brackets, "[ 10/5005]", and the epoch before it, "[0/90][10/5005]" or
+// "Epoch [0/90]"; −1 without one.
 func counterOf(line []byte) (epoch, step int64, ok bool) {
 	epoch, step = -1, -1
 	for at := 0; at < len(line); at++ {
@@ -210,7 +210,7 @@ func nextSpaced(line []byte, from int) (t timing, end int) {
 	return timing{}, -1
 }
 
-// quantity returns a number with a unit that may be there, what ends it, and the place behind that.
+// quantity returns a number, its optional unit, its end, and the place after it.
 func quantity(line []byte, at int) (n []byte, unit string, end int, ok bool) {
 	e := skip(line, at, isDigit)
 	if e < len(line) && line[e] == '.' {
@@ -257,8 +257,8 @@ func unitOf(word []byte, longest int) string {
 	return ""
 }
 
-// nameBefore returns the name that ends before a place, as long as it may be, and the unit in parentheses behind it; nil
-// where there is none. It begins at from or later.
+// nameBefore returns the longest name that ends before a place and begins at from or later, and the unit in parentheses
+// after it; nil without a name.
 func nameBefore(line []byte, from, end int) (name []byte, unit string) {
 	line = line[:end]
 	end = max(from, skipBack(line, end, isSpace))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stampOf returns the time of a line that it begins with or names, ns, and its resolution; −1 where there is none. One
-// without a date is of the first day.
+// stampOf returns the time at which a line was printed, ns, and its resolution; −1 without one. A time without a date is
+// on the first day.
 func stampOf(line []byte) (at, resolution int64) {
 	for from := 0; ; {
 		i := bytes.IndexByte(line[from:], ':')

@@ -33,8 +33,9 @@ type block struct {
 // spread is the sums of a timer that tells the least and the most over the ranks, ms.
 type spread struct{ n, min, max float64 }
 
-// widest returns the timer whose ranks differ most, with its least and most, ms on average; "" without timers. Of those that time work, if there are any.
-func (b *Builder) widest() (name string, least, most float64) {
+// mostSpreadTimer returns the timer whose ranks differ most, with its least and most, ms on average; "" without timers.
+// Timers of work precede timers in which ranks wait.
+func (b *Builder) mostSpreadTimer() (name string, least, most float64) {
 	works := false
 	for _, k := range slices.Sorted(maps.Keys(b.spreads)) {
 		s, work := b.spreads[k], timerStages[k] != "gradients" && k != "forward-backward" // in which ranks wait for each other
@@ -118,7 +119,7 @@ func (l *lineReader) endTimers() error {
 	case l.b == nil:
 		return nil
 	case len(rows) == 0:
-		return l.slowest(most)
+		return l.addSlowest(most)
 	}
 	l.b.blocks++
 	step := l.b.blocks
@@ -139,7 +140,7 @@ func (l *lineReader) endTimers() error {
 	return nil
 }
 
-// separate takes what timers contain off those that contain it.
+// separate subtracts nested timers from the timers around them.
 func separate(r map[string]int64) {
 	if data, ok := r["data"]; ok {
 		if forward, ok := r["forward"]; ok {
@@ -166,8 +167,8 @@ func timesInOrder(r map[string]int64) (times []measurement) {
 	return times
 }
 
-// slowest keeps the times of the slowest rank as those of the job, in the step whose line came before.
-func (l *lineReader) slowest(most map[string]int64) error {
+// addSlowest adds the times of the slowest rank as those of the job, to the step of the line before.
+func (l *lineReader) addSlowest(most map[string]int64) error {
 	if l.step <= 0 || len(most) == 0 {
 		return nil
 	}

@@ -257,8 +257,8 @@ func (b *Builder) place(t *track, c int32) int {
 	return t.width - 1
 }
 
-// continuedStep returns the number of a step over epochs in which numbers begin again: where the line tells the epoch, or a counter begins again
-// behind its end.
+// continuedStep returns a step number counted through epochs that restart their numbers: by the epoch in the line, or by
+// a counter that restarts after its end.
 func (t *track) continuedStep(x *reading) int64 {
 	step := x.number()
 	switch {

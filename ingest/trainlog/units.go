@@ -11,13 +11,13 @@ import (
 const (
 	// thousand is the factor between units, and about by how much it may be missed: ranks that do the same differ by less than twice.
 	thousand, about = 1000, 2
-	// fewestOfUnit is how many steps show that a rank is so much longer by its unit.
-	fewestOfUnit = 8
+	// minUnitSteps is the number of steps that show a rank's times to differ by a unit.
+	minUnitSteps = 8
 )
 
-// unifyUnits finds ranks whose times are in another unit than those of most, where lines name none: a thousand times as long, in a part that would
-// then be longer than the step that contains it, or in the step itself, which ends on all ranks together. Such times are read in the unit
-// that fits. Where nothing proves it the logs are refused, for such a rank would be accused.
+// unifyUnits finds ranks whose times, printed without a unit, are a thousand times as long as on most ranks, and reads
+// them in the smaller unit. Proof is a part longer than the step that contains it, or the step itself, which ends on all
+// ranks together. Without proof the logs are refused, since the rank would be reported late.
 func (j *job) unifyUnits() error {
 	if len(j.tracks) < 2 {
 		return nil
@@ -49,7 +49,7 @@ func (j *job) unifyUnits() error {
 		}
 		name := j.b.columns[c].of
 		for _, r := range longer {
-			if t := j.tracks[r]; name != ofStep && !j.b.exceeds(t, column) {
+			if t := j.tracks[r]; name != ofStep && !j.b.exceedsStep(t, column) {
 				return input.Bad(input.ErrFormat, "the times of %s are a thousand times as long on %s as on the others, as milliseconds are beside seconds: write the unit behind them (\"%s: 12.5ms\")", name, trace.Ranks(ranks), name)
 			}
 		}
@@ -73,14 +73,14 @@ func (t *track) median(column int32) int64 {
 			all = append(all, v)
 		}
 	}
-	if len(all) < fewestOfUnit {
+	if len(all) < minUnitSteps {
 		return -1
 	}
 	return robust.UpperTime(all)
 }
 
-// exceeds reports whether a part is longer than the whole in most steps.
-func (b *Builder) exceeds(t *track, column int32) bool {
+// exceedsStep reports whether a part is longer than the whole step in most steps.
+func (b *Builder) exceedsStep(t *track, column int32) bool {
 	whole := slices.IndexFunc(t.columns, func(c int32) bool { return c >= 0 && b.columns[c].of == ofStep })
 	at := slices.Index(t.columns, column)
 	if whole < 0 || at < 0 {

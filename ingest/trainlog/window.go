@@ -25,8 +25,8 @@ func (b *Builder) Windows(run string) (all []*trace.Window, err error) {
 	return all, err
 }
 
-// Each hands on the steps that all ranks logged, window after window, until give returns false. Where numbers leave some out, another window
-// begins, and where a window has [mostDurations]. What is handed on is given up: the builder is of no use behind it.
+// Each calls give with windows of the steps that all ranks logged, in order, until give returns false. A window ends
+// where step numbers have a gap, and at [mostDurations]. The builder cannot be used afterwards.
 func (b *Builder) Each(run string, give func(*trace.Window) bool) error {
 	j, err := b.job()
 	if err != nil {
@@ -129,12 +129,12 @@ func (b *Builder) job() (*job, error) {
 	if slices.ContainsFunc(j.tracks, func(t *track) bool { return !t.smooth && t.n >= severalSteps }) {
 		j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return t.smooth })
 	}
-	b.settle()
+	b.settleMicrosteps()
 	for _, t := range j.tracks {
 		b.sumMicrosteps(t)
 		t.clean()
 		t.divideSums()
-		b.unclock(t)
+		b.subtractClock(t)
 	}
 	j.tracks = slices.DeleteFunc(j.tracks, func(t *track) bool { return t.n == 0 })
 	if ranked := slices.DeleteFunc(slices.Clone(j.tracks), func(t *track) bool { return t.rank < 0 }); len(ranked) > 0 {
@@ -153,7 +153,7 @@ func (b *Builder) job() (*job, error) {
 		return nil, err
 	}
 	slices.SortFunc(j.tracks, func(x, y *track) int { return cmp.Compare(x.rank, y.rank) })
-	if name, least, most := b.widest(); name != "" && j.whole {
+	if name, least, most := b.mostSpreadTimer(); name != "" && j.whole {
 		j.note(input.NoteWholeSteps, "Megatron's timers tell no ranks, and times are those of the slowest: their largest spread is that of %s, %.1f to %.1f ms on average; log with --timing-log-level 2 --timing-log-option all", name, least, most)
 	}
 	again := 0
@@ -164,7 +164,7 @@ func (b *Builder) job() (*job, error) {
 				text += fmt.Sprintf(" (in most steps one of them has %.3g ms more of %s than the others)", float64(more)/1e6, of)
 			}
 			j.note(input.NoteRanksNumbered, "%s", text)
-			t.fold(b)
+			t.foldLines(b)
 		}
 		rows, twice := t.index()
 		j.rows, again = append(j.rows, rows), again+twice
@@ -188,13 +188,15 @@ func (b *Builder) job() (*job, error) {
 }
 
 const (
-	// alike is by which share times of one step may differ in two logs of it, which print as many digits as they like.
-	alike = 0.02
-	// mostly is in which share of the steps they must not differ more.
-	mostly = 0.9
+	// copyTolerance is the share by which times of one step may differ between two logs of it, since logs round
+	// differently.
+	copyTolerance = 0.02
+	// minCopiedShare is the share of the steps in which they must agree.
+	minCopiedShare = 0.9
 )
 
-// dropCopies leaves one of logs without ranks that have the same times of the same steps, as a text and its JSON have: the one with most parts.
+// dropCopies keeps one of several logs without ranks that have equal times of equal steps, as a text and its JSON have:
+// the log with most parts.
 func (j *job) dropCopies() {
 	if len(j.tracks) < 2 || j.tracks[0].rank >= 0 {
 		return
@@ -203,7 +205,7 @@ func (j *job) dropCopies() {
 		return cmp.Or(cmp.Compare(len(x.columns), len(y.columns)), cmp.Compare(x.n, y.n))
 	})
 	for _, t := range j.tracks {
-		if t != first && !j.b.copies(first, t) {
+		if t != first && !j.b.isCopy(first, t) {
 			return
 		}
 	}
@@ -211,31 +213,31 @@ func (j *job) dropCopies() {
 	j.tracks = []*track{first}
 }
 
-// copies reports whether a track has the times of another, of most of its steps.
-func (b *Builder) copies(of, t *track) bool {
+// isCopy reports whether a track has the times of another track in most steps.
+func (b *Builder) isCopy(of, t *track) bool {
 	lengths := make(map[int64]int64, of.n)
 	for i := range of.n {
 		lengths[of.step(i)] = b.stepTime(of, of.row(i))
 	}
 	same := 0
 	for i := range t.n {
-		if x, y := float64(lengths[t.step(i)]), float64(b.stepTime(t, t.row(i))); math.Abs(x-y) <= alike*max(x, y) && y > 0 {
+		if x, y := float64(lengths[t.step(i)]), float64(b.stepTime(t, t.row(i))); math.Abs(x-y) <= copyTolerance*max(x, y) && y > 0 {
 			same++
 		}
 	}
-	return float64(same) >= mostly*float64(max(t.n, severalSteps))
+	return float64(same) >= minCopiedShare*float64(max(t.n, severalSteps))
 }
 
 // errNoSteps returns the error of logs without a step.
 func (b *Builder) errNoSteps() error {
-	if name, least, most := b.widest(); name != "" {
+	if name, least, most := b.mostSpreadTimer(); name != "" {
 		return input.Bad(input.ErrMissing, "Megatron's timers without ranks: their largest spread is that of %s, %.1f to %.1f ms on average, and who is slow is not in the log: log with --timing-log-level 2 --timing-log-option all", name, least, most)
 	}
 	return input.Bad(input.ErrEmpty, "no steps")
 }
 
-// settle lets times of microsteps stand for those of steps, where these are not logged.
-func (b *Builder) settle() {
+// settleMicrosteps takes times of microsteps for those of steps, where steps have none.
+func (b *Builder) settleMicrosteps() {
 	for i := range b.columns {
 		of, weak := strings.CutSuffix(b.columns[i].of, "?")
 		if !weak {
@@ -251,9 +253,9 @@ func (b *Builder) settle() {
 	}
 }
 
-// sumMicrosteps adds up lines of microsteps, of which a step with gradient accumulation has several: those between the lines of two steps,
-// which other lines number. DeepSpeed prints the last one of a step behind the number of the step, so that sums are of as many microsteps as
-// a step has, from the last one on.
+// sumMicrosteps adds up the lines of microsteps between the numbered lines of two steps, as with gradient accumulation.
+// DeepSpeed prints the last microstep of a step after the step's number, so each sum runs from one such line to the next
+// and has as many microsteps as a step.
 func (b *Builder) sumMicrosteps(t *track) {
 	weak := func(c int32) bool { return c >= 0 && b.columns[c].weak }
 	if !slices.ContainsFunc(t.columns, weak) {
@@ -354,20 +356,21 @@ func (t *track) divideSums() {
 }
 
 const (
-	// fewestOfClock is how many values in a row must grow to be those of a clock: of independent ones 1 in 8! do.
-	fewestOfClock = 8
-	// clockGrows is by which factor they must, at least: steps that grow more slowly take longer and longer.
-	clockGrows = 2
+	// minClockValues is the number of growing values in a row that show a clock: independent values grow so with
+	// probability 1/8!.
+	minClockValues = 8
+	// minClockGrowth is the least factor by which a clock grows; slower growth is of steps that take longer and longer.
+	minClockGrowth = 2
 )
 
-// unclock turns the times of a clock into those of steps: stamps, and whole steps that only grow. A row is the mean of
-// the steps since the row before it.
-func (b *Builder) unclock(t *track) {
-	b.unwall(t)
+// subtractClock replaces clock times by step times: stamps, and whole steps that only grow. A row is then the mean of
+// the steps since the row before.
+func (b *Builder) subtractClock(t *track) {
+	b.settleWall(t)
 	whole, at := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofStep })), -1
 	clock := int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == ofClock }))
 	switch {
-	case whole >= 0 && slices.Contains(t.columns, whole) && t.grows(whole, true):
+	case whole >= 0 && slices.Contains(t.columns, whole) && t.growsSteadily(whole, true):
 		at, t.clocked = slices.Index(t.columns, whole), true
 	case clock >= 0 && slices.Contains(t.columns, clock) && (whole < 0 || !slices.Contains(t.columns, whole)):
 		at = slices.Index(t.columns, clock)
@@ -401,8 +404,9 @@ func (b *Builder) unclock(t *track) {
 	t.cut(n)
 }
 
-// unwall makes of a time that may be a clock one, where it only grows; else the whole of the step, where no other is logged.
-func (b *Builder) unwall(t *track) {
+// settleWall takes an ambiguous wall time for a clock where it only grows; else for the whole step, where no other is
+// logged.
+func (b *Builder) settleWall(t *track) {
 	find := func(of string) (number int32, at int) {
 		number = int32(slices.IndexFunc(b.columns, func(c column) bool { return c.of == of }))
 		return number, slices.Index(t.columns, number)
@@ -412,7 +416,7 @@ func (b *Builder) unwall(t *track) {
 		return
 	}
 	as := ofStep
-	if t.clocked = t.grows(wall, false); t.clocked {
+	if t.clocked = t.growsSteadily(wall, false); t.clocked {
 		as = ofClock
 	}
 	to, other := find(as)
@@ -426,9 +430,9 @@ func (b *Builder) unwall(t *track) {
 	}
 }
 
-// grows reports whether the times of a column only grow, by as much in most steps, as those of a clock do; so much that a step would have to
-// take twice as long in the end, where nothing else says that they are of a clock.
-func (t *track) grows(column int32, twice bool) bool {
+// growsSteadily reports whether the times of a column grow, by about as much in most steps, as a clock does. With twice,
+// the last time must be twice the first: without other evidence of a clock, steps that become longer look alike.
+func (t *track) growsSteadily(column int32, twice bool) bool {
 	var by []int64
 	var last int64
 	for i := range t.n {
@@ -441,7 +445,7 @@ func (t *track) grows(column int32, twice bool) bool {
 		}
 		last = v
 	}
-	if t.n < fewestOfClock || twice && last < clockGrows*t.timeAt(0, column) {
+	if t.n < minClockValues || twice && last < minClockGrowth*t.timeAt(0, column) {
 		return false
 	}
 	usual, alike := robust.UpperTime(by), 0
@@ -483,13 +487,13 @@ func (t *track) linesPerStep() int {
 	return usual
 }
 
-// fold leaves the longest line of each step.
-func (t *track) fold(b *Builder) {
+// foldLines keeps the line of each step with the largest delay.
+func (t *track) foldLines(b *Builder) {
 	n := 0
 	for i := range t.n {
 		row := t.row(i)
 		if n > 0 && t.step(n-1) == t.step(i) {
-			if have := t.row(n - 1); b.length(t, row) > b.length(t, have) {
+			if have := t.row(n - 1); b.lateness(t, row) > b.lateness(t, have) {
 				copy(t.change(n-1), row)
 			}
 			continue
@@ -500,11 +504,11 @@ func (t *track) fold(b *Builder) {
 	t.cut(n)
 }
 
-// matters is from which share of a step on a difference between its lines does.
-const matters = 0.05
+// minLineShare is the share of a step from which a difference between its lines counts.
+const minLineShare = 0.05
 
-// mostUnevenPart returns the part of which one line of a step has most more than the middle one, in most steps, and how
-// much, ns; "" where they are alike. In whole steps, and where the others wait, all are as long.
+// mostUnevenPart returns the part in which the longest line of a step exceeds the median line most, in most steps, and
+// by how much, ns; "" where lines are alike. Whole steps and waits are equally long on all ranks.
 func (b *Builder) mostUnevenPart(t *track, lines int) (of string, more int64) {
 	var steps, lengths []int64
 	for from := 0; from+lines <= t.n; from += lines {
@@ -532,16 +536,16 @@ func (b *Builder) mostUnevenPart(t *track, lines int) (of string, more int64) {
 			steps = append(steps, values[lines-1]-values[(lines-1)/2])
 		}
 		slices.Sort(steps)
-		if usual := steps[len(steps)/2]; usual > more && float64(usual) > matters*float64(lengths[len(lengths)/2]) {
+		if usual := steps[len(steps)/2]; usual > more && float64(usual) > minLineShare*float64(lengths[len(lengths)/2]) {
 			of, more = b.columns[c].of, usual
 		}
 	}
 	return of, more
 }
 
-// length returns how late a row's rank is, for choosing among the lines of ranks: the wait for data, in which nobody waits for others, else the whole
-// step.
-func (b *Builder) length(t *track, row []int64) int64 {
+// lateness returns how late a row's rank is, to choose among the lines of ranks: the wait for data, in which no rank
+// waits for others, else the whole step.
+func (b *Builder) lateness(t *track, row []int64) int64 {
 	for i, c := range t.columns {
 		if c >= 0 && b.columns[c].of == "data" && row[i] >= 0 {
 			return row[i]
@@ -681,11 +685,11 @@ func (j *job) logInterval() int64 {
 	return most
 }
 
-// coarsely is the part of a step from which on the resolution of its stamps is said.
-const coarsely = 0.02
+// minResolutionShare is the share of a step from which the resolution of its stamps is noted.
+const minResolutionShare = 0.02
 
-// coarse notes stamps that are not much finer than steps.
-func (j *job) coarse(l *layout) {
+// noteResolution notes stamps that are not much finer than steps.
+func (j *job) noteResolution(l *layout) {
 	t := j.tracks[0]
 	if t.resolution == 0 {
 		return
@@ -696,7 +700,7 @@ func (j *job) coarse(l *layout) {
 		all = append(all, step[:R]...)
 	}
 	slices.Sort(all)
-	if usual := all[len(all)/2]; float64(t.resolution) > coarsely*float64(usual) {
+	if usual := all[len(all)/2]; float64(t.resolution) > minResolutionShare*float64(usual) {
 		j.note(input.NoteUnits, "steps are timed by the stamps of their lines, which are of %v", time.Duration(t.resolution))
 	}
 }

@@ -66,9 +66,8 @@ var ErrNothing = errors.New("nothing in any input")
 // There is a summary, which names them.
 var ErrNotWhole = errors.New("not whole")
 
-// Run judges what lies below paths and writes the output. What becomes of single
-// inputs is in the summary; an error is one of the output or of all inputs, or
-// that of ctx.
+// Run judges all recordings below paths and writes the output. Problems of single inputs are in the summary. An error is
+// one of the output, of all inputs, or of ctx.
 func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, error) {
 	o.setDefaults()
 	base, clean, err := partsOf(o.Output)
@@ -233,7 +232,7 @@ func (b *work) join() (*findings.Summary, error) {
 		s.Refuse(p)
 	}
 	err := write(&b.o.Output, findingsMark, b.o.Create, func(to flatrow.Writer[findings.Row]) error {
-		err := each(b, func(r struct {
+		err := visitEntries(b, func(r struct {
 			Row     *findings.Row     `json:"row"`
 			Refused *findings.Refused `json:"refused"`
 		}) error {
@@ -253,7 +252,7 @@ func (b *work) join() (*findings.Summary, error) {
 	})
 	if err == nil && b.o.Windows.Format != flatrow.Nowhere {
 		err = write(&b.o.Windows, windowsMark, b.o.Create, func(to flatrow.Writer[findings.Window]) error {
-			return each(b, func(r struct {
+			return visitEntries(b, func(r struct {
 				Window *findings.Window `json:"window"`
 			}) error {
 				if r.Window == nil {
@@ -266,8 +265,8 @@ func (b *work) join() (*findings.Summary, error) {
 	return s, err
 }
 
-// each hands on the entries of all parts, in order, as far as T has their fields.
-func each[T any](b *work, to func(T) error) error {
+// visitEntries calls to with the entries of all parts, in order, with the fields that T has.
+func visitEntries[T any](b *work, to func(T) error) error {
 	for i := range b.chunks {
 		if !b.o.Shard.has(i) {
 			continue

@@ -102,7 +102,7 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at := findings.Where{Folder: cmp.Or(u.folder, folderOf(u.files[0].Path)), File: base(read.Path, u)}
+		at := findings.Where{Folder: cmp.Or(u.folder, folderOf(u.files[0].Path)), File: fileOfRun(read.Path, u)}
 		for _, recorded := range read.Recordings() {
 			if err := j.add(recorded, at, j.of.name(read.Path)); err != nil {
 				return err
@@ -112,11 +112,11 @@ func (j *judge) readUnit(ctx context.Context, u unit) error {
 	return errors.Join(j.finish(0), j.problems(ctx, u, r))
 }
 
-// refuse refers an input that is left out, or not whole.
+// refuse reports an input that is left out or not whole.
 func (j *judge) refuse(r findings.Refused) error { return j.found(entry{Refused: &r}) }
 
-// base returns the name of the file that holds all of a run; "" where several do.
-func base(path string, u unit) string {
+// fileOfRun returns the name of the file that holds all of a run; "" where several do.
+func fileOfRun(path string, u unit) string {
 	switch {
 	case len(u.files) == 1:
 		return filepath.Base(u.files[0].Path)
@@ -128,19 +128,19 @@ func base(path string, u unit) string {
 	return ""
 }
 
-// another reports whether a file was refused at its first line because the steps in
-// it are those of another file: it is another recording under the same name.
-func another(p auto.Problem) bool {
+// isOtherRecording reports whether a file was refused at its first line because another file has its steps: it is
+// another recording of the same name.
+func isOtherRecording(p auto.Problem) bool {
 	var at *input.Error
 	return errors.Is(p.Err, input.ErrDuplicate) && errors.As(p.Err, &at) && at.Pos.File == p.Path && at.Pos.Line == 1
 }
 
-// problems refers what was refused of a unit, and files that changed under it. What
-// is another recording is judged by itself.
+// problems reports the refused inputs of a unit, and files that changed under it. Other recordings of the same name are
+// judged by themselves.
 func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
 		i := slices.IndexFunc(u.files, func(f file) bool { return j.of.path(f.Path) == p.Path })
-		if i >= 0 && len(u.files) > 1 && another(p) {
+		if i >= 0 && len(u.files) > 1 && isOtherRecording(p) {
 			if err := j.unit(ctx, unit{files: u.files[i : i+1], joined: u.joined}); err != nil {
 				return err
 			}

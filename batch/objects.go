@@ -147,8 +147,8 @@ type copies struct {
 // objectsPrefix begins the names of folders of copies, in that of the parts.
 const objectsPrefix = "objects-"
 
-// fetch copies the objects of units, several at a time. One that cannot be had is in
-// failed; an error is one of this machine, or of a store that answers nothing more.
+// fetch copies the objects of units in parallel. Unreadable objects are in failed; an error is one of this machine, or
+// of a store that stopped answering.
 func (b *work) fetch(ctx context.Context, units []unit) (*copies, error) {
 	var wanted []file
 	for _, u := range units {

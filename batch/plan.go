@@ -130,7 +130,7 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 	if len(p.Files) == 0 {
 		return nil, input.Bad(input.ErrEmpty, "there are no files in %s", strings.Join(paths, ", "))
 	}
-	all, err := units(p.Files, contentsReader(ctx, o.Objects))
+	all, err := unitsOf(p.Files, contentsReader(ctx, o.Objects))
 	if err != nil {
 		return nil, err
 	}

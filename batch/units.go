@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/internal/parallel"
 )
 
-// unit is files that are read as one input. Joined ones hold more than stage times, which becomes
-// one verdict with those of its run.
+// unit is files that are read as one input. Joined units hold more than stage times, and give one verdict with those of
+// their run.
 type unit struct {
 	files  []file
 	joined bool
@@ -29,13 +29,13 @@ type folder struct {
 	split bool    // it is several, of hosts
 }
 
-// units parts files, which are sorted by path. Where stage times are all that there is,
-// a Parquet file is read by itself, unless it is of a rank, and the rest of a folder together, with those of its ranks, and of a job that
-// has a folder on each of several hosts these together. Operators, dumps
-// and logs belong to a run whose windows may lie in another file: then a folder is read
-// as a whole, and a folder without windows with the one that has them: that above it,
-// or the only one beside it.
-func units(files []file, holds holder) ([]unit, error) {
+// unitsOf divides sorted files into units.
+//
+// In a folder with stage times only, each Parquet file without a rank is a unit, and the other files are one. Folders of
+// one job on several hosts are joined, and so are folders of its ranks. A folder with operators, dumps or logs is one
+// unit, because the windows of their run may be in any file. If the folder has no windows, it joins the folder with
+// windows above it, or the only one beside it.
+func unitsOf(files []file, holds holder) ([]unit, error) {
 	folders, err := foldersOf(files, holds)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func jobFolder(path string) string {
 
 func isParquet(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".parquet") }
 
-// foldersOf sorts files by folder and finds who is read with whom.
+// foldersOf sorts files by folder and finds which folders are read together.
 func foldersOf(files []file, holds holder) ([]*folder, error) {
 	var all []*folder
 	at := make(map[string]*folder)
@@ -144,10 +144,10 @@ func foldersOf(files []file, holds holder) ([]*folder, error) {
 	return all, nil
 }
 
-// sharedFolder is what folders of one job on several hosts are called together, and the folder that they all lie in.
+// sharedFolder is the common key and parent of folders of one job on several hosts.
 type sharedFolder struct{ key, path string }
 
-// sharedFolders returns the folders of jobs of which each of several hosts has one.
+// sharedFolders returns the folders of jobs with a folder on each of several hosts.
 func sharedFolders(files []file) map[string]*sharedFolder {
 	of := make(map[string][]string) // folders, by what they are without their host
 	seen := make(map[string]bool)
@@ -177,18 +177,18 @@ func sharedFolders(files []file) map[string]*sharedFolder {
 	return out
 }
 
-// holder says what a file holds.
+// holder returns the contents of a file by kind.
 type holder func(file) (auto.Held, error)
 
-// lookAll looks into folders, several at a time: it is waiting, mostly.
+// lookAll looks into folders in parallel, because looking mostly waits.
 func lookAll(all []*folder, holds holder) error {
 	failed := make([]error, len(all))
 	parallel.Do(len(all), objectstore.AtOnce, func(i int) { failed[i] = all[i].look(holds) })
 	return cmp.Or(failed...)
 }
 
-// look finds what the files of the folder hold. Of files whose names differ in numbers
-// alone, as those of ranks do, it looks into the first.
+// look finds the contents of the files of a folder. Of files whose names differ only in digits, as those of ranks do, it
+// opens the first.
 func (f *folder) look(holds holder) error {
 	seen := make(map[string]bool)
 	for _, in := range f.files {

@@ -28,7 +28,7 @@ func TestUnitsOfRanks(t *testing.T) {
 		for _, p := range paths {
 			files = append(files, file{Path: p})
 		}
-		list, err := units(files, func(file) (auto.Held, error) { return auto.Held{Windows: true}, nil })
+		list, err := unitsOf(files, func(file) (auto.Held, error) { return auto.Held{Windows: true}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

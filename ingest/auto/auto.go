@@ -83,14 +83,13 @@ type Options struct {
 	Disk   disk.Disk // where the files are; nil: that of this machine
 	Limits ingest.Limits
 	Strict ingest.Policy
-	// Kinds are what is read. Of inputs that have none of it, those that were named are refused and the
-	// others passed over. 0: all.
+	// Kinds select what is read, 0: all. Of inputs without any, named inputs are refused and others passed over.
 	Kinds Kinds
 	// Detail is how much of the operators of profiler traces is kept, whose windows have totals in any case.
 	Detail profiler.Detail
-	// Joined gives what is of one run under its name: a profiler's traces beside the windows of the
-	// recorder that timed the same steps, and calls beside either. What says nothing by itself, as readings, stacks of ranks
-	// and debug logs of NCCL, is then no recording of a job.
+	// Joined gives recordings of one run its name: a profiler's traces with the recorder's windows of the same steps,
+	// and calls with either. Inputs that only explain a recording, as readings, stacks and debug logs of NCCL, are then
+	// no job.
 	Joined bool
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
 
@@ -115,13 +114,12 @@ type Options struct {
 	// the files that they are told from are not among the inputs.
 	Label string
 
-	// Runs are the only ones that are read, of recordings that do not name theirs: what lies in the
-	// folder of a run's name, among those below a path or the path itself. One that is not there
-	// is a [NoRunError]. None stands for all.
+	// Runs are the runs to be read, among recordings named by their folder: below a path, or the path itself. A missing
+	// run is a [NoRunError]. Empty: all runs.
 	Runs []string
 
-	// Found says that the paths were found in a folder, as [List] does: those that are no
-	// inputs are skipped, and that all are is no error.
+	// Found: the paths were found in a folder, as [List] does. Files that are no inputs are then skipped, and a folder
+	// without inputs is no error.
 	Found bool
 
 	// Threads is how many columns of an archive are read side by side, 0: one; with several, text of tables
@@ -152,8 +150,7 @@ type Input struct {
 	table  bool   // it is text that is nearly a table of windows
 }
 
-// Problem is one input that was refused, from its beginning or somewhere in
-// it, or that was not read whole.
+// Problem is an input that was refused, at its beginning or later, or was not read whole.
 type Problem struct {
 	Path string
 	Err  error
@@ -264,10 +261,11 @@ func (r *Reader) lookAll(all []candidate) error {
 	if err := r.lookAgain(all, &others); err != nil {
 		return err
 	}
-	return r.leave(others)
+	return r.skipHalves(others)
 }
 
-// lookOne looks at a candidate and has it opened if it is to be read. One that is good, but not of what is wanted, is added to others.
+// lookOne looks at a candidate and opens it if it is to be read. Refused inputs without a wanted kind are added to
+// others.
 func (r *Reader) lookOne(c candidate, in *Input, others *[]beside) error {
 	in.Path, in.name, in.Bytes, in.Skipped, in.Known, in.named = c.path, c.name, ingest.UnknownSize, c.skipped, c.known, c.named
 	if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
@@ -295,7 +293,7 @@ func (r *Reader) lookOne(c candidate, in *Input, others *[]beside) error {
 	return nil
 }
 
-// enter makes an input a part of what is read.
+// enter adds an input to the units to be read.
 func (r *Reader) enter(in *Input, src *metered) (err error) {
 	defer bug.Contain(in.Path, &err)
 	var begins opening
@@ -337,9 +335,9 @@ type beside struct {
 	err error
 }
 
-// leave skips the files of a folder that are the other half of a recording that
-// is read: its windows, or a profiler's operators. It refuses the rest.
-func (r *Reader) leave(others []beside) error {
+// skipHalves skips refused files that are the other half of a recording that is read: its windows, or a profiler's
+// operators. It refuses the rest.
+func (r *Reader) skipHalves(others []beside) error {
 	for _, o := range others {
 		if slices.ContainsFunc(r.inputs, func(in Input) bool {
 			if o.in.Format.row().gives == Readings {
@@ -360,14 +358,13 @@ func (r *Reader) leave(others []beside) error {
 	return nil
 }
 
-// Next returns the next job or piece of one, which the caller owns. At
-// the end the error is io.EOF. An input that is refused ends the reading when
-// it is the only one, or under ingest.FirstError; otherwise Problems tells, and the
-// others are read on. When nothing at all could be read, that is the error.
+// Next returns the next job or piece of a job, which the caller owns; io.EOF at the end. A refused input is an error if
+// it is the only input, or under ingest.FirstError. Otherwise it is among Problems, and reading continues. If nothing
+// could be read, the error says so.
 func (r *Reader) Next() (recorded.Job, error) {
 	for r.err == nil {
 		if len(r.units) == 0 {
-			r.err = r.end()
+			r.err = r.endError()
 			break
 		}
 		u := r.units[0]
@@ -384,7 +381,7 @@ func (r *Reader) Next() (recorded.Job, error) {
 				r.refuse(u, err)
 				continue
 			}
-			if r.err = r.losses(u, &p.Job); r.err != nil {
+			if r.err = r.noteLosses(u, &p.Job); r.err != nil {
 				break
 			}
 			r.tally(&p.Job)
@@ -402,14 +399,14 @@ func (r *Reader) Next() (recorded.Job, error) {
 	return recorded.Job{}, r.err
 }
 
-// tally counts a job, and keeps what another tool concludes in it.
+// tally counts a job, and keeps the conclusions of other tools in it.
 func (r *Reader) tally(j *recorded.Job) {
-	if !r.explains(j) {
+	if !r.isExplanation(j) {
 		r.emitted++
 		return
 	}
 	r.monitored++
-	for _, text := range concludes(j) {
+	for _, text := range conclusionsOf(j) {
 		if r.saidOnce[text] {
 			continue
 		}
@@ -427,7 +424,7 @@ func (r *Reader) checkHasWindows(j *recorded.Job) error {
 		return nil
 	}
 	run := j.Run()
-	if slices.Contains(r.runs.all(), run) {
+	if slices.Contains(r.runs.runsWithSteps(), run) {
 		return nil
 	}
 	return input.At(input.Pos{File: j.Path}, input.Bad(input.ErrMissing,
@@ -446,7 +443,7 @@ func (r *Reader) Jobs() iter.Seq2[recorded.Job, error] {
 	}
 }
 
-// refuseFile notes a file that is refused, while others are read with it; its error is the one that ends the reading.
+// refuseFile notes a refused file of several. It returns an error if reading ends with it.
 func (r *Reader) refuseFile(path string, err error) error {
 	r.problems = append(r.problems, Problem{path, err})
 	if r.given == 1 || r.o.Strict == ingest.FirstError {
@@ -472,8 +469,8 @@ func (r *Reader) refuse(u *unit, err error) {
 	}
 }
 
-// end returns the error after the last window.
-func (r *Reader) end() error {
+// endError returns the error after the last window: io.EOF if anything was read.
+func (r *Reader) endError() error {
 	r.meter.say()
 	if r.emitted > 0 || r.o.Found && !slices.ContainsFunc(r.inputs, func(in Input) bool { return in.Skipped == "" }) {
 		return io.EOF

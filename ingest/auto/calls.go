@@ -25,14 +25,13 @@ func (r *Reader) hasCalls(j callJob) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format != SQLite || r.exportComm[in.Path] != nil })
 }
 
-// calls hands on the calls and kernels of NCCL, one part for each job that has a
-// debug log, a dump of NCCL's Inspector, or an export of Nsight Systems with what NCCL attached to its ranges.
-// Jobs are told apart now that the runs are known.
+// calls passes on the calls and kernels of NCCL, one part for each job with a debug log, an Inspector dump, or an Nsight
+// export with NCCL's ranges. It runs last, because runs distinguish jobs.
 func (u *unit) calls(give func(part) bool) error {
 	r, jobs := u.r, u.r.callJobs()
 	for _, j := range jobs {
 		folder := filepath.Dir(j[0].Path)
-		c, err := r.load(j, len(jobs), folder)
+		c, err := r.loadJob(j, len(jobs), folder)
 		if err != nil {
 			if err := r.refuseFile(folder, err); err != nil {
 				return err
@@ -58,7 +57,7 @@ func (r *Reader) callJobs() []callJob {
 		}
 		folders[folder] = append(folders[folder], in)
 	}
-	runs := r.runs.all()
+	runs := r.runs.runsWithSteps()
 	if len(r.nsight) > 0 {
 		runs = slices.Compact(slices.Sorted(maps.Values(r.exported)))
 	}
@@ -75,23 +74,23 @@ func (r *Reader) callJobs() []callJob {
 	return jobs
 }
 
-// load reads one of so many jobs; nil where it has nothing of use. Logs without kernels are of
-// use beside windows or operators alone.
-func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err error) {
+// loadJob reads one of so many jobs; nil where the job has nothing usable. Logs without kernels are usable only with
+// windows or operators.
+func (r *Reader) loadJob(j callJob, of int, folder string) (_ *comms.Record, err error) {
 	defer bug.Contain(folder, &err)
 	run := r.runOfCalls(j, of)
 	switch {
 	case r.o.Kinds == Calls:
-		return r.join(j)
+		return r.joinFiles(j)
 	case !r.o.Joined:
-	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
+	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.runsWithSteps(), run):
 		r.passOver(j)
 		return nil, nil
 	}
 	if !r.hasCalls(j) {
 		return nil, nil
 	}
-	c, err := r.join(j)
+	c, err := r.joinFiles(j)
 	if err != nil || c == nil || !j.has(NCCLLog) && !j.has(InspectorDump) && len(c.Calls) == 0 {
 		return nil, err // kernels without calls: the windows of the exports were read all the same
 	}
@@ -106,11 +105,11 @@ func (r *Reader) runOfCalls(j callJob, of int) string {
 			return run
 		}
 	}
-	return r.runs.nameless(dirOf(j[0].Path), of)
+	return r.runs.unnamedRun(dirOf(j[0].Path), of)
 }
 
-// passOver refuses inputs that turned out to be of no use, if they were named, and skips them in folders. Where nothing else was read, what
-// logs of NCCL show by themselves is kept.
+// passOver refuses named inputs without use, and skips such inputs of folders. If nothing else was read, the connections
+// in logs of NCCL are kept.
 func (r *Reader) passOver(list callJob) {
 	if r.emitted == 0 {
 		if shows := r.connectivity(list); len(shows) > 0 {
@@ -128,7 +127,7 @@ func (r *Reader) passOver(list callJob) {
 	}
 }
 
-// connectivity returns what logs of NCCL show without a recording of the job: over what ranks reach each other.
+// connectivity returns over what channels ranks reach each other, by logs of NCCL without a recording of the job.
 func (r *Reader) connectivity(list callJob) []string {
 	b := nccllog.NewBuilder(r.o.Limits)
 	for _, in := range list {
@@ -157,5 +156,5 @@ func (r *Reader) callsAlone(in *Input) error {
 		return in.Format.refusal(r.o.Kinds)
 	}
 	return input.Bad(input.ErrMissing, "a debug log of NCCL. It has no times of steps, so whether anything slows the job is not shown: give it beside a recording of the job. "+
-		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", instead)
+		"By itself sfstat comm reads its calls (logged with NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING), and sfstat hang says who is behind or absent. %s", whatToRecord)
 }

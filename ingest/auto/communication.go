@@ -71,8 +71,9 @@ func readExport(src *ingest.Source, name string, lim ingest.Limits) (*comms.Reco
 	return nsight.ReadComm(src.Name(), name, lim)
 }
 
-// join reads the files of a job into one record, nil where all are refused. A file that is refused leaves the others alone.
-func (r *Reader) join(j callJob) (*comms.Record, error) {
+// joinFiles reads the files of a job into one record, nil where all are refused. Refused files leave the others
+// unchanged.
+func (r *Reader) joinFiles(j callJob) (*comms.Record, error) {
 	names, recorders, seen := j.names(), make(map[Format]recorder), make(beginnings)
 	var exported []*comms.Record
 	for _, in := range j {
@@ -102,10 +103,10 @@ func (r *Reader) join(j callJob) (*comms.Record, error) {
 	if len(c.Sources) == 0 {
 		return nil, nil
 	}
-	return c, r.unread(c)
+	return c, r.noteUnread(c)
 }
 
-// record reads one file, unless it is a copy of one before it.
+// record reads one file, unless it is a copy of an earlier one.
 func (r *Reader) record(in *Input, name string, to recorder, seen beginnings) (err error) {
 	defer bug.Contain(in.Path, &err)
 	src, err := r.open(in)

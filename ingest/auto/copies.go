@@ -9,12 +9,12 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// beginnings is the files read so far by what they begin with, as far as a file is looked at to tell what it is. A copy, packed
-// or not, would count every call twice.
+// beginnings maps the beginnings of files read so far to their paths, up to the length needed to recognise a format. A
+// copy, packed or not, would count each call twice.
 type beginnings map[[sha256.Size]byte][]string
 
-// checkDuplicate returns the error of a file that has the same bytes as one before it, nil for one that has not. Only files that begin alike
-// are read to compare them; a pipe is read once and compared with nothing.
+// checkDuplicate returns an error for a file with the bytes of an earlier file. Only files with equal beginnings are
+// compared; a pipe is read once and not compared.
 func (b beginnings) checkDuplicate(path string, src *ingest.Source, lim ingest.Limits) error {
 	if info, err := os.Stat(path); path == ingest.Stdin || err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -25,7 +25,7 @@ func (b beginnings) checkDuplicate(path string, src *ingest.Source, lim ingest.L
 	}
 	key := sha256.Sum256(head)
 	for _, other := range b[key] {
-		if equal(path, other, lim) {
+		if haveEqualBytes(path, other, lim) {
 			return input.At(input.Pos{File: path}, copyError(other))
 		}
 	}
@@ -33,15 +33,15 @@ func (b beginnings) checkDuplicate(path string, src *ingest.Source, lim ingest.L
 	return nil
 }
 
-// equal reports whether two files have the same bytes, once they are unpacked.
-func equal(x, y string, lim ingest.Limits) bool {
-	a, err := sum(x, lim)
-	b, err2 := sum(y, lim)
+// haveEqualBytes reports whether two files have the same bytes after unpacking.
+func haveEqualBytes(x, y string, lim ingest.Limits) bool {
+	a, err := digestOf(x, lim)
+	b, err2 := digestOf(y, lim)
 	return err == nil && err2 == nil && a == b
 }
 
-// sum returns the digest of a file's contents.
-func sum(path string, lim ingest.Limits) (digest [sha256.Size]byte, err error) {
+// digestOf returns the digest of a file's unpacked bytes.
+func digestOf(path string, lim ingest.Limits) (digest [sha256.Size]byte, err error) {
 	src, err := ingest.Open(path, lim)
 	if err != nil {
 		return digest, err

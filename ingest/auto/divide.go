@@ -22,7 +22,7 @@ func (u *unit) divide(j stages.Profiles, run string) (p part, err error) {
 		path = filepath.Dir(path)
 	}
 	o := stages.Options{Run: run, Timeline: u.r.o.Timeline, Each: u.r.o.Detail != profiler.Totals}
-	timed := u.r.runs.timedWith(j.Ranks)
+	timed := u.r.runs.timedRunOf(j.Ranks)
 	if timed != nil {
 		o = stages.Options{Run: timed.run, Timeline: u.r.o.Timeline, Operators: stages.OnHost} // as the recorder times them
 	}
@@ -74,9 +74,8 @@ func (u *unit) loseOperators(path string, j *recorded.Job, why error) error {
 	return nil
 }
 
-// profilerJob returns what a profiler saw of a run that a recorder timed: a second account of
-// its steps, the operators behind the recorder's stages, device times, and the
-// collectives that hosts entered where the recorder has none.
+// profilerJob returns a profiler's part of a run that a recorder timed: a second account of its steps, operators, device
+// times, and entries of collectives where the recorder has none.
 func profilerJob(j recorded.Job, ranks []*profile.Rank, timed *timedRun) recorded.Job {
 	j.Profiled, j.Windows = j.Windows, nil
 	if len(ranks) < len(timed.hosts) {

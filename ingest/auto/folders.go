@@ -58,8 +58,8 @@ func openingOf(src interface{ Peek(int) ([]byte, error) }) opening {
 	return o
 }
 
-// packetGroup is packet files that are read as one input. label is what tells
-// their runs from those of the same name, "" where nothing has to.
+// packetGroup is packet files that are read as one input. label distinguishes their runs from others of the same name,
+// "" where names are unique.
 type packetGroup struct {
 	label string
 	files []packetFile

@@ -93,7 +93,7 @@ type row struct {
 	// another command reads such inputs, or nobody.
 	read func(u *unit, give func(part) bool) error
 	turn turn
-	// together is what inputs share that are read in one go, such as their folder; nil: each is read by itself.
+	// together returns the key of inputs that are read as one unit, such as their folder; nil: each is a unit.
 	together func(*Reader, *Input) string
 	// profile reads the profile of a rank, for [unit.profiles].
 	profile func(u *unit, in *Input) (*profile.Rank, error)
@@ -118,7 +118,7 @@ func init() { // its functions look at it
 			read: (*unit).exports, turn: exports, together: exportFolder, record: newSingles(readExport)},
 		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: Windows | Operators | Devices,
 			read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
-		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return wide(b.all) }},
+		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return isWide(b.all) }},
 		{format: Packed, name: "packed file", sniff: isPacked},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: Entries,
@@ -234,7 +234,7 @@ func (f Format) refusal(taken Kinds) error {
 	case Empty:
 		return input.Bad(input.ErrEmpty, "empty: the job may not have written anything yet")
 	case Binary:
-		return input.Bad(input.ErrFormat, "binary data of no kind that is known. %s", instead)
+		return input.Bad(input.ErrFormat, "binary data of no kind that is known. %s", whatToRecord)
 	case JSON, Text, Unknown:
 		return input.Bad(input.ErrFormat, "unrecognized input (%s). Supported: %s", cmp.Or(f.row().noun, Text.row().noun), taken.supportedInputs())
 	}

@@ -25,8 +25,8 @@ type Held struct {
 // Run returns the run that packets begin with; "" for all other files.
 func (h *Held) Run() string { return h.begins.run }
 
-// Peek looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
-// with it is said by who reads it.
+// Peek returns what a file holds by its beginning. A file that cannot be read holds nothing; its reader reports the
+// error.
 func Peek(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	var ours error
 	defer bug.Contain(path, &ours)
@@ -49,8 +49,8 @@ func Peek(on disk.Disk, path string, lim ingest.Limits) (h Held) {
 	return h
 }
 
-// Labels returns a label for each file of packets that distinguishes its run from others of the same name; "" where no other
-// has it. Files of one run and one label are read together.
+// Labels returns for each file of packets a label that distinguishes its run from other runs of the same name; "" for
+// unique names. Files of one run and one label are read together.
 func Labels(files []string, held []Held) []string {
 	all := make([]packetFile, len(files))
 	for i, path := range files {

@@ -15,8 +15,8 @@ import (
 	"github.com/sfstat/sfstat/trace/recorded"
 )
 
-// lose notes that a file was not read whole. Its error is not nil under ingest.FirstError, and ends the reading.
-func (r *Reader) lose(path string, note input.Note) error {
+// noteLoss notes a file that was not read whole. Under ingest.FirstError it returns an error, which ends the reading.
+func (r *Reader) noteLoss(path string, note input.Note) error {
 	kind := input.ErrTruncated
 	switch note.Kind {
 	case input.NoteDamaged:
@@ -44,15 +44,15 @@ func (r *Reader) lose(path string, note input.Note) error {
 func (r *Reader) loseNotes(path string, notes []input.Note) (err error) {
 	for _, n := range notes {
 		if n.Kind.Loses() {
-			err = errors.Join(err, r.lose(path, n))
+			err = errors.Join(err, r.noteLoss(path, n))
 		}
 	}
 	return err
 }
 
-// losses notes which inputs of a job were not read whole. Profiler traces are noted file by file, and packets
-// by their reader.
-func (r *Reader) losses(u *unit, j *recorded.Job) error {
+// noteLosses notes which inputs of a job were not read whole. Profiler traces are noted file by file, packets by their
+// reader.
+func (r *Reader) noteLosses(u *unit, j *recorded.Job) error {
 	if u.profile != nil || u.format == Packets || len(u.inputs) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (r *Reader) cutPackets() (all []Problem) {
 	return all
 }
 
-// recordingName is what tools call their recordings: a file of such a name that is empty has lost one.
+// recordingName matches the names that tools give to recordings. An empty file of such a name has lost a recording.
 var recordingName = regexp.MustCompile(`(?i)^(?:(?:fr_trace|nccl_trace_rank|comm_lib_trace_rank)_\d+(?:\.json|\.pkl)?|ras_?\d+\.json|pyspy_\d+\.txt|.*\.pt\.trace\.json|.*\.xplane\.pb|.*\.sqlite)(?:\.gz|\.zst)?$`)
 
 // isExport reports whether a file has the name of an export of Nsight Systems, or of a report of which no export
@@ -108,8 +108,8 @@ func isExport(path string) bool {
 	return false
 }
 
-// isLostRecording reports whether a file of a folder that cannot be read is a recording all the same: a database that
-// is damaged, a file with the name of an export, one with the name of a recording that is empty or damaged.
+// isLostRecording reports whether an unreadable file of a folder is a recording nevertheless: a damaged database, a file
+// named as an export, or an empty or damaged file named as a recording.
 func (r *Reader) isLostRecording(in *Input, err error) (bool, error) {
 	switch {
 	case !SQLite.gives(r.o.Kinds) && in.Format != Empty:
@@ -144,12 +144,12 @@ func (r *Reader) notePartialLine(path string, src *ingest.Source) error {
 	if !src.EndsMidLine() {
 		return nil
 	}
-	return r.lose(path, input.Note{Kind: input.NoteTruncated, Text: "it ends in the middle of a line: what came before is used"})
+	return r.noteLoss(path, input.Note{Kind: input.NoteTruncated, Text: "it ends in the middle of a line: what came before is used"})
 }
 
-// unread notes the records of files of NCCL that could not be read. In logs that processes share some are always cut
-// short, which the account of the calls says.
-func (r *Reader) unread(c *comms.Record) (err error) {
+// noteUnread notes the NCCL records of files that could not be read. Logs that processes share always have some cut
+// records; the account of the calls reports them.
+func (r *Reader) noteUnread(c *comms.Record) (err error) {
 	for i := range c.Sources {
 		if c.Sources[i].Kind == comms.SourceNCCLLog {
 			continue
@@ -163,7 +163,7 @@ func (r *Reader) unread(c *comms.Record) (err error) {
 			}
 		}
 		if n > 0 {
-			err = errors.Join(err, r.lose(c.Sources[i].Path, input.Note{Kind: input.NoteDamaged,
+			err = errors.Join(err, r.noteLoss(c.Sources[i].Path, input.Note{Kind: input.NoteDamaged,
 				Text: fmt.Sprintf("records that cannot be read: %d, the first in line %d (%s): the others are used", n, first.Line, first.Reason)}))
 		}
 	}

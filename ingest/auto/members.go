@@ -21,7 +21,7 @@ func (u *unit) members(give func(part) bool) error {
 	}
 	c := nccllog.LoggedCounts(b.Comm())
 	if c == nil {
-		return input.At(input.Pos{File: u.inputs[0].Path}, input.Bad(input.ErrMissing, "an NCCL debug log that tells of no communicator: NCCL prints them with NCCL_DEBUG=INFO when they are made. %s", instead))
+		return input.At(input.Pos{File: u.inputs[0].Path}, input.Bad(input.ErrMissing, "an NCCL debug log that tells of no communicator: NCCL prints them with NCCL_DEBUG=INFO when they are made. %s", whatToRecord))
 	}
 	give(part{Job: recorded.Job{Calls: c, Path: u.inputs[0].Path}, folder: u.folder})
 	return nil

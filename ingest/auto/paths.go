@@ -166,10 +166,9 @@ func realPath(path string) string {
 	return path
 }
 
-// isMeantAsPackets reports whether the name of a file says that it is packets. It decides
-// only whether a file in a folder that is none of ours deserves a line of
-// refusal, and what an undecided JSON object is.
-func isMeantAsPackets(path string) bool {
+// isNamedAsPackets reports whether a file is named as packets. The name decides only two questions: whether a foreign
+// file in a folder is reported as refused, and how an undecided JSON object is read.
+func isNamedAsPackets(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")

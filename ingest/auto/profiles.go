@@ -15,9 +15,8 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// profiles hands on what the profiler traces of one folder come to, which belong together: one
-// for each rank. They are read side by side. A file that is refused is a
-// problem; it is the error where it is the only one or nothing may be refused.
+// profiles passes on the jobs of the profiler traces of one folder, one trace for each rank, read in parallel. A refused
+// file is a problem; it is an error if it is the only file, or under ingest.FirstError.
 func (u *unit) profiles(give func(part) bool) error {
 	var ranks []*profile.Rank
 	for i, file := range u.readParallel() {
@@ -108,8 +107,8 @@ func (u *unit) readKineto(in *Input) (*profile.Rank, error) {
 	return kineto.Read(src, in.Path, kineto.Options{Stages: u.r.o.Stages, Detail: u.r.o.Detail})
 }
 
-// exports hands on what the exports of Nsight Systems in one folder come to, which are of one run. Those that are
-// refused are left out, unless nothing is left or all must be good.
+// exports passes on the jobs of the Nsight Systems exports in one folder, which are of one run. Refused exports are left
+// out, unless none is left or all must be readable.
 func (u *unit) exports(give func(part) bool) error {
 	r := u.r
 	paths := make([]string, len(u.inputs))

@@ -49,16 +49,16 @@ func newRunNames() runNames {
 	return runNames{given: make(map[[2]string]string), taken: make(map[string]bool), first: make(map[string]string), seen: make(map[place]bool)}
 }
 
-// mostRuns is how many runs one reading tells apart: some 50 MB of names.
-const mostRuns = 1 << 17
+// maxRuns is the number of runs that one reading distinguishes: some 50 MB of names.
+const maxRuns = 1 << 17
 
 // full returns the error of an input that is read when there are too many runs.
 func (n *runNames) full(path string) error {
-	if len(n.taken) < mostRuns {
+	if len(n.taken) < maxRuns {
 		return nil
 	}
 	return input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge,
-		"%d runs have been read, more are not: is the column of the run the number of a step? Else give fewer inputs at a time", mostRuns))
+		"%d runs have been read, more are not: is the column of the run the number of a step? Else give fewer inputs at a time", maxRuns))
 }
 
 // uniqueName returns the name of a run that was read in a folder: its own for the first
@@ -177,9 +177,9 @@ func (n *runNames) time(w *trace.Window, folder string) {
 // differ, ns: one counts processor cycles from when it began.
 const clockSlack = 1e9
 
-// timedWith returns the run that both a profiler traced and a recorder timed in the same folder, or in the only other folder:
-// the profiled ranks are among the timed ones, and where both have times, they overlap.
-func (n *runNames) timedWith(ranks []*profile.Rank) *timedRun {
+// timedRunOf returns the run that a recorder timed in the folder of a profiler, or in the only other folder. The
+// profiled ranks must be among the timed ranks, and times must overlap where both have them.
+func (n *runNames) timedRunOf(ranks []*profile.Rank) *timedRun {
 	var found *timedRun
 	for i := range n.timed {
 		t := &n.timed[i]
@@ -195,7 +195,7 @@ func (n *runNames) timedWith(ranks []*profile.Rank) *timedRun {
 	return found
 }
 
-// covers reports whether profiles may be of a run.
+// covers reports whether profiles may belong to a run.
 func (t *timedRun) covers(ranks []*profile.Rank) bool {
 	for _, r := range ranks {
 		host, timed := t.hosts[r.ID]
@@ -215,8 +215,8 @@ func shortHost(name string) string {
 	return short
 }
 
-// all returns the runs that have windows or an operator trace.
-func (n *runNames) all() (runs []string) {
+// runsWithSteps returns the runs that have windows or an operator trace.
+func (n *runNames) runsWithSteps() (runs []string) {
 	listed := make(map[string]bool)
 	for _, p := range n.places {
 		if !listed[p.run] {
@@ -241,12 +241,12 @@ func (n *runNames) singleRunIn(folder string) (run string, ok bool) {
 	return run, ok
 }
 
-// nameless returns the run of a recording in a folder that names no run, one of so many jobs of its kind.
-func (n *runNames) nameless(folder string, of int) string {
+// unnamedRun returns the run of a recording without a run's name: one of so many jobs of its kind in a folder.
+func (n *runNames) unnamedRun(folder string, of int) string {
 	if run, ok := n.singleRunIn(folder); ok {
 		return run
 	}
-	name, all := filepath.Base(folder), n.all()
+	name, all := filepath.Base(folder), n.runsWithSteps()
 	if !slices.Contains(all, name) && of == 1 && len(all) == 1 {
 		return all[0]
 	}
@@ -270,7 +270,7 @@ func (r *Reader) runOfOperators(p part, path string) string {
 	}
 	var runs []string
 	for k, name := range n.given {
-		if k[0] == own && slices.Contains(n.all(), name) {
+		if k[0] == own && slices.Contains(n.runsWithSteps(), name) {
 			runs = append(runs, name)
 		}
 	}
@@ -316,7 +316,7 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	var jobs []*job
 	for _, folder := range folders {
 		i := slices.IndexFunc(jobs, func(j *job) bool {
-			return len(r.runs.all()) < 2 && !slices.ContainsFunc(slices.Collect(maps.Keys(ranks[folder])), func(rank int) bool { return j.ranks[rank] })
+			return len(r.runs.runsWithSteps()) < 2 && !slices.ContainsFunc(slices.Collect(maps.Keys(ranks[folder])), func(rank int) bool { return j.ranks[rank] })
 		})
 		if i < 0 {
 			i = len(jobs)
@@ -338,11 +338,11 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	out := make(map[string]string)
 	for _, j := range jobs {
 		for _, folder := range j.folders {
-			out[folder] = r.runs.nameless(j.folders[0], len(jobs))
+			out[folder] = r.runs.unnamedRun(j.folders[0], len(jobs))
 		}
 	}
 	for folder, of := range stacks {
-		out[folder] = r.runs.nameless(jobs[jobOf(of)].folders[0], len(jobs))
+		out[folder] = r.runs.unnamedRun(jobs[jobOf(of)].folders[0], len(jobs))
 	}
 	return out
 }

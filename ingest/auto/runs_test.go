@@ -51,7 +51,7 @@ func TestTimedWith(t *testing.T) {
 				n.time(w, c.where)
 			}
 			got := ""
-			if run := n.timedWith([]*profile.Rank{c.rank}); run != nil {
+			if run := n.timedRunOf([]*profile.Rank{c.rank}); run != nil {
 				got = run.run
 			}
 			if got != c.want {
@@ -64,13 +64,13 @@ func TestTimedWith(t *testing.T) {
 // TestMostRuns: a table with another run in each row is read up to a limit, and refused in a sentence from there on.
 func TestMostRuns(t *testing.T) {
 	n := newRunNames()
-	for i := range mostRuns {
+	for i := range maxRuns {
 		if err := n.full("t.csv"); err != nil {
 			t.Fatalf("after %d runs: %v", i, err)
 		}
 		n.taken[strconv.Itoa(i)] = true
 	}
 	if err := n.full("t.csv"); !errors.Is(err, input.ErrTooLarge) || !strings.HasPrefix(err.Error(), "t.csv: 131072 runs have been read") {
-		t.Errorf("after %d runs: %v", mostRuns, err)
+		t.Errorf("after %d runs: %v", maxRuns, err)
 	}
 }

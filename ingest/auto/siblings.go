@@ -57,10 +57,10 @@ func (s *shareOf) path() string { return s.unit.inputs[0].Path }
 // areCopies reports whether two tables have the same bytes, packed or not.
 func (r *Reader) areCopies(a, b *shareOf) bool {
 	x, y := a.unit.inputs[0], b.unit.inputs[0]
-	return a.extent.Digest == b.extent.Digest && (x.Bytes == y.Bytes || x.Compression != y.Compression) && equal(a.path(), b.path(), r.o.Limits)
+	return a.extent.Digest == b.extent.Digest && (x.Bytes == y.Bytes || x.Compression != y.Compression) && haveEqualBytes(a.path(), b.path(), r.o.Limits)
 }
 
-// drop takes a unit of one input out of what is read, and notes why.
+// drop removes a unit of one input from the units to be read, and notes why.
 func (r *Reader) drop(u *unit, err error) {
 	path := u.inputs[0].Path
 	r.units = slices.DeleteFunc(r.units, func(one *unit) bool { return one == u })
@@ -131,7 +131,7 @@ func (u *unit) areLogCopies(in, other *Input) bool {
 	}
 	rank, host := u.rankOf(in)
 	otherRank, otherHost := u.rankOf(other)
-	return (rank == otherRank || min(rank, otherRank) < 0) && host == otherHost && equal(in.Path, other.Path, u.r.o.Limits)
+	return (rank == otherRank || min(rank, otherRank) < 0) && host == otherHost && haveEqualBytes(in.Path, other.Path, u.r.o.Limits)
 }
 
 // noteCopy notes that a file is a copy of another.

@@ -93,8 +93,8 @@ func isPacket(text []byte) bool {
 	return bare && !isProfilerTrace(text) && !inspector.Recognise(text)
 }
 
-// wide recognises UTF-16 without a mark, of text that begins in ASCII.
-func wide(head []byte) bool {
+// isWide reports whether text is UTF-16 without a mark that begins in ASCII.
+func isWide(head []byte) bool {
 	plain := func(c byte) bool { return c > ' ' && c < 0x7f || c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 	if len(head) < 4 {
 		return false

@@ -130,8 +130,8 @@ type stacked struct {
 	node string
 }
 
-// rankStacks gives the processes of all dumps their ranks: those that they or the names of files tell, where these are different ones;
-// else, where all tell their local ranks, numbers in the order of the nodes; else numbers in the order of the files.
+// rankStacks gives the processes of all dumps their ranks: different ranks that dumps or file names say; else, where all
+// say local ranks, numbers in the order of nodes; else numbers in the order of files.
 func rankStacks(files []*stackFile) error {
 	slices.SortStableFunc(files, func(a, b *stackFile) int { return naturally(a.path, b.path) })
 	var all []stacked

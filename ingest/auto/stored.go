@@ -2,8 +2,8 @@ package auto
 
 import "github.com/sfstat/sfstat/ingest"
 
-// StoredBytes sums up the inputs that windows came from: their bytes as stored, or
-// ingest.UnknownSize where one came through a pipe, and the format of the last.
+// StoredBytes returns the stored bytes of the inputs of windows, or ingest.UnknownSize if one came through a pipe, and
+// the format of the last input.
 func StoredBytes(inputs []Input) (bytes int64, as Format) {
 	for _, in := range inputs {
 		switch {

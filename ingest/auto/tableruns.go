@@ -21,7 +21,7 @@ type tableRun struct {
 
 func (t *tableRun) unit() *unit { return t.stretches[0][0].unit }
 
-// runsOf returns the runs that tables of a folder are of, several of one each, and the tables that are parts of none.
+// runsOf returns the runs of the tables of a folder, and the tables of no run.
 func runsOf(g []*shareOf) (runs []*tableRun, rest []*shareOf) {
 	var byColumn, byName []*shareOf
 	for _, s := range g {
@@ -39,10 +39,10 @@ func runsOf(g []*shareOf) (runs []*tableRun, rest []*shareOf) {
 	}
 	for _, family := range groupBy(byName, func(s *shareOf) string { return strings.ToLower(s.stem) }) {
 		ranks, twice := firstOfEach(family)
-		if !isOne(ranks) {
+		if !isOneRun(ranks) {
 			ranks, rest = joinColumns(ranks, rest)
 		}
-		if !isOne(ranks) {
+		if !isOneRun(ranks) {
 			rest = append(rest, family...)
 			continue
 		}
@@ -51,7 +51,8 @@ func runsOf(g []*shareOf) (runs []*tableRun, rest []*shareOf) {
 	return joinKinds(runs), rest
 }
 
-// joinKinds makes one run of two of a folder where columns say the ranks of one and names those of the other, and no rank is in both.
+// joinKinds joins the two runs of a folder into one where columns name the ranks of one run, file names those of the
+// other, and no rank is in both.
 func joinKinds(runs []*tableRun) []*tableRun {
 	if len(runs) != 2 || runs[0].named == runs[1].named || len(runs[0].stretches) > 1 || len(runs[1].stretches) > 1 {
 		return runs
@@ -73,9 +74,9 @@ func joinKinds(runs []*tableRun) []*tableRun {
 	return []*tableRun{{stretches: [][]*shareOf{all}, name: runs[0].name}}
 }
 
-// runsByColumn returns the runs of tables of a folder whose columns say the rank: one where they are parts of one; else one of those with
-// the same stages that are, and else of those with the same name but for what tells hosts apart, which is then that of their run. What is of
-// none is added to rest.
+// runsByColumn returns the runs of the tables of a folder whose columns name ranks, and adds tables of no run to rest.
+// All tables are one run if they are parts of one; else tables with equal stages are; else tables with equal stages and
+// equal names up to digits, whose run has that name.
 func runsByColumn(g, rest []*shareOf) (runs []*tableRun, _ []*shareOf) {
 	if run := runOf(g, ""); run != nil {
 		return []*tableRun{run}, rest
@@ -96,8 +97,8 @@ func runsByColumn(g, rest []*shareOf) (runs []*tableRun, _ []*shareOf) {
 	return runs, rest
 }
 
-// runOf returns the run of tables that are parts of one: of other ranks, or hosts; or of stretches of its steps with these, in files of the
-// same name but for a number. nil: they are not. A name of the run replaces that of its folder.
+// runOf returns the run of tables that are parts of one run, nil where they are not. Parts are of different ranks or
+// hosts, or of successive steps in files whose names differ only in a number. name replaces the name of the folder.
 func runOf(g []*shareOf, name string) *tableRun {
 	run := &tableRun{name: cmp.Or(name, filepath.Base(g[0].folder)), named: true}
 	if areParts(g) {
@@ -117,8 +118,8 @@ func runOf(g []*shareOf, name string) *tableRun {
 	return run
 }
 
-// joinColumns adds tables of the rest to those of a family that numbers alone tell apart, where each is of one rank by its rows, and they are
-// one together.
+// joinColumns adds tables of rest to a family whose names differ in numbers only. Each added table has one rank by its
+// rows, and all together must be parts of one run. left are the other tables.
 func joinColumns(family, rest []*shareOf) (all, left []*shareOf) {
 	all = slices.Clone(family)
 	for _, s := range rest {
@@ -129,14 +130,14 @@ func joinColumns(family, rest []*shareOf) (all, left []*shareOf) {
 		}
 		left = append(left, s)
 	}
-	if _, twice := firstOfEach(all); len(twice) > 0 || !isOne(all) {
+	if _, twice := firstOfEach(all); len(twice) > 0 || !isOneRun(all) {
 		return family, rest
 	}
 	return all, left
 }
 
-// fill adds tables to the only run that each is of a rank of which has no table, and returns the others.
-func fill(runs []*tableRun, rest []*shareOf) (left []*shareOf) {
+// fillRuns adds each table to the only run that lacks its ranks, and returns the tables without such a run.
+func fillRuns(runs []*tableRun, rest []*shareOf) (left []*shareOf) {
 	for _, s := range rest {
 		var of *tableRun
 		fits := 0
@@ -155,7 +156,7 @@ func fill(runs []*tableRun, rest []*shareOf) (left []*shareOf) {
 	return left
 }
 
-// lacks reports whether a table is of ranks of the run that have none: between the others, or behind the last.
+// lacks reports whether a run lacks the ranks of a table: they lie between its ranks, or follow its last.
 func (t *tableRun) lacks(s *shareOf) bool {
 	ranks := s.ranks()
 	if len(t.stretches) > 1 || ranks == nil || s.extent.Bare || s.extent.Series || s.extent.OnHost || !haveSameStages(append([]*shareOf{s}, t.stretches[0]...)) {
@@ -172,7 +173,7 @@ func (t *tableRun) lacks(s *shareOf) bool {
 	return slices.Max(ranks) <= most+len(ranks)
 }
 
-// ranks returns the ranks that a table is of by its rows, else by its name; nil: it does not say it.
+// ranks returns the ranks of a table by its rows, else by its name; nil: neither names them.
 func (s *shareOf) ranks() []int {
 	switch {
 	case s.extent.Named && len(s.extent.Ranks) > 0:
@@ -197,8 +198,8 @@ func groupBy(shares []*shareOf, key func(*shareOf) string) (groups [][]*shareOf)
 	return groups
 }
 
-// firstOfEach returns one table for each rank, host and stage, that of the usual name: with a number as most others have it. twice are the
-// others of these.
+// firstOfEach returns one table for each rank, host and stage; twice are the others. Tables whose numbers are padded
+// as in most names come first.
 func firstOfEach(g []*shareOf) (first, twice []*shareOf) {
 	padded := 0
 	for _, s := range g {
@@ -236,9 +237,9 @@ type sharePlace struct {
 
 func (s *shareOf) place() sharePlace { return sharePlace{s.host, s.stage, s.rank} }
 
-// isOne reports whether tables, of which no two have a place, are parts of one: of ranks that their names say by a word, or by numbers from
-// 0 of which most are there.
-func isOne(g []*shareOf) bool {
+// isOneRun reports whether tables at different places are parts of one run. Their names must say ranks by a word, or
+// number them from 0 with few gaps.
+func isOneRun(g []*shareOf) bool {
 	least, most, words := math.MaxInt, -1, true
 	for _, s := range g {
 		if s.rank < 0 {
@@ -246,11 +247,11 @@ func isOne(g []*shareOf) bool {
 		}
 		least, most, words = min(least, s.rank), max(most, s.rank), words && s.word
 	}
-	return len(g) > 1 && (words || most < len(g) || least == 0 && most < mostApart*len(g)-1)
+	return len(g) > 1 && (words || most < len(g) || least == 0 && most < maxNumberRatio*len(g)-1)
 }
 
-// areParts reports whether tables whose columns say the rank are parts of one: no rank is in two of them, or no host where ranks are numbered
-// on each; and their columns are the same where any has several ranks.
+// areParts reports whether tables whose columns name ranks are parts of one run: no rank is in two tables, or no host
+// where ranks are numbered by host. Tables with several ranks need equal columns.
 func areParts(g []*shareOf) bool {
 	return len(g) > 1 && (partsByRank(g) || partsByHost(g))
 }
@@ -284,7 +285,7 @@ func partsByHost(g []*shareOf) bool {
 	return haveSameStages(g)
 }
 
-// hosts returns the hosts that a table says it is of, else the one that its path does.
+// hosts returns the hosts of a table by its rows, else by its path.
 func (s *shareOf) hosts() []string {
 	if len(s.extent.Hosts) == 0 && s.host != "" {
 		return []string{s.host}

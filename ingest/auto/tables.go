@@ -40,13 +40,13 @@ var (
 	boardName  = regexp.MustCompile(`^(?:run)?[ _-]*(?:.*?[ _-])??tag[ _-]+`)
 )
 
-// shareTables joins tables that are parts of one, and gives those of one rank that rank. Where a folder has several such tables, a run goes
-// by the name of its files.
+// shareTables joins tables that are parts of one, and gives tables of one rank that rank. Where a folder has several
+// such tables, a run is named after its files.
 func (r *Reader) shareTables() {
 	within := rootsOf(r.paths)
 	for _, g := range groupBy(r.tableShares(&within), func(s *shareOf) string { return fmt.Sprint(s.extent.Series, s.folder) }) {
 		runs, rest := runsOf(g)
-		rest = fill(runs, rest)
+		rest = fillRuns(runs, rest)
 		numbered := 0 // runs whose files are told apart by their names alone
 		for _, run := range runs {
 			if !run.named {
@@ -65,7 +65,7 @@ func (r *Reader) shareTables() {
 		r.nameLost(runs, &within)
 		for i, s := range rest {
 			if !r.leaveOut(s, runs, rest[:i]) && !s.hasRankColumn() && !s.extent.Bare {
-				r.readAlone(s)
+				r.readUnranked(s)
 			}
 		}
 	}
@@ -227,8 +227,8 @@ func JobFolder(folder string) string {
 	return folder
 }
 
-// SharedFolder returns what the folders of a job on several hosts have in common: their paths without the folder of the host, as job of
-// job/node3, and of node3/job. It need not be there.
+// SharedFolder returns the path of a folder without the folder of its host, which the folders of a job on several hosts
+// share: job for job/node3 and for node3/job. The path need not exist.
 func SharedFolder(folder string) string {
 	for hostInside.MatchString(filepath.Base(folder)) {
 		folder = filepath.Dir(folder)
@@ -267,7 +267,8 @@ func rootsOf(paths []string) (out roots) {
 	return out
 }
 
-// rootOf returns the folder that was given and that a file lies in; of one that was given itself the folder that all of those lie in.
+// rootOf returns the given folder that contains a file. For a file that was given itself it is the common folder of all
+// such files.
 func (r *roots) rootOf(path string) string {
 	for _, given := range r.given {
 		if isWithin(path, given) {
@@ -375,9 +376,9 @@ func (r *Reader) share(s *shareOf) csv.Share {
 	return csv.Share{Name: in.Path, Rank: rank, Host: s.host, Local: -1, Stage: s.stage, Open: func() (*csv.Source, error) { return r.openTable(in, r.openInput) }}
 }
 
-// readAlone reads a table that does not say of which rank it is as that of the rank in its name, or of rank 0. One that was found in a folder
-// beside other recordings is passed over.
-func (r *Reader) readAlone(s *shareOf) {
+// readUnranked reads a table without ranks as the rank in its name, or as rank 0. A table found in a folder with other
+// recordings is passed over.
+func (r *Reader) readUnranked(s *shareOf) {
 	in := s.unit.inputs[0]
 	if in.Skipped != "" || !slices.Contains(r.units, s.unit) {
 		return

@@ -13,19 +13,19 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// mostOfPipe is how much is looked at of text that cannot be read twice.
-const mostOfPipe = 16 << 20
+// maxPipeBytes is how much of a pipe is searched, since it cannot be read twice.
+const maxPipeBytes = 16 << 20
 
-// severalSteps is how many lines with the time of a step make a file of a folder a training log.
-const severalSteps = 3
+// minLogSteps is the number of lines with a step time that make a file of a folder a training log.
+const minLogSteps = 3
 
-// lookThrough looks through text to its end for steps of training and messages of time-outs, which programs print behind
-// modules, arguments and the start of NCCL. Unknown: it has neither; near says what came closest. Of a file that was found
-// in a folder one line is not enough.
+// lookThrough searches text to its end for training steps and time-out messages, which may follow modules, arguments and
+// the start of NCCL. It returns Unknown if there are neither; near is then the closest miss. A file found in a folder
+// needs several such lines.
 func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near error) {
 	from := io.Reader(nil)
 	if src.Size() == ingest.UnknownSize {
-		head, _ := src.Peek(mostOfPipe)
+		head, _ := src.Peek(maxPipeBytes)
 		from = strings.NewReader(string(head))
 	} else {
 		again, err := r.source(src.Name())
@@ -36,7 +36,7 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 		from = again
 	}
 	steps, stopped := r.o.Dialects.Recogniser(), hangtext.Scanner{Rank: -1}
-	least, bare := severalSteps, trainlog.Bare{}
+	least, bare := minLogSteps, trainlog.Bare{}
 	if named {
 		least = 1
 	}
@@ -67,14 +67,14 @@ func (r *Reader) lookThrough(src *ingest.Source, named bool) (found Format, near
 	return Unknown, unreadText(&steps.Nearest, header)
 }
 
-// scarce reports whether so few lines at the beginning of a log have the time of a step that it may be any text.
-func (r *Reader) scarce(src *ingest.Source) bool {
+// isScarce reports whether the beginning of a log has so few lines with a step time that it may be any text.
+func (r *Reader) isScarce(src *ingest.Source) bool {
 	head, _ := src.Peek(sniffed)
 	steps := r.o.Dialects.Recogniser()
 	for line := range ingest.TerminalLines(head) {
 		steps.Line(line, 1)
 	}
-	return steps.Steps > 0 && steps.Steps < severalSteps
+	return steps.Steps > 0 && steps.Steps < minLogSteps
 }
 
 // hasOtherParts reports whether a log of JSON objects has the parts of each step under names of its own, which add up to the whole: it is
@@ -106,12 +106,12 @@ func headerOf(src *ingest.Source) string {
 	return ""
 }
 
-// instead is what to record for each of the two questions that people ask.
-const instead = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
+// whatToRecord answers the two usual questions with what to record.
+const whatToRecord = "For slow steps: log step, data_time and time of each rank in a line, or use sfstat's recorder. " +
 	"For a hang: py-spy dump of each rank into pyspy_RANK.txt, or dumps of PyTorch's Flight Recorder"
 
-// describe is what makes a line one that is read.
-const describe = "describe the line in a file, for --dialect FILE"
+// howToDescribe is how a user makes a line readable.
+const howToDescribe = "describe the line in a file, for --dialect FILE"
 
 // plainText is of text that is nearly nothing.
 const plainText = "text without times of steps"
@@ -119,20 +119,20 @@ const plainText = "text without times of steps"
 // unreadText returns the refusal of text: which format it nearly is, and what to record instead.
 func unreadText(near *trainlog.Nearest, table string) error {
 	if table != "" {
-		return input.Bad(input.ErrFormat, "a table without columns that are known: it needs step, rank and a time for each stage, and has %s. %s", cut(table), instead)
+		return input.Bad(input.ErrFormat, "a table without columns that are known: it needs step, rank and a time for each stage, and has %s. %s", cut(table), whatToRecord)
 	}
 	text := plainText + ", and without messages of a time-out"
 	if near.Line > 0 {
 		what := map[trainlog.Lack]string{
-			trainlog.LacksBoth:         "numbers, as other lines of its form have, and neither a step nor a time under a name that is known: " + describe,
-			trainlog.LacksStep:         "a time, and no number of a step: " + describe,
+			trainlog.LacksBoth:         "numbers, as other lines of its form have, and neither a step nor a time under a name that is known: " + howToDescribe,
+			trainlog.LacksStep:         "a time, and no number of a step: " + howToDescribe,
 			trainlog.LacksTime:         "the number of a step, and no time",
-			trainlog.LacksTimeButStamp: "the number of a step, and no time but its stamp: to take steps from stamps, " + describe + " and say stamps: true",
-			trainlog.LacksName:         "the number of a step, and a time under no name that is known: " + describe,
+			trainlog.LacksTimeButStamp: "the number of a step, and no time but its stamp: to take steps from stamps, " + howToDescribe + " and say stamps: true",
+			trainlog.LacksName:         "the number of a step, and a time under no name that is known: " + howToDescribe,
 		}[near.Lacks]
 		text = fmt.Sprintf("text that is nearly a training log: line %d, %q, has %s", near.Line, cut(string(near.Text)), what)
 	}
-	return input.Bad(input.ErrFormat, "%s. %s", text, instead)
+	return input.Bad(input.ErrFormat, "%s. %s", text, whatToRecord)
 }
 
 // strangers are formats that are known by name and not read, with a sign of each and what to give instead.
@@ -146,10 +146,10 @@ var strangers = []struct{ sign, says string }{
 func unreadJSON(head []byte) error {
 	for _, s := range strangers {
 		if bytes.Contains(head, []byte(s.sign)) {
-			return input.Bad(input.ErrFormat, "%s. %s", s.says, instead)
+			return input.Bad(input.ErrFormat, "%s. %s", s.says, whatToRecord)
 		}
 	}
-	return input.Bad(input.ErrFormat, "JSON of no kind that is known: neither a profiler's trace nor packets (\"schema\": \"sfstat.packet/1\"), and no log with a step and a time in each line. %s", instead)
+	return input.Bad(input.ErrFormat, "JSON of no kind that is known: neither a profiler's trace nor packets (\"schema\": \"sfstat.packet/1\"), and no log with a step and a time in each line. %s", whatToRecord)
 }
 
 // cut returns the beginning of a line.

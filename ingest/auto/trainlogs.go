@@ -56,8 +56,8 @@ func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host
 // saysRank is the name of a log that says that its number is a rank's; others have numbers of jobs, dates and versions.
 var saysRank = regexp.MustCompile(`(?i)rank|worker`)
 
-// mostApart is how many times as many as the logs of a job the numbers in their names may be, for these to be ranks.
-const mostApart = 2
+// maxNumberRatio is the largest ratio of numbers in names to logs of a job for which the numbers are ranks.
+const maxNumberRatio = 2
 
 // rankOf returns the rank and host of a log as its path tells, −1 where the number in its name need be no rank's: no word says so, and
 // the logs are not numbered from 0 on.
@@ -70,7 +70,7 @@ func (u *unit) rankOf(l *Input) (rank int, host string) {
 	}
 	_, rank, host = placeOf(l.Path, u.r.o.Rank)
 	if rank >= 0 && u.r.o.Rank == nil && !saysRank.MatchString(filepath.Base(l.Path)) && !saysRank.MatchString(filepath.Base(dirOf(l.Path))) &&
-		(len(u.inputs) == 1 || rank >= mostApart*len(u.inputs)) {
+		(len(u.inputs) == 1 || rank >= maxNumberRatio*len(u.inputs)) {
 		return -1, host
 	}
 	return rank, host
@@ -139,7 +139,7 @@ func ranksOfHosts(units []*unit) map[*Input]rankOnHost {
 // a straggler detector wrote into them.
 func (r *Reader) passOverTimed() {
 	for _, u := range r.units {
-		if u.format != TrainLog || !r.timedIn(u.folder) {
+		if u.format != TrainLog || !r.hasTimesNear(u.folder) {
 			continue
 		}
 		for _, l := range u.inputs {
@@ -151,8 +151,8 @@ func (r *Reader) passOverTimed() {
 	}
 }
 
-// timedIn reports whether another input in a folder, or in one above or below it, has times of steps.
-func (r *Reader) timedIn(folder string) bool {
+// hasTimesNear reports whether another input in a folder, above it or below it has step times.
+func (r *Reader) hasTimesNear(folder string) bool {
 	for i := range r.inputs {
 		in := &r.inputs[i]
 		if in.Skipped != "" || in.Format == TrainLog || !in.Format.Readable() || !in.Format.gives(Windows) {
@@ -165,8 +165,8 @@ func (r *Reader) timedIn(folder string) bool {
 	return false
 }
 
-// trainLogs hands on the logs of one run as windows, and what else is written in them: what a straggler detector concludes,
-// and who waits for whom where the job stood still. These stand for logs that cannot be used otherwise.
+// trainLogs passes on the logs of one run as windows, the conclusions of a straggler detector in them, and the waits of
+// a job that stood still. Conclusions and waits replace logs without usable times.
 func (u *unit) trainLogs(give func(part) bool) error {
 	said := make(map[*Input]*detectors.Log)
 	if u.inputs[0].Skipped == "" {
@@ -281,8 +281,8 @@ func (u *unit) passOver(l *Input, err error) bool {
 	return true
 }
 
-// emitDetections hands on what a straggler detector wrote into the logs, and counts the logs that have it. What was read already is in said; a
-// stream cannot be read again.
+// emitDetections passes on the conclusions of a straggler detector in the logs, and returns the number of logs with any.
+// said holds those already read, since a stream cannot be read again.
 func (u *unit) emitDetections(said map[*Input]*detectors.Log, give func(part) bool) (n int) {
 	if !u.r.o.Kinds.has(Readings) {
 		return 0
@@ -318,7 +318,7 @@ func (u *unit) conclusions(l *Input) *health.Record {
 	return record
 }
 
-// logs is what the logs of a job say, each of whose lines is looked at once: times of steps, who waits for whom, and what a detector concludes.
+// logs collects what the logs of a job say in one pass: step times, waits of ranks, and conclusions of a detector.
 type logs struct {
 	trainlog.Builder
 	stopped  hangtext.Scanner
@@ -326,7 +326,7 @@ type logs struct {
 	said     map[*Input]*detectors.Log
 }
 
-// newLogs returns the reader of the logs of the unit, which keeps in said what a detector concludes in each.
+// newLogs returns the reader of the logs of the unit. It keeps the conclusions of a detector in said, by log.
 func (u *unit) newLogs(said map[*Input]*detectors.Log) *logs {
 	b := &logs{Builder: trainlog.Builder{Limits: u.r.o.Limits, Dialects: u.r.o.Dialects, Columns: u.r.o.Columns, Rank: u.r.o.Rank}, said: said}
 	b.Stepped = b.stopped.Step

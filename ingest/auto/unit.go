@@ -31,7 +31,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	ours := c.named || isMeantAsPackets(c.path)
+	ours := c.named || isNamedAsPackets(c.path)
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Kinds)
@@ -46,7 +46,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 				}
 			}
 		}
-		if r.o.Kinds != Calls && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.scarce(src)) {
+		if r.o.Kinds != Calls && (in.Format == Text || in.Format == NCCLLog || in.Format == TrainLog && !c.named && r.isScarce(src)) {
 			if found, near := r.lookThrough(src, c.named); found != Unknown {
 				in.Format, err = found, nil
 			} else if head, _ := src.Peek(sniffed); in.Format == TrainLog && detectors.Recognise(head) {
@@ -148,7 +148,7 @@ func identify(src *ingest.Source, taken Kinds) (Format, error) {
 	switch {
 	case f == JSON && csv.Nearly(csv.ColumnsOfJSON(bytes.TrimLeft(head, " \t\r\n"))) && isOfRank(src.Name()): // a table whose name says the rank
 		return JSONTable, nil
-	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && isMeantAsPackets(src.Name()): // packets that are broken at their beginning
+	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && isNamedAsPackets(src.Name()): // packets that are broken at their beginning
 		return Packets, nil
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat,

@@ -79,9 +79,9 @@ func monitoringReader(f telemetry.Format) func(*unit, func(part) bool) error {
 	})
 }
 
-// explains reports whether a job says nothing of a run by itself, and belongs beside what does: readings of monitoring,
-// and where recordings are joined stacks of ranks and reports of RAS.
-func (r *Reader) explains(j *recorded.Job) bool {
+// isExplanation reports whether a job only explains other recordings: readings of monitoring and, where recordings are
+// joined, stacks of ranks and reports of RAS.
+func (r *Reader) isExplanation(j *recorded.Job) bool {
 	if j.Calls == nil || !r.o.Joined {
 		return j.Readings != nil
 	}
@@ -89,9 +89,9 @@ func (r *Reader) explains(j *recorded.Job) bool {
 	return kind == comms.SourcePySpy || kind == comms.SourceRAS || kind == comms.SourceHangText && len(j.Calls.Groups) == 0
 }
 
-// concludes returns what another tool says in readings, what a kernel reported, and in what GPUs differ; nothing of
-// others.
-func concludes(j *recorded.Job) (all []string) {
+// conclusionsOf returns the conclusions of other tools in readings: their reports, kernel errors, and differences
+// between GPUs.
+func conclusionsOf(j *recorded.Job) (all []string) {
 	if j.Readings == nil {
 		return nil
 	}

@@ -34,8 +34,7 @@ func profileFolder(_ *Reader, in *Input) string {
 	return root
 }
 
-// tensorFolder returns the folder that a process was told to log into; own reports that the path is that of such a folder's
-// profile.
+// tensorFolder returns the log folder of a process; own reports whether the path is the profile in such a folder.
 func tensorFolder(path string) (root string, own bool) {
 	root = filepath.Dir(path)
 	profiles := filepath.Dir(root)
@@ -52,7 +51,7 @@ func isXPlaneSidecar(path string) bool {
 	return whole != "" && exists(whole)
 }
 
-// WholeXPlane returns the whole profile that a file of this name is a part of, if it is in the same folder; "" for other names.
+// WholeXPlane returns the whole profile in the folder of its part with this name; "" for other names.
 func WholeXPlane(path string) string {
 	stem, ok := strings.CutSuffix(path, ".trace.json.gz")
 	if !ok {

@@ -132,7 +132,8 @@ func (t *Waits) workDifferences(sample []Cohort, lag int8) int64 {
 	return d.all
 }
 
-// isSameRelease reports whether the call before is released last of all before it, for the members of each cohort.
+// isSameRelease reports whether, for the members of each cohort, the call before is released last of all their calls so
+// far.
 func (t *Waits) isSameRelease(sample []Cohort) bool {
 	for _, c := range sample {
 		for _, e := range c {
@@ -209,9 +210,9 @@ func (t *Waits) variation(sample []Cohort, lag int8) int64 {
 }
 
 // bindsGroups reports whether a call holds members that come to the cohorts from different groups. Their work is the
-// same with and without a wait. So ranks of that call must stay together, and work must stay as even when waits for it
-// are taken off. at holds the place of each point; of several places that members come from, the most frequent counts,
-// since calls before the first step differ.
+// same with and without a wait. So ranks of that call must stay together, and work must stay as even when waits are
+// taken off. at holds the place of each point. Of several places that members come from, the most frequent counts, since
+// calls before the first step differ.
 func (t *Waits) bindsGroups(sample []Cohort, lag int8, at []int32) bool {
 	votes, of := make([]int, len(t.Places)), -1
 	for _, c := range sample {

@@ -417,9 +417,9 @@ func (t *Waits) setHalfWidths() {
 	}
 }
 
-// usualDelay returns the part of delays that is the clock's: their middle; of two equally likely values the one that
-// keeps clocks together. Where clocks disagree anyway it is the lower one, since a rank is late at some places rather
-// than early at the others.
+// usualDelay returns the clock's part of delays: their middle, or of two equally likely values the one that keeps clocks
+// together. Where clocks disagree anyway it is the lower value, since a rank is late at some places rather than early at
+// the others.
 func (t *Waits) usualDelay(delays []int64, offset int64) int64 {
 	if !t.Agree {
 		return quantile(delays, 2, 5)

@@ -141,8 +141,8 @@ func (t *Waits) Cut(place int, places []int) *StepCut {
 // rest to follow it.
 const inOrderShare = 0.6
 
-// stepsOf returns the step that each cohort ends. Each group makes one call a step; its calls are numbered in order from
-// the usual shift against the nearest ends, since a rank that is late by over half a step would bring a call nearer to
+// stepsOf returns the step that each cohort ends. Each group makes one call a step, and its calls are numbered in order
+// from the usual shift against the nearest ends. A call of a rank that is late by over half a step would be nearer to
 // the next end. A group without a usual shift, as where calls are missing, takes the nearest ends.
 func (t *Waits) stepsOf(cohorts []Cohort, ends []int64) []int {
 	out, groups := make([]int, len(cohorts)), map[int32][]int{}
@@ -500,8 +500,8 @@ func (d *Division) worksOf(piece int, ranks []int) (out []int64) {
 }
 
 // findPeers finds which ranks do the same work: all ranks that make the same calls. Exceptions are sets that enter a
-// call together where all members of one differ from all members of another in work before it; a difference of one
-// member may be its delay.
+// call together, where all members of one set differ from all members of another in work before the call. A difference
+// of one member may be its delay.
 func (d *Division) findPeers(s *Waits) {
 	of := make([][]byte, d.Ranks)
 	step := float64(Period(d.Cut.Ends))

@@ -12,9 +12,9 @@ type site struct{ kind, before int32 }
 // siteAt returns the site of an entry that has a call before it.
 func (m *Matching) siteAt(e Entry) site { return site{m.SiteOf(e), m.siteBefore(e)} }
 
-// findExits collects how ranks leave two kinds of calls: calls before a mixed place, as where leaders of hosts hand on
-// to their host what they have exchanged; and calls across clocks from which the ranks of one clock come to a call of
-// their own.
+// findExits collects how ranks leave two kinds of calls. The first are calls before a mixed place, as where leaders hand
+// on to their hosts the result of an exchange. The second are calls across clocks from which ranks of one clock come to
+// a call of their own.
 func (t *Waits) findExits() {
 	var by ordered.List[site, Place]
 	for i := range t.Places {

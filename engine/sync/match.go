@@ -109,7 +109,7 @@ func (m *Matching) callsOf() iter.Seq[[]points.Call] {
 	}
 }
 
-// IsComplete reports whether all members of a point are known and have entered it.
+// IsComplete reports whether all members of a point are known and have entered.
 func (m *Matching) IsComplete(p *Point) bool {
 	want := len(m.Members[p.Group])
 	if p.Message {
@@ -118,8 +118,8 @@ func (m *Matching) IsComplete(p *Point) bool {
 	return len(p.Entries) == want && len(m.Absent[p.Group]) == 0
 }
 
-// findSilent finds groups of which processes count more calls than they recorded: their
-// numbers have gaps, or end before what they count.
+// findSilent finds groups of which processes count more calls than they recorded. Their call numbers have gaps, or end
+// before the count.
 func (m *Matching) findSilent() {
 	latest := map[int32]int64{} // call of any rank
 	for g := range m.Groups {

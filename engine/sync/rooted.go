@@ -52,11 +52,11 @@ const (
 
 // findRoots finds the rooted operations in which members do not wait for all others, with shape and root.
 //
-// Of all shapes and roots, and a full wait, the wait with the least scatter right after the call is chosen, constant
-// differences included: a rank that is late in every step holds its dependents in every step, and nobody else. Delay
-// before the next micro-batch looks alike; the call in the last micro-batch distinguishes them, and so do stage times,
-// since a rank that is held in a stage leaves the stage later. Groups of equal size whose members make calls of one kind
-// run one program, and share one root index.
+// Of all shapes and roots, and a full wait, the wait with the least scatter right after the call is chosen. Constant
+// differences are included: a rank that is late in every step holds its dependents in every step, and nobody else. Delay
+// before the next micro-batch looks alike. The call in the last micro-batch distinguishes them, and so do stage times,
+// since a held rank leaves the stage later. Groups of equal size whose members make calls of one kind run one program,
+// and share one root index.
 func (t *Waits) findRoots() {
 	t.roots, t.ofAny = map[rootedKind]rootWait{}, t.mergeMicrobatches()
 	var sets ordered.List[[2]int32, rootedSet]

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -53,96 +51,37 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 		return claims
 	}
 	cut, alone := j.placed.cut != nil, slices.Clone(j.late)
-	out := slices.Clone(claims)
-	if j.entered.Roles && !cut {
-		out = slices.DeleteFunc(out, func(f Finding) bool { return f.modelled && f.Cause == CauseLate && f.Kind == KindRank })
+	if !cut {
+		if j.entered.Roles {
+			claims = slices.DeleteFunc(slices.Clone(claims), func(f Finding) bool { return f.modelled && f.Cause == CauseLate && f.Kind == KindRank })
+		}
+		return j.join(claims, testimony{late: j.late,
+			agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} },
+			denies: func(f Finding) Finding {
+				f.lackIf(f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
+				return f
+			}})
 	}
+	out := slices.Clone(claims)
 	for i := range out {
 		f := &out[i]
 		k := indexOfRank(j.late, f)
-		switch {
-		case f.Kind != KindRank || f.Cause == CauseStartUp: // which is of other steps
-			continue
-		case k < 0:
-			f.lackIf(!cut && f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
+		if f.Kind != KindRank || f.Cause == CauseStartUp || k < 0 { // which is of other steps
 			continue
 		}
-		l, first := &j.late[k], indexOfRank(alone, f)
-		if first >= 0 {
+		if first := indexOfRank(alone, f); first >= 0 {
 			alone = slices.Delete(alone, first, first+1)
 		}
-		switch {
-		case f.Cause != CauseLate: // as on the device
-			f.agree(l, evidence.Witness{Source: evidence.FromArrivals})
-			continue
-		case first < 0 || cut:
-		case f.completeWith(l):
-		case l.Confidence > f.Confidence, l.Confidence == f.Confidence && l.RunGain > seesMore*f.RunGain:
-			*f = l.confirmedBy(f)
+		if f.Cause != CauseLate {
+			f.agree(&j.late[k], evidence.Witness{Source: evidence.FromArrivals})
 			continue
 		}
-		f.enters(l)
+		f.witness(&j.late[k], evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: j.late[k].Confidence})
 	}
 	for i := range alone { // the same calls divide the steps, and these do not show it
 		alone[i].lackIf(cut, evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Ambiguous})
 	}
 	return j.order(append(out, alone...))
-}
-
-// enters adds how a rank enters calls to a claim on it.
-func (f *Finding) enters(l *Finding) {
-	f.Evidence = append(slices.Clip(f.Evidence), evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: l.Confidence})
-	if e, ok := evidence.EntersLast(l.Evidence, evidence.FromArrivals); ok {
-		f.Evidence = append(f.Evidence, e)
-	}
-	f.locateCall(l)
-}
-
-// completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
-// it, and entries show that they wait, and how long, at too few calls to exclude chance: each shows what the other lacks. It reports whether that is so.
-func (f *Finding) completeWith(l *Finding) bool {
-	waits := func(e evidence.Observation) bool {
-		lack, ok := e.(evidence.Lack)
-		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
-	}
-	few, ok := l.lackOfSteps()
-	if !ok || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
-		return false
-	}
-	most := evidence.Supported
-	for _, e := range slices.Concat(f.Evidence, l.Evidence) {
-		if lack, ok := e.(evidence.Lack); ok && !waits(e) && lack.Reason != few.Reason {
-			most = min(most, lack.AtMost)
-		}
-	}
-	if most <= f.Confidence {
-		return false
-	}
-	f.Confidence, f.Cost, f.BelowMinGain = most, l.Cost, l.BelowMinGain
-	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		_, replay := e.(evidence.Replay)
-		return waits(e) || replay
-	})
-	if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
-		f.Evidence = append(f.Evidence, replay)
-	}
-	return true
-}
-
-// confirmedBy returns a claim that entries make with what the steps show of the same rank.
-func (f *Finding) confirmedBy(steps *Finding) Finding {
-	out := *f
-	out.Stage = cmp.Or(f.Stage, steps.Stage)
-	out.LocalRank, out.Role, out.Windows, out.Detail = steps.LocalRank, steps.Role, steps.Windows, steps.Detail
-	out.Evidence = append(slices.Clip(f.Evidence), evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: f.Confidence,
-		Raised: steps.Confidence < f.Confidence || steps.BelowMinGain && !f.BelowMinGain})
-	for _, e := range steps.Evidence {
-		_, replay := e.(evidence.Replay)
-		if lack, ok := e.(evidence.Lack); !replay && !(ok && lack.AtMost < f.Confidence) { // which the calls make up for
-			out.Evidence = append(out.Evidence, e)
-		}
-	}
-	return out
 }
 
 // addUnawaited adds the rank that enters calls last more often than chance, where no call shows that others wait for it

@@ -286,6 +286,8 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		if l.Divided && share > 0 && share < leastRoom*f.RunGain { // a clock that is off, or rounded times, have the calls in another stage
 			if at := stageOf(p); j.spends(rank, at) >= leastRoom*f.RunGain {
 				f.Stage, share = at, j.spends(rank, at)
+			} else if j.entries.Parts() == 0 { // where steps began is a guess, and so is the stage
+				f.Stage, share = "", 0
 			}
 		}
 		if l.Divided && share > 0 && share < f.RunGain {

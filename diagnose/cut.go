@@ -95,10 +95,10 @@ type cutPlan struct {
 // cutSteps divides the steps of a run by the calls that its ranks wait for: calls and stage times fill the same division. Steps of
 // which no call was recorded are divided as the others of their rank are. It returns how the steps are cut, by the plan of the
 // stretch before where there is one; nil: they are not.
-func cutSteps(run *delay.Run, at stepPlaces, cuts windowCuts, plan *cutPlan) *cutPlan {
-	e := enteredSteps{cuts: cuts, at: at, run: run}
+func cutSteps(run *delay.Run, at stepPlaces, by *cutting) *cutPlan {
+	e, plan := enteredSteps{cutting: by, at: at, run: run}, by.plan
 	if plan == nil {
-		if plan = e.plan(); plan == nil {
+		if plan = e.findPlan(); plan == nil {
 			return nil
 		}
 	}
@@ -169,13 +169,13 @@ func (p *cutPlan) stages(run *delay.Run) (out []points.Stage) {
 
 // enteredSteps are the steps of a run beside what entries of calls show of them.
 type enteredSteps struct {
-	cuts windowCuts
-	at   stepPlaces
-	run  *delay.Run
+	*cutting
+	at  stepPlaces
+	run *delay.Run
 }
 
-// plan returns how steps are cut, as calls cut most of them; nil where these are too few.
-func (e enteredSteps) plan() *cutPlan {
+// findPlan returns how steps are cut, as calls cut most of them; nil where these are too few.
+func (e enteredSteps) findPlan() *cutPlan {
 	steps := map[*arrivals.Cuts]int{}
 	for t := range e.run.Len() {
 		if c, _, ok := e.row(t); ok {
@@ -234,7 +234,7 @@ func (p *cutPlan) columns(c *arrivals.Cuts) (of []int) {
 
 // row returns what calls show of the step at a position: of cuts, the index of the step.
 func (e enteredSteps) row(t int) (c *arrivals.Cuts, i int, ok bool) {
-	if c = e.cuts[e.at.steps.window(t)]; c == nil {
+	if c = e.cuts[e.at.steps.window(t)]; c == nil || e.lacking[t] {
 		return nil, 0, false
 	}
 	i, ok = slices.BinarySearch(c.Steps, e.at.steps.number(t))

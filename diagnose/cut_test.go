@@ -37,6 +37,42 @@ func lateIn(t *testing.T, r *run, entered *arrivals.Result) (stage string, ns in
 	return "", 0
 }
 
+// withCuts returns what calls show, but for a change of how they cut the steps.
+func withCuts(entered *arrivals.Result, change func(c *arrivals.Cuts)) *arrivals.Result {
+	out, cuts := *entered, *entered.Cuts
+	cuts.Known, cuts.Columns = slices.Clone(cuts.Known), slices.Clone(cuts.Columns)
+	for i := range cuts.Columns {
+		cuts.Columns[i].Times = slices.Clone(cuts.Columns[i].Times)
+	}
+	change(&cuts)
+	out.Cuts = &cuts
+	return &out
+}
+
+// withoutWait returns what calls show, but for the waits for rank 3 in the first steps in which the others wait for it, which count as
+// work.
+func withoutWait(entered *arrivals.Result, steps int) *arrivals.Result {
+	return withCuts(entered, func(c *arrivals.Cuts) {
+		times := func(kind arrivals.PartKind) []int64 {
+			i := slices.IndexFunc(c.Columns, func(p arrivals.Column) bool {
+				return p.Stage == simulate.StageBackward && p.Kind == kind && p.Point == 0
+			})
+			return c.Columns[i].Times
+		}
+		works, waits, R := times(arrivals.Works), times(arrivals.Points), len(c.Ranks)
+		for t := range c.Steps {
+			row := waits[t*R : (t+1)*R]
+			if slices.Max(row) <= 300e6 || steps == 0 {
+				continue
+			}
+			steps--
+			for r, x := range row {
+				works[t*R+r], row[r] = works[t*R+r]+x, 0
+			}
+		}
+	})
+}
+
 // TestCutSteps: calls cut the stage in which all wait, so that the steps alone find who is late in it. Where the calls of
 // too many steps are not known, or lack waits that the stage times show, nothing is cut.
 func TestCutSteps(t *testing.T) {
@@ -50,30 +86,17 @@ func TestCutSteps(t *testing.T) {
 				c.Known[step] = false
 			}
 		},
-		"waits for rank 3 unknown": func(c *arrivals.Cuts) {
-			isOf := func(kind arrivals.PartKind) int {
-				return slices.IndexFunc(c.Columns, func(p arrivals.Column) bool {
-					return p.Stage == simulate.StageBackward && p.Kind == kind && p.Point == 0
-				})
-			}
-			works, waits := c.Columns[isOf(arrivals.Works)].Times, c.Columns[isOf(arrivals.Points)].Times
-			for i, x := range waits {
-				if x > 300e6 {
-					works[i], waits[i] = works[i]+x, 0
-				}
-			}
-		},
 	} {
-		doctored, cuts := *entered, *entered.Cuts
-		cuts.Known, cuts.Columns = slices.Clone(cuts.Known), slices.Clone(cuts.Columns)
-		for i := range cuts.Columns {
-			cuts.Columns[i].Times = slices.Clone(cuts.Columns[i].Times)
-		}
-		change(&cuts)
-		doctored.Cuts = &cuts
-		if stage, ns := lateIn(t, r, &doctored); stage != "" {
+		doctored := withCuts(entered, change)
+		if stage, ns := lateIn(t, r, doctored); stage != "" {
 			t.Errorf("%s: late by %d ns in %q, want nobody as without calls", name, ns, stage)
 		}
+	}
+	if stage, ns := lateIn(t, r, withoutWait(entered, 60)); stage != "" {
+		t.Errorf("waits for rank 3 unknown: late by %d ns in %q, want nobody as without calls", ns, stage)
+	}
+	if stage, ns := lateIn(t, r, withoutWait(entered, 1)); stage != simulate.StageBackward || ns < 390e6 || ns > 410e6 {
+		t.Errorf("one wait unknown: late by %d ns in %q, want 400 ms in backward, by the other steps", ns, stage)
 	}
 	if stage, _ := lateIn(t, r, nil); stage != "" {
 		t.Errorf("without calls: late in %q", stage)

@@ -44,6 +44,7 @@ func TestLateNoMoreThanSpent(t *testing.T) {
 	} {
 		j := withEntries(stepsOf(), r)
 		j.placed.ranks, j.modelled.Whole, j.modelled.Spent = []int{0, 1}, 5e9, []int64{1, 1, 1, c.spent, 1, 1}
+		j.entries.AddWindow(&trace.Window{Epochs: []int64{1}, Ranks: []trace.Rank{{ID: 0}}})
 		f := j.enteredLate(&r, []claim.Claim{{Ranks: []int{c.rank}, Certainty: claim.Strong, Size: 400e6, Length: 800e6, Saves: claim.Exact(0.5), Parts: []claim.Part{{Charged: 2000e6}},
 			Steps: claim.Struck{Count: 5, Of: 50}, Entered: &claim.Entered{Divided: c.divided, Stage: "forward", Recorded: [2]int64{-1, -1}}}})[0]
 		if math.Abs(f.RunGain-c.gain) > 1e-9 || f.BelowMinGain != c.below || f.Excess != c.excess || f.Explained != c.all {
@@ -53,14 +54,19 @@ func TestLateNoMoreThanSpent(t *testing.T) {
 }
 
 // TestLateWhereThereIsRoom: a stage in which a rank spends less than half of what it loses is not where it loses most of it, as clocks that
-// are off and rounded times have it: the stage of the call is, where there is room.
+// are off and rounded times have it: the stage of the call is, where there is room, or, where recorders do not say when steps began, none is known.
 func TestLateWhereThereIsRoom(t *testing.T) {
 	r := arrivals.Result{End: 50 * 100e6, Places: []arrivals.Place{{Op: "all_reduce", Stage: "backward"}}}
 	for spent, want := range map[[2]int64]string{{1.2e9, 1.3e9}: "backward", {1.3e9, 4e9}: "forward", {4e8, 1.2e9}: "forward"} { // there and in backward, of 5 s, half of which it loses
+		late := []claim.Claim{{Ranks: []int{1}, Certainty: claim.Strong, Size: 400e6, Length: 800e6, Saves: claim.Exact(0.5), Parts: []claim.Part{{Charged: 2000e6}},
+			Steps: claim.Struck{Count: 5, Of: 50}, Entered: &claim.Entered{Divided: true, Stage: "forward", Recorded: [2]int64{-1, -1}}}}
 		j := withEntries(stepsOf(), r)
 		j.placed.ranks, j.modelled.Whole, j.modelled.Spent = []int{0, 1}, 5e9, []int64{1, 1, 1, spent[0], 1, spent[1]}
-		f := j.enteredLate(&r, []claim.Claim{{Ranks: []int{1}, Certainty: claim.Strong, Size: 400e6, Length: 800e6, Saves: claim.Exact(0.5), Parts: []claim.Part{{Charged: 2000e6}},
-			Steps: claim.Struck{Count: 5, Of: 50}, Entered: &claim.Entered{Divided: true, Stage: "forward", Recorded: [2]int64{-1, -1}}}})[0]
+		if f := j.enteredLate(&r, late)[0]; spent[0] < 1e9 && (f.Stage != "" || f.RunGain != 0.5) {
+			t.Errorf("%d ns there and in backward, of steps that began at an unknown time: %s, saves %v; want it in no stage", spent, f.Stage, f.RunGain)
+		}
+		j.entries.AddWindow(&trace.Window{Epochs: []int64{1}, Ranks: []trace.Rank{{ID: 0}}})
+		f := j.enteredLate(&r, late)[0]
 		if saves := map[string]int64{"backward": spent[1], "forward": spent[0]}[want]; f.Stage != want || f.RunGain != float64(saves)/5e9 {
 			t.Errorf("%d ns there and in backward: %s, saves %v; want it in %s", spent, f.Stage, f.RunGain, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // testimony is what another recording of the same run claims beside its steps: a profiler's traces, operators,
@@ -52,27 +53,72 @@ const seesMore = 1.25
 // agree adds to a finding what another recording says of the same rank.
 func (f *Finding) agree(l *Finding, w evidence.Witness) {
 	w.Agrees, w.Confidence = true, l.Confidence
+	if f.completeWith(l) {
+		f.witness(l, w)
+		return
+	}
 	w.Raised = f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
+	divides := w.Source == evidence.FromArrivals && l.Confidence >= f.Confidence // the same stages
 	f.Confidence = max(f.Confidence, l.Confidence)
 	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
 		lack, ok := e.(evidence.Lack)
 		return ok && lack.AtMost < f.Confidence // which the other recording makes up for
 	})
-	f.Evidence = append(f.Evidence, w)
-	if e, entered := evidence.EntersLast(l.Evidence, w.Source); entered {
-		f.Evidence = append(f.Evidence, e)
-	}
-	f.locateCall(l)
+	f.witness(l, w)
 	if l.RunGain > f.RunGain && (w.Raised || l.RunGain > seesMore*f.RunGain) {
 		if lack, few := l.lackOfSteps(); few && l.total() > 2*f.total() { // that it is so much is by chance, or is not
 			f.lack(lack)
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
+		if divides {
+			f.Stage = cmp.Or(l.Stage, f.Stage)
+		}
 		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
 		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
 			f.Evidence = append(f.Evidence, replay)
 		}
 	}
+}
+
+// witness adds to a finding that another recording shows the same rank late, with how the rank enters calls, and which.
+func (f *Finding) witness(l *Finding, w evidence.Witness) {
+	f.Evidence = append(slices.Clip(f.Evidence), w)
+	if e, entered := evidence.EntersLast(l.Evidence, w.Source); entered {
+		f.Evidence = append(f.Evidence, e)
+	}
+	f.locateCall(l)
+}
+
+// completeWith makes a finding supported where the steps show for certain that a rank takes longer, and not that others wait for
+// it, and another recording shows that they wait, and how long, at too few calls to exclude chance: each shows what the other lacks. It reports
+// whether that is so.
+func (f *Finding) completeWith(l *Finding) bool {
+	waits := func(e evidence.Observation) bool {
+		lack, ok := e.(evidence.Lack)
+		return ok && slices.Contains([]evidence.Reason{evidence.NobodyWaits, evidence.SyncNotShown, evidence.SyncLikely}, lack.Reason)
+	}
+	few, ok := l.lackOfSteps()
+	if !ok || !f.modelled || f.P > gates.Supported || l.BelowMinGain || !slices.ContainsFunc(f.Evidence, waits) {
+		return false
+	}
+	most := evidence.Supported
+	for _, e := range slices.Concat(f.Evidence, l.Evidence) {
+		if lack, ok := e.(evidence.Lack); ok && !waits(e) && lack.Reason != few.Reason {
+			most = min(most, lack.AtMost)
+		}
+	}
+	if most <= f.Confidence {
+		return false
+	}
+	f.Confidence, f.Cost, f.BelowMinGain = most, l.Cost, l.BelowMinGain
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
+		_, replay := e.(evidence.Replay)
+		return waits(e) || replay
+	})
+	if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
+		f.Evidence = append(f.Evidence, replay)
+	}
+	return true
 }
 
 // locateCall takes from what another recording says of the same rank the operation and the line that it is late in, and its host, where they

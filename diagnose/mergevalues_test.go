@@ -144,7 +144,7 @@ func TestUncertainCost(t *testing.T) {
 	}
 }
 
-// TestEntriesBesideSteps: a rank that steps and entries find late is the claim of the surer, or of the one that saves a quarter more, with the evidence of
+// TestEntriesBesideSteps: a rank that steps and entries find late is as certain as the surer of them says, and costs what the one says that saves a quarter more, with the evidence of
 // both; where calls divide the steps it is the steps' claim, and what entries alone claim is uncertain.
 func TestEntriesBesideSteps(t *testing.T) {
 	type given struct{ steps, entries Finding }
@@ -157,7 +157,7 @@ func TestEntriesBesideSteps(t *testing.T) {
 	}{
 		"as sure, and saves little more":      {func(*given) {}, false, "forward", 0.2, true},
 		"as sure, and saves a quarter more":   {func(g *given) { g.entries.RunGain = 0.26 }, false, "backward", 0.26, true},
-		"surer, and saves less":               {func(g *given) { g.entries.Confidence, g.entries.RunGain = evidence.Strong, 0.15 }, false, "backward", 0.15, false},
+		"surer, and saves less":               {func(g *given) { g.entries.Confidence, g.entries.RunGain = evidence.Strong, 0.15 }, false, "forward", 0.2, false},
 		"surer, in no stage":                  {func(g *given) { g.entries.Confidence, g.entries.Stage = evidence.Strong, "" }, false, "forward", 0.22, false},
 		"surer, where calls divide the steps": {func(g *given) { g.entries.Confidence = evidence.Strong }, true, "forward", 0.2, true},
 	} {

@@ -298,7 +298,7 @@ func (s *series) cutsOf(of stretch, in *steps) windowCuts {
 func (s *series) divide(of stretch, in *steps) *division {
 	switch {
 	case s.plan != nil:
-		return s.divideBy(of, in, &cutting{s.cutsOf(of, in), s.plan})
+		return s.divideBy(of, in, &cutting{cuts: s.cutsOf(of, in), plan: s.plan})
 	case s.points == nil:
 		if cuts := s.cutsOf(of, in); cuts != nil {
 			return s.cut(of, in, cuts)
@@ -307,20 +307,20 @@ func (s *series) divide(of stretch, in *steps) *division {
 	return s.divideBy(of, in, nil)
 }
 
-// cut divides the first stretch as calls cut its steps. Where ranks then do not wait for each other at a point of the calls, or
-// nobody waited for more of them, the calls lack waits, and nothing is cut.
+// cut divides the first stretch as calls cut its steps. Where ranks then do not wait for each other at a point of the calls, these lack
+// waits, and nothing is cut; in steps in which nobody waited for a rank, some are lacking, and they are divided as steps without calls are.
 func (s *series) cut(of stretch, in *steps, cuts windowCuts) *division {
 	by := &cutting{cuts: cuts}
 	cut := s.divideBy(of, in, by)
-	switch whole := (*division)(nil); {
-	case by.plan == nil:
-		return cut
-	case len(cut.Points) < by.plan.points():
-		return s.divideBy(of, in, nil)
-	case len(cut.Errors) > 0:
-		if whole = s.divideBy(of, in, nil); len(whole.Errors) < len(cut.Errors) {
-			return whole
+	if by.plan != nil && len(cut.Errors) > 0 {
+		by.plan, by.lacking = nil, map[int]bool{}
+		for _, e := range cut.Errors {
+			by.lacking[e.Step] = true
 		}
+		cut = s.divideBy(of, in, by)
+	}
+	if by.plan != nil && len(cut.Points) < by.plan.points() {
+		return s.divideBy(of, in, nil)
 	}
 	s.plan = by.plan
 	return cut
@@ -328,15 +328,16 @@ func (s *series) cut(of stretch, in *steps, cuts windowCuts) *division {
 
 // cutting is where the windows of a stretch are cut, and how.
 type cutting struct {
-	cuts windowCuts
-	plan *cutPlan // nil: as the cuts show, which it then says
+	cuts    windowCuts
+	plan    *cutPlan     // nil: as the cuts show, which it then says
+	lacking map[int]bool // steps in which calls lack waits
 }
 
 // divideBy divides a stretch whose stages are cut, or, nil, are not.
 func (s *series) divideBy(of stretch, in *steps, by *cutting) *division {
 	run, at := of.join(in.memory.take())
 	if by != nil {
-		by.plan = cutSteps(run, at, by.cuts, by.plan)
+		by.plan = cutSteps(run, at, by)
 		at.cut = by.plan
 	}
 	known, meet := run.Known, run.KnownMeetings

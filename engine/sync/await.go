@@ -3,6 +3,8 @@ package sync
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // What a call waits for follows from what the calls before it do, and the entries check it once. Sends and receives
@@ -64,6 +66,35 @@ func (t *Waits) learnWaits() {
 		p := &t.Places[i]
 		if p.Lag = t.waitLag(p, at); t.isForAll(p) {
 			p.Lag = allBefore
+		}
+	}
+	t.learnRare()
+}
+
+// learnRare sets what the ranks of places wait for that are too rare to show it: the call before, where ranks wait for that one wherever else
+// it is followed by a call that repeats, or where it is a barrier, and no rank precedes it.
+func (t *Waits) learnRare() {
+	if t.Blocks != nil {
+		return
+	}
+	waited := make(map[int32]bool) // calls, by whether the next waits for them
+	for i := range t.Places {
+		if p := &t.Places[i]; t.IsRepeated(p) && !p.Mixed {
+			was, known := waited[p.Before]
+			waited[p.Before] = p.Lag == 1 && (was || !known)
+		}
+	}
+	for i := range t.Places {
+		p := &t.Places[i]
+		if p.Lag != 0 || p.Mixed || len(p.Cohorts) >= minCohortsTogether {
+			continue
+		}
+		holds, known := waited[p.Before]
+		if !known {
+			holds = t.Kinds[p.Before].Op == nccl.Barrier
+		}
+		if sample := t.Sample(p.Cohorts); holds && t.isSameCall(sample, 1) && !t.precedesRelease(sample, 1) {
+			p.Lag = 1
 		}
 	}
 }

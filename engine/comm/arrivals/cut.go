@@ -355,7 +355,7 @@ func (c *cutter) waitsIn(t, r int) (spans []span, ok bool) {
 	return spans, true
 }
 
-// divide divides a step, unless some ranks pass a point in it and others do not.
+// divide divides a step, unless a point is not passed in it by all ranks; where they meet in every n-th step, by none is as well.
 func (c *cutter) divide(t int) {
 	R := len(c.lines)
 	if c.untold[t] {
@@ -374,7 +374,7 @@ func (c *cutter) divide(t int) {
 		}
 		all[r] = spans
 	}
-	if slices.ContainsFunc(passed, func(n int) bool { return n != 0 && n != R }) || slices.Max(passed) == 0 && c.Every == 1 {
+	if slices.ContainsFunc(passed, func(n int) bool { return n != R && (n != 0 || c.Every == 1) }) {
 		return
 	}
 	c.Known[t] = true

@@ -1,0 +1,82 @@
+package arrivals
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// withBarriers returns a window of 60 steps of four ranks that wait in an all-reduce at the end of backward, and in some steps in a
+// barrier at the end of the optimizer step, to which rank 1 comes later by so many ms.
+func withBarriers(lost int64, in func(step int) bool) *trace.Window {
+	rng := rand.New(rand.NewPCG(3, 3))
+	w := &trace.Window{Run: "job", WorldSize: 4, Schema: trace.Schema{Stages: []string{"forward", "backward", "optim"}}, Epochs: []int64{1e18, 1e18, 1e18, 1e18}}
+	now, seq := [4]int64{1e18, 1e18, 1e18, 1e18}, int64(0)
+	for r := range 4 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, Host: "n0"})
+		w.Arrivals = append(w.Arrivals, &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: 4, Members: []int{0, 1, 2, 3}}}})
+	}
+	meet := func(op nccl.Op, name, stage string, step int) {
+		released := int64(0)
+		seq++
+		for r, c := range w.Arrivals {
+			x := comms.UnknownCall(0)
+			x.Group, x.Op, x.Name, x.Seq, x.Step, x.Stage, x.Enter, x.HasEnter = 0, op, name, seq, int64(step), stage, now[r], true
+			c.Calls = append(c.Calls, x)
+			released = max(released, now[r])
+		}
+		now = [4]int64{released, released, released, released}
+	}
+	for step := range 60 {
+		for k, usual := range []float64{30, 60, 20} {
+			begun := now
+			for r := range now {
+				now[r] += int64(ms * (usual + rng.Float64()))
+			}
+			switch {
+			case k == 1:
+				meet(nccl.AllReduce, "gloo:all_reduce", "backward", step)
+			case k == 2 && in(step):
+				now[1] += lost * ms
+				meet(nccl.Barrier, "gloo:barrier", "optim", step)
+				for r := range now {
+					now[r] += ms
+				}
+			}
+			for r := range now {
+				w.Durations = append(w.Durations, now[r]-begun[r])
+			}
+		}
+	}
+	return w
+}
+
+// TestCutsRareBarrier: a barrier in every twelfth step, too rare to show by itself that ranks wait for the all-reduce before it and for the barrier,
+// leaves no step unknown, and what rank 1 works before it is told from what the others wait.
+func TestCutsRareBarrier(t *testing.T) {
+	c := cutsOf(withBarriers(400, func(step int) bool { return step%12 == 5 }))
+	if c == nil {
+		t.Fatal("nothing is cut")
+	}
+	for step := range 59 { // nothing follows the last
+		if !c.Known[step] {
+			t.Errorf("step %d is not known", step)
+		}
+		works, waits := c.timesOf(step, StepPart{"optim", 1, Works}), c.timesOf(step, StepPart{"optim", 1, Waits})
+		if held := step%12 == 5; held && (works[1] < 400*ms || works[0] > 23*ms || waits[0] < 398*ms || waits[1] > 2*ms) || !held && works[1] > 22*ms {
+			t.Errorf("step %d: ranks work %v, wait %v", step, works, waits)
+		}
+	}
+}
+
+// TestCutsLackingPoint: a step in which nobody passes a point that all pass in the others is not known.
+func TestCutsLackingPoint(t *testing.T) {
+	c := cutsOf(withBarriers(0, func(step int) bool { return step != 20 }))
+	if c == nil || !c.Known[19] || c.Known[20] || !c.Known[21] {
+		t.Fatalf("cut %v", c != nil)
+	}
+}

@@ -124,7 +124,7 @@ func (j *judge) hidesMessages() bool {
 // waits. Ranks that are late together behind them are a claim. Where ranks exchange messages alone, and not all alike, as
 // in a pipeline, they are no peers, and stage times name nobody.
 func (j *judge) doubtBehindMessages(claims []Finding) []Finding {
-	if j.entered != nil && (messagesAlone(j.entered) || j.entered.Roles) {
+	if j.entered != nil && j.placed.cut == nil && (messagesAlone(j.entered) || j.entered.Roles) {
 		return doubtByTimes(claims)
 	}
 	if !j.hidesMessages() {

@@ -211,9 +211,18 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at stepPlaces) {
 	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
 	out.lackIf(j.hasLabels(labels.TelemetryLimited) && (at.cut == nil || !at.cut.clocked || slices.ContainsFunc(j.windows, func(w Window) bool { return w.Incomplete() })), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
 	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
+	out.lackIf(at.cut != nil && j.entered.Roles && mayBeDesign(f), evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
 	out.lackIf(m.Within && at.cut == nil, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
 	out.lackIf(j.hasLabels(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
 	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
+}
+
+// designShare is the part of the steps from which on a delay may be work that a rank has by design, which noise hides in the others.
+const designShare = 0.75
+
+// mayBeDesign reports whether a rank takes longer in as many steps as it does for work that it has by design.
+func mayBeDesign(c *claim.Claim) bool {
+	return !c.Grows && (c.Steps.Pattern == claim.Constant || c.Steps.Pattern != claim.Periodic && float64(c.Steps.Count) > designShare*float64(c.Steps.Of))
 }
 
 // stageChange returns the time of a stage from the step of its change on, and before.
@@ -314,7 +323,7 @@ func (j *judge) enteredLate(r *arrivals.Result, claims []claim.Claim) (out []Fin
 		if r.Apart {
 			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
 		}
-		f.lackIf(r.Roles && c.Steps.Pattern == claim.Constant && !c.Grows, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+		f.lackIf(r.Roles && mayBeDesign(&c), evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
 		f.lackIf(l.Held, evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Ambiguous})
 		if l.Clock {
 			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})

@@ -15,7 +15,7 @@ import (
 
 // cutsOf returns where the stages of a run are cut by what entries of calls show; nil where they do not show all waits.
 func cutsOf(r *arrivals.Result) *arrivals.Cuts {
-	if r == nil || r.Division == nil || r.Division.Neighbours || len(r.Silent)+len(r.Missing) > 0 {
+	if r == nil || r.Division == nil || len(r.Silent)+len(r.Missing) > 0 {
 		return nil
 	}
 	return r.Cuts

@@ -553,7 +553,11 @@ func TestLateByRole(t *testing.T) {
 	} {
 		r := arrivals.Result{Step: 100e6, End: 5e9, Roles: c.roles, Neighbours: true, Places: []arrivals.Place{{Op: "send", Kind: nccl.Send, Repeats: true, Limit: 10e6}}}
 		j := withEntries(stepsOf(), r)
-		late := claim.Claim{Kind: claim.Rank, Ranks: []int{1}, Certainty: claim.Strong, Size: 40e6, Length: 100e6, Saves: claim.Exact(c.saves), Steps: claim.Struck{Count: 50, Of: 50, Pattern: c.pattern},
+		struck := 50
+		if c.pattern != claim.Constant {
+			struck = 17
+		}
+		late := claim.Claim{Kind: claim.Rank, Ranks: []int{1}, Certainty: claim.Strong, Size: 40e6, Length: 100e6, Saves: claim.Exact(c.saves), Steps: claim.Struck{Count: struck, Of: 50, Pattern: c.pattern},
 			Change: claim.Change{Grows: c.grows}, Entered: &claim.Entered{Recorded: [2]int64{-1, -1}}}
 		claims := j.enteredLate(&r, []claim.Claim{late})
 		want := evidence.Strong
@@ -572,12 +576,38 @@ func TestLateByRole(t *testing.T) {
 	}
 }
 
-// TestRolesAlone: where each rank may have work of its own and none is named, one that is late may have less to do than the others.
+// TestRolesAlone: where each rank may have work of its own and none is named, one that is late may have less to do than the others, unless calls
+// divide the steps, which show all that each works.
 func TestRolesAlone(t *testing.T) {
 	for _, roles := range []bool{false, true} {
 		j := withEntries(stepsOf(), arrivals.Result{Step: 100e6, Roles: roles, Neighbours: true, Places: []arrivals.Place{{Kind: nccl.Send, Repeats: true, Limit: 10e6}}})
 		if got := len(j.askRoles(nil, nil)) > 0; got != roles {
 			t.Errorf("roles %v: asks for a baseline: %v", roles, got)
+		}
+		j.placed.cut = &cutPlan{clocked: true}
+		open := []answer.Undecided{{Question: answer.RolesMixed}, {Question: answer.MicrostepOrder}}
+		if got := j.askRoles(nil, open); len(got) != map[bool]int{false: 2, true: 1}[roles] {
+			t.Errorf("roles %v, divided by calls: %+v", roles, got)
+		}
+	}
+}
+
+// TestMayBeDesign: a delay in all steps, or in nearly all, may be work that a rank has by design; one in every other step, from some step on,
+// or growing is none.
+func TestMayBeDesign(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim claim.Claim
+		want  bool
+	}{
+		"in all steps":     {claim.Claim{Steps: claim.Struck{Pattern: claim.Constant, Count: 47, Of: 47}}, true},
+		"in nearly all":    {claim.Claim{Steps: claim.Struck{Pattern: claim.Irregular, Count: 46, Of: 60}}, true},
+		"in three of four": {claim.Claim{Steps: claim.Struck{Pattern: claim.Irregular, Count: 45, Of: 60}}, false},
+		"from a step on":   {claim.Claim{Steps: claim.Struck{Pattern: claim.Span, Count: 30, Of: 60}}, false},
+		"every other step": {claim.Claim{Steps: claim.Struck{Pattern: claim.Periodic, Count: 50, Of: 60}}, false},
+		"growing":          {claim.Claim{Change: claim.Change{Grows: true}, Steps: claim.Struck{Pattern: claim.Constant, Count: 47, Of: 47}}, false},
+	} {
+		if got := mayBeDesign(&c.claim); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
@@ -590,6 +620,10 @@ func TestRolesByTimes(t *testing.T) {
 		got := j.doubtBehindMessages([]Finding{{modelled: true, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank}, Confidence: evidence.Strong}})[0].Confidence
 		if want := map[bool]evidence.Confidence{false: evidence.Strong, true: evidence.Insufficient}[roles]; got != want {
 			t.Errorf("roles %v: %v, want %v", roles, got, want)
+		}
+		j.placed.cut = &cutPlan{clocked: true} // then they are not by themselves
+		if got := j.doubtBehindMessages([]Finding{{modelled: true, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank}, Confidence: evidence.Strong}})[0].Confidence; got != evidence.Strong {
+			t.Errorf("roles %v, divided by calls: %v", roles, got)
 		}
 	}
 }

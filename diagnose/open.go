@@ -120,13 +120,17 @@ func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecide
 }
 
 // askRoles asks for a baseline where ranks synchronise by messages alone and each may have work of its own, so that no rank
-// is a peer of another: one that takes longer in all steps may do so by design, and one that does not may have less to do.
+// is a peer of another: one that takes longer in all steps may do so by design. Where calls divide the steps, all that each works
+// is known: the claims tell who takes longer, and where nobody does, none delays the others.
 func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
 	r := j.entered
 	if r == nil || !messagesAlone(r) && !r.Roles || slices.ContainsFunc(claims, func(f Finding) bool { return f.IsFlagged() }) {
 		return open
 	}
 	open = drop(open, func(u *answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
+	if j.placed.cut != nil {
+		return open
+	}
 	return append(open, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
 }
 

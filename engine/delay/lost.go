@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Lost is what ranks take unlike each other and no claim explains, ns a step. It bounds what a delay costs that the tests
@@ -20,13 +21,17 @@ type Lost struct {
 func (s *series) lostTime() Lost {
 	R, event := s.Ranks, int64(leastOnce*s.step)
 	out := Lost{Noise: make([]int64, len(s.Stages)), Uneven: make([]int64, len(s.Stages))}
-	late, less, once, times := make([]int64, R), make([]int64, R), make([]int64, R), make([]int, R)
+	late, once, times := make([]int64, R), make([]int64, R), make([]int, R)
+	less := make([][]int64, len(s.Stages)) // of the first microstep of a stage, in all of them: ranks may go through these in another order
 	for k, piece := range s.Pieces {
 		if s.waitsPerhaps(piece.Stage) {
 			continue
 		}
+		first := s.firstMicrostep(piece.Stage)
+		if less[first] == nil {
+			less[first] = make([]int64, R)
+		}
 		clear(late)
-		clear(less)
 		clear(once)
 		clear(times)
 		excess, lead := s.excess[k], s.lead[piece.Point]
@@ -36,7 +41,7 @@ func (s *series) lostTime() Lost {
 			}
 			e, l := excess[n*R:(n+1)*R], lead[n*R:(n+1)*R]
 			for r, x := range e {
-				less[r] -= x
+				less[first][r] -= x
 				if x = min(x, l[r]); x > event {
 					once[r] += x
 					times[r]++
@@ -46,14 +51,13 @@ func (s *series) lostTime() Lost {
 			}
 		}
 		out.Noise[piece.Stage] += repeatedly(late, once, times)
-		for r, x := range less {
-			if len(s.peers[s.of[r]]) < 3 {
-				less[r] = 0
-			} else {
-				less[r] = max(0, x)
+	}
+	for stage, of := range less {
+		for r, x := range of {
+			if len(s.peers[s.of[r]]) >= fewestUneven {
+				out.Uneven[stage] = max(out.Uneven[stage], x)
 			}
 		}
-		out.Uneven[piece.Stage] += slices.Max(less)
 	}
 	clear(late)
 	clear(once)
@@ -78,6 +82,21 @@ func (s *series) lostTime() Lost {
 		out.Unclosed = s.maxUnclosed()
 	}
 	return out
+}
+
+// fewestUneven is how many ranks must do the same work for one that takes less than the others to be the unusual one.
+const fewestUneven = 3
+
+// firstMicrostep returns the first stage of those that are one stage in several micro-batches.
+func (s *series) firstMicrostep(stage int) int {
+	base, micro := stagename.Split(s.Stages[stage].Name)
+	if micro < 0 {
+		return stage
+	}
+	return slices.IndexFunc(s.Stages, func(of points.Stage) bool {
+		name, k := stagename.Split(of.Name)
+		return k >= 0 && name == base
+	})
 }
 
 // repeatedly returns the most that a rank costs, of what it does all along and of what happens more than a few times.

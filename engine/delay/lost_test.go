@@ -26,6 +26,21 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestUnevenMicrobatches: rank 1 takes 40 less than its peers in the first micro-batch and as much more in the second, which is no less; where
+// it does not, it takes 40 less. Stages of other names count by themselves.
+func TestUnevenMicrobatches(t *testing.T) {
+	for second, want := range map[[2]int64]int64{{110, 0}: 0, {70, 0}: 160, {110, 1}: 160} { // of rank 1 in the second, whether that is another stage
+		d := division(0, repeated(4, 70, 30, 70, 70), repeated(4, 70, second[0], 70, 70))
+		d.Stages[0].Name, d.Stages[1].Name = "backward@0", "backward@1"
+		if second[1] == 1 {
+			d.Stages[1].Name = "backward_device@1"
+		}
+		if got := newSeries(d, nil).lostTime().Uneven; got[0] != want || got[1] != 0 {
+			t.Errorf("%d in the second, another stage %d: %v, want %d", second[0], second[1], got, want)
+		}
+	}
+}
+
 // TestSpread: a rank that is late a little in each of several stages is late by their sum where the ranks synchronise.
 func TestSpread(t *testing.T) {
 	stage := repeated(10, 100, 100, 103, 100)

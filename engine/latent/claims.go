@@ -9,10 +9,12 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // FromDivision returns what ranks work by themselves in the intervals of a division in which all pieces were recorded, whose
-// median length is that of a step. Where these lie side by side its values are those of the division.
+// median length is that of a step. Where these lie side by side its values are those of the division. The micro-batches of a stage on the way to
+// one point are one piece: ranks may go through them in another order, as those of a pipeline do.
 func FromDivision(d *points.Division) Work {
 	w := Work{Ranks: d.Ranks, Points: len(d.Points)}
 	if d.Peers != nil {
@@ -30,7 +32,25 @@ func FromDivision(d *points.Division) Work {
 		}
 	}
 	beside := len(whole) > 0 && whole[len(whole)-1]-whole[0]+1 == len(whole)
+	first := make(map[microbatches]int) // piece, by what its micro-batches have in common
 	for k, p := range d.Pieces {
+		if stage, micro := stagename.Split(d.Stages[p.Stage].Name); micro >= 0 && !(d.Every > 0 && p.Tail) {
+			at := microbatches{stage, p.Point, d.Stages[p.Stage].Role}
+			of, known := first[at]
+			if known {
+				for i, n := range whole {
+					row := w.Own[of][i*d.Ranks : (i+1)*d.Ranks]
+					for r, x := range d.Work[k][n*d.Ranks : (n+1)*d.Ranks] {
+						row[r] += x
+					}
+				}
+				continue
+			}
+			first[at] = len(w.Pieces)
+			w.Pieces = append(w.Pieces, Piece{Stage: p.Stage, Point: p.Point})
+			w.Own = append(w.Own, valuesOf(d.Work[k], whole, d.Ranks))
+			continue
+		}
 		if d.Every > 0 && p.Tail { // a part of its stage: it has the others as well
 			of := slices.IndexFunc(w.Pieces, func(have Piece) bool { return have.Stage == p.Stage })
 			w.Own[of] = slices.Clone(w.Own[of])
@@ -44,11 +64,7 @@ func FromDivision(d *points.Division) Work {
 			w.Own = append(w.Own, d.Work[k][whole[0]*d.Ranks:(whole[0]+len(whole))*d.Ranks])
 			continue
 		}
-		own := make([]int64, 0, len(whole)*d.Ranks)
-		for _, n := range whole {
-			own = append(own, d.Work[k][n*d.Ranks:(n+1)*d.Ranks]...)
-		}
-		w.Own = append(w.Own, own)
+		w.Own = append(w.Own, valuesOf(d.Work[k], whole, d.Ranks))
 	}
 	lengths := make([]int64, len(whole))
 	for i, n := range whole {
@@ -61,6 +77,22 @@ func FromDivision(d *points.Division) Work {
 	}
 	w.Step = robust.MedianTime(lengths)
 	return w
+}
+
+// microbatches is what the micro-batches of a stage on the way to a point have in common.
+type microbatches struct {
+	stage string
+	point int
+	role  points.Role
+}
+
+// valuesOf returns the values of some intervals, [interval · ranks + rank].
+func valuesOf(work []int64, intervals []int, ranks int) []int64 {
+	out := make([]int64, 0, len(intervals)*ranks)
+	for _, n := range intervals {
+		out = append(out, work[n*ranks:(n+1)*ranks]...)
+	}
+	return out
 }
 
 // hasAllPieces reports whether all pieces of an interval were recorded.

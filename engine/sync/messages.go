@@ -11,12 +11,13 @@ const leastHeld = 10
 
 // learnKinds finds which kinds of call block, in a job with messages: no rank continues before the last entry of a
 // blocking call. A send gives and does not wait by nature; one over Gloo, or of more than a buffer holds, waits for its
-// receiver.
+// receiver. One whose rank recorded that it asked for it after its next call does not.
 func (t *Waits) learnKinds() {
 	count, early := make([]int, len(t.Kinds)), make([]int, len(t.Kinds))
 	type held struct {
 		count       int
 		wait, early int64 // from send to receipt; of that, after the sender's next call
+		asked       int   // how many the sender asked for after its next call
 	}
 	sends := make(map[way]*held)
 	messages := false
@@ -37,7 +38,11 @@ func (t *Waits) learnKinds() {
 					}
 					sends[w].count++
 					sends[w].wait += wait
-					sends[w].early += max(0, t.Release[p]-max(t.free(r, i), t.Time(before)))
+					free := t.free(r, i)
+					sends[w].early += max(0, t.Release[p]-max(free, t.Time(before)))
+					if t.Time(before)+t.Call(before).Held > free {
+						sends[w].asked++
+					}
 				}
 				continue
 			}
@@ -55,7 +60,7 @@ func (t *Waits) learnKinds() {
 	}
 	t.heldSenders = make(map[way]bool)
 	for w, n := range sends {
-		t.heldSenders[w] = n.count >= leastHeld && n.early*20 <= n.wait
+		t.heldSenders[w] = n.count >= leastHeld && n.early*20 <= n.wait && 2*n.asked <= n.count
 	}
 }
 

@@ -40,11 +40,7 @@ func (t *Waits) divideNeighbours(places []int) *Division {
 	t.learnTransfers()
 	work, spent, seen := make([]int64, T*R), make([]int64, T*R), make([]bool, T*R)
 	for r := range t.Ranks {
-		own := t.OwnWork
-		if !d.Roles {
-			own = t.batchWork
-		}
-		for i, w := range own(r) {
+		for i, w := range t.NeighbourWork(d, r) {
 			e := Nth(r, i)
 			step := d.Cut.Step(e, t.Time(e))
 			if i == 0 || step < 0 {
@@ -69,6 +65,15 @@ func (t *Waits) divideNeighbours(places []int) *Division {
 		d.HostsOf = append(d.HostsOf, host)
 	}
 	return d
+}
+
+// NeighbourWork returns the work of a rank before each of its calls, ns, where ranks synchronise by messages to their neighbours alone; 0 before
+// the first.
+func (t *Waits) NeighbourWork(d *Division, rank int) []int64 {
+	if d.Roles {
+		return t.OwnWork(rank)
+	}
+	return t.batchWork(rank)
 }
 
 // batchWork returns the work of a rank before each of its calls, ns; 0 before the first. Ranks wait for the messages of

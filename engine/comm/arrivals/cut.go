@@ -91,6 +91,13 @@ func (s *strikes) cuts(d *sync.Division) *Cuts {
 		c.Ranks = append(c.Ranks, s.Ranks[r].ID)
 	}
 	c.Known = make([]bool, len(c.Steps))
+	if d.Neighbours {
+		if !c.Clocked || !c.sort(s.neighbourBlocks(d)) {
+			return nil
+		}
+		c.divideNeighbours()
+		return c.Cuts
+	}
 	c.untold = c.stepsOf(s.untold())
 	if !c.sort(s.blocksOf(d)) || !c.findPoints(len(d.At)) {
 		return nil
@@ -100,6 +107,59 @@ func (s *strikes) cuts(d *sync.Division) *Cuts {
 	}
 	c.tidy()
 	return c.Cuts
+}
+
+// neighbourBlocks returns when each rank waits for messages of its neighbours, in the order of time.
+func (s *strikes) neighbourBlocks(d *sync.Division) [][]block {
+	out := make([][]block, len(s.Ranks))
+	for r := range s.Ranks {
+		for i, work := range s.NeighbourWork(d, r) {
+			if i == 0 {
+				continue
+			}
+			e := sync.Nth(r, i)
+			from := s.Time(sync.Previous(e, 1))
+			if wait := s.Time(e) - from - work; wait > 0 {
+				out[r] = append(out[r], block{from, wait, -1})
+			}
+		}
+	}
+	return out
+}
+
+// divideNeighbours divides the steps of ranks that wait for messages of their neighbours alone. As one that is late holds its neighbours, and
+// these theirs, all wait for it in the end: a step has one point, behind all work, where each waits as long as it does in the step.
+func (c *cutter) divideNeighbours() {
+	c.column(len(c.lines[0].stages), 0, Points)
+	c.n = 1
+	for t := range c.Steps {
+		c.Known[t] = true
+		for r, f := range c.lines {
+			i, ok := slices.BinarySearch(f.steps, c.Steps[t])
+			if spans, _ := c.waitsIn(t, r); ok {
+				c.divideOf(f, i, spans, t*len(c.lines)+r)
+			} else {
+				c.Known[t] = false
+			}
+		}
+	}
+	waits, most, works := c.Columns[0].Times, int64(0), []Column(nil)
+	for _, p := range c.Columns[1:] {
+		if p.Kind != Waits {
+			works = append(works, p)
+			continue
+		}
+		sum := int64(0)
+		for i, x := range p.Times {
+			waits[i] += x
+			sum += x
+		}
+		if sum > most {
+			c.Columns[0].Stage, most = p.Stage, sum
+		}
+	}
+	c.Columns = append(works, c.Columns[0])
+	c.tidy()
 }
 
 // sort puts the blocks of each rank into the steps in which they begin, and reports whether they end in these, but for few: a rank

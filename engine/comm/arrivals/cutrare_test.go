@@ -80,3 +80,76 @@ func TestCutsLackingPoint(t *testing.T) {
 		t.Fatalf("cut %v", c != nil)
 	}
 }
+
+// ringWindow returns the steps of ring with stage times: all work is in forward, and what follows in exchange.
+func ringWindow(late int) *trace.Window {
+	const ranks, steps = 6, 50
+	j := ring(1, late, false)
+	w := &trace.Window{Run: "job", WorldSize: ranks, Schema: trace.Schema{Stages: []string{"forward", "exchange"}}}
+	var members []int
+	for r := range ranks {
+		members = append(members, r)
+	}
+	at := func(r, step, i int) int64 { return 1e18 + j.Program.Ranks[r].Calls[2*step+i].Enter }
+	for r := range ranks {
+		w.Ranks, w.Epochs = append(w.Ranks, trace.Rank{ID: r, Host: "n0"}), append(w.Epochs, 1e18)
+		c := &comms.Record{Sources: []comms.Source{{Kind: comms.SourcePacket}}, Processes: []comms.Process{{Rank: r, Host: "n0"}}, Groups: []comms.Group{{Name: "0", Size: ranks, Members: members}}}
+		for i, made := range j.Program.Ranks[r].Calls {
+			k := j.Program.Kinds[made.Kind]
+			x := comms.UnknownCall(0)
+			x.Group, x.Op, x.Name, x.Seq, x.Peer, x.Step, x.Stage, x.Enter, x.HasEnter = 0, k.Op, k.Name, made.Seq, int(made.Peer), int64(i/2), "exchange", made.Enter+1e18, true
+			c.Calls = append(c.Calls, x)
+		}
+		w.Arrivals = append(w.Arrivals, c)
+	}
+	released := func(r, step int) int64 { // when the last of the messages of a step is done
+		a, b := at(r, step, 1), int64(0)
+		peer := int(j.Program.Ranks[r].Calls[2*step+1].Peer)
+		for i := range 2 {
+			if int(j.Program.Ranks[peer].Calls[2*step+i].Peer) == r {
+				b = max(b, at(peer, step, i))
+			}
+		}
+		return max(a, b) + ms/10
+	}
+	begun := make([]int64, ranks)
+	for r := range begun {
+		begun[r] = 1e18
+	}
+	for step := range steps {
+		row := make([]int64, 2*ranks)
+		for r := range ranks {
+			done := released(r, step)
+			row[r], row[ranks+r] = at(r, step, 0)-begun[r], done-at(r, step, 0)
+			begun[r] = done
+		}
+		w.Durations = append(w.Durations, row...)
+	}
+	return w
+}
+
+// TestCutsNeighbours: of ranks that exchange messages with their neighbours alone each step is divided into what each works in each stage, and
+// what it waits in all, for whichever of them: that is its one point.
+func TestCutsNeighbours(t *testing.T) {
+	w := ringWindow(2)
+	c := cutsOf(w)
+	if c == nil || c.Columns[len(c.Columns)-1].Kind != Points || !c.Clocked {
+		t.Fatalf("cut %v", c != nil)
+	}
+	points := c.Columns[len(c.Columns)-1].StepPart
+	for step := 1; step < 49; step++ {
+		works, waits := c.timesOf(step, StepPart{"forward", 0, Works}), c.timesOf(step, points)
+		if !c.Known[step] || works[2] < 65*ms || works[0] > 45*ms || waits[2] > 6*ms || waits[1] < 20*ms || waits[3] < 20*ms {
+			t.Errorf("step %d: known %v, ranks work %v in forward, and wait %v", step, c.Known[step], works, waits)
+		}
+		for r := range 6 {
+			whole := int64(0)
+			for i := range c.Columns {
+				whole += c.Columns[i].Times[step*6+r]
+			}
+			if want := w.Step(step)[r] + w.Step(step)[6+r]; whole != want {
+				t.Errorf("step %d, rank %d: the parts take %d ns, the stages %d", step, r, whole, want)
+			}
+		}
+	}
+}

@@ -136,7 +136,7 @@ func (j *Job) Cuts() *Cuts {
 		return nil
 	}
 	d := s.Division(r.Step)
-	if d == nil || d.Neighbours {
+	if d == nil {
 		return nil
 	}
 	return s.cuts(d)

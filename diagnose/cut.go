@@ -152,6 +152,16 @@ func (p *cutPlan) divides(stage string) bool {
 	}))
 }
 
+// isIn reports whether a part of steps is one of a stage, or has this together with other micro-batches of the same.
+func (p *cutPlan) isIn(part arrivals.StepPart, stage string) bool {
+	if part.Stage == stage {
+		return true
+	}
+	base, micro := stagename.Split(stage)
+	of, k := stagename.Split(part.Stage)
+	return micro >= 0 && k >= 0 && of == base && !slices.ContainsFunc(p.parts, func(q arrivals.StepPart) bool { return q.Stage == stage && q.Kind == part.Kind })
+}
+
 // stages returns the parts of steps as the model has them.
 func (p *cutPlan) stages(run *delay.Run) (out []points.Stage) {
 	for _, part := range p.parts {
@@ -315,14 +325,14 @@ func (e enteredSteps) complete(out *points.Steps, plan *cutPlan, t int, usual ma
 		}
 		rest := -1 // part for what is left
 		for k, p := range plan.parts {
-			if p.Stage == name && (rest < 0 || p.Kind >= plan.parts[rest].Kind && plan.parts[rest].Kind != arrivals.Points) {
+			if plan.isIn(p, name) && (rest < 0 || p.Kind >= plan.parts[rest].Kind && plan.parts[rest].Kind != arrivals.Points) {
 				rest = k
 			}
 		}
 		for r, id := range e.at.ranks {
 			left := spent[r]
 			for k, p := range plan.parts {
-				if of := usual[id]; p.Stage == name && p.Kind == arrivals.Works && of != nil {
+				if of := usual[id]; plan.isIn(p, name) && p.Kind == arrivals.Works && of != nil {
 					x := min(left, of[k])
 					out.At(t, k)[r] = x
 					left -= x

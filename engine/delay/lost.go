@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/points"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Lost is what ranks take unlike each other and no claim explains, ns a step. It bounds what a delay costs that the tests
@@ -89,12 +88,12 @@ const fewestUneven = 3
 
 // firstMicrostep returns the first stage of those that are one stage in several micro-batches.
 func (s *series) firstMicrostep(stage int) int {
-	base, micro := stagename.Split(s.Stages[stage].Name)
+	base, micro := s.Stages[stage].Microbatch()
 	if micro < 0 {
 		return stage
 	}
 	return slices.IndexFunc(s.Stages, func(of points.Stage) bool {
-		name, k := stagename.Split(of.Name)
+		name, k := of.Microbatch()
 		return k >= 0 && name == base
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // FromDivision returns what ranks work by themselves in the intervals of a division in which all pieces were recorded, whose
@@ -34,7 +33,7 @@ func FromDivision(d *points.Division) Work {
 	beside := len(whole) > 0 && whole[len(whole)-1]-whole[0]+1 == len(whole)
 	first := make(map[microbatches]int) // piece, by what its micro-batches have in common
 	for k, p := range d.Pieces {
-		if stage, micro := stagename.Split(d.Stages[p.Stage].Name); micro >= 0 && !(d.Every > 0 && p.Tail) {
+		if stage, micro := d.Stages[p.Stage].Microbatch(); micro >= 0 && !(d.Every > 0 && p.Tail) {
 			at := microbatches{stage, p.Point, d.Stages[p.Stage].Role}
 			of, known := first[at]
 			if known {

@@ -28,6 +28,7 @@ import (
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Role is what a stage is for, as whoever recorded it declares. Only what an answer
@@ -50,6 +51,9 @@ type Stage struct {
 	Name string
 	Role Role
 }
+
+// Microbatch returns the name of a stage without its micro-batch, and the number of this; −1: it is of none.
+func (s Stage) Microbatch() (name string, number int) { return stagename.Split(s.Name) }
 
 // Steps are what the ranks of a job recorded. S stages, R ranks, T steps.
 type Steps struct {

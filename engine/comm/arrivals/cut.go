@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/sync"
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Cuts are the steps of a job's windows, each divided by the calls that its ranks wait for: what they work in each stage on the way
@@ -128,30 +130,55 @@ func (s *strikes) neighbourBlocks(d *sync.Division) [][]block {
 }
 
 // divideNeighbours divides the steps of ranks that wait for messages of their neighbours alone. As one that is late holds its neighbours, and
-// these theirs, all wait for it in the end: a step has one point, behind all work, where each waits as long as it does in the step.
+// these theirs, all wait for it in the end: a step has one point, behind all work, where each waits as long as it does in the step. Where that
+// is what time in no stage varies by, ranks wait there, and work in stages all that these take; else stages are laid out, and each wait is in
+// the one in which it lies.
 func (c *cutter) divideNeighbours() {
-	c.column(len(c.lines[0].stages), 0, Points)
+	S, R := len(c.lines[0].stages), len(c.lines)
+	c.column(S, 0, Points)
 	c.n = 1
+	waits, at := make([]int64, len(c.Steps)*R), make([]int, len(c.Steps)*R)
 	for t := range c.Steps {
 		c.Known[t] = true
 		for r, f := range c.lines {
 			i, ok := slices.BinarySearch(f.steps, c.Steps[t])
-			if spans, _ := c.waitsIn(t, r); ok {
-				c.divideOf(f, i, spans, t*len(c.lines)+r)
-			} else {
+			if !ok {
 				c.Known[t] = false
+				continue
+			}
+			at[t*R+r] = i
+			for _, b := range c.blocks[r][t] {
+				waits[t*R+r] += b.wait
 			}
 		}
 	}
-	waits, most, works := c.Columns[0].Times, int64(0), []Column(nil)
+	outside := c.waitsOutside(waits, at)
+	for t := range c.Steps {
+		for r, f := range c.lines {
+			i, n := at[t*R+r], t*R+r
+			switch spans, _ := c.waitsIn(t, r); {
+			case !c.Known[t]:
+			case !outside:
+				c.divideOf(f, i, spans, n)
+			default:
+				rest := f.outside(i)
+				for k := range S {
+					c.column(k, 0, Works)[n] = f.durations[i*S+k]
+				}
+				c.Columns[0].Times[n] = min(rest, waits[n])
+				c.column(S, 0, Works)[n] = rest - min(rest, waits[n])
+			}
+		}
+	}
+	most, works := int64(0), []Column(nil)
 	for _, p := range c.Columns[1:] {
 		if p.Kind != Waits {
-			works = append(works, p)
+			works = addMicrostep(works, p)
 			continue
 		}
 		sum := int64(0)
 		for i, x := range p.Times {
-			waits[i] += x
+			c.Columns[0].Times[i] += x
 			sum += x
 		}
 		if sum > most {
@@ -160,6 +187,68 @@ func (c *cutter) divideNeighbours() {
 	}
 	c.Columns = append(works, c.Columns[0])
 	c.tidy()
+}
+
+// addMicrostep adds a column to the one of the same stage in another micro-batch, if there is one: the ranks of a pipeline go through these
+// in orders of their own.
+func addMicrostep(columns []Column, p Column) []Column {
+	base, micro := stagename.Split(p.Stage)
+	at := slices.IndexFunc(columns, func(q Column) bool {
+		stage, k := stagename.Split(q.Stage)
+		return micro >= 0 && k >= 0 && stage == base && q.Kind == p.Kind
+	})
+	if at < 0 {
+		return append(columns, p)
+	}
+	for i, x := range p.Times {
+		columns[at].Times[i] += x
+	}
+	return columns
+}
+
+// outside returns how long a step is in no stage, ns.
+func (f *fitted) outside(t int) int64 {
+	if f.wall == nil {
+		return 0
+	}
+	rest := f.wall[t]
+	for _, took := range f.durations[t*len(f.stages) : (t+1)*len(f.stages)] {
+		rest -= took
+	}
+	return max(0, rest)
+}
+
+// waitsOutside reports whether ranks wait in no stage, given how long they do, [step · ranks + rank], and where their steps are: the time there is
+// longer in nearly all steps, and varies less over steps and ranks without the waits.
+func (c *cutter) waitsOutside(waits []int64, at []int) bool {
+	R := len(c.lines)
+	var rest, without []int64
+	longer := 0
+	for t := range c.Steps {
+		for r, f := range c.lines {
+			if !c.Known[t] {
+				continue
+			}
+			x := f.outside(at[t*R+r])
+			rest, without = append(rest, x), append(without, x-waits[t*R+r])
+			if x >= waits[t*R+r] {
+				longer++
+			}
+		}
+	}
+	return float64(longer) >= mostOfSteps*float64(len(rest)) && deviation(without) < deviation(rest)
+}
+
+// deviation returns how far values are from their median, in all.
+func deviation(x []int64) (sum int64) {
+	if len(x) == 0 {
+		return 0
+	}
+	mid := robust.Lower(slices.Clone(x))
+	for _, v := range x {
+		sum += absolute(v - mid)
+	}
+	return sum
 }
 
 // sort puts the blocks of each rank into the steps in which they begin, and reports whether they end in these, but for few: a rank

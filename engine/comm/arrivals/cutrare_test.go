@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
@@ -151,5 +152,52 @@ func TestCutsNeighbours(t *testing.T) {
 				t.Errorf("step %d, rank %d: the parts take %d ns, the stages %d", step, r, whole, want)
 			}
 		}
+	}
+}
+
+// TestCutsNeighboursOutside: where the exchange is in no stage, and no recorded call says in which it was, ranks wait there, and work in forward all that
+// it takes; where that takes longer the more they wait, they wait in it.
+func TestCutsNeighboursOutside(t *testing.T) {
+	w := ringWindow(2)
+	out := &trace.Window{Run: w.Run, WorldSize: 6, Schema: trace.Schema{Stages: []string{"forward"}}, Ranks: w.Ranks, Epochs: w.Epochs, Arrivals: w.Arrivals}
+	for step := range w.Steps() {
+		row := w.Step(step)
+		out.Durations = append(out.Durations, row[:6]...)
+		for r := range 6 {
+			out.Wall = append(out.Wall, row[r]+row[6+r])
+		}
+	}
+	for _, a := range out.Arrivals {
+		for i := range a.Calls {
+			a.Calls[i].Stage = ""
+		}
+	}
+	c := cutsOf(out)
+	if c == nil || c.Columns[len(c.Columns)-1].StepPart != (StepPart{"", 0, Points}) {
+		t.Fatalf("cut %v", c != nil)
+	}
+	for step := 1; step < 49; step++ {
+		for r, works := range c.timesOf(step, StepPart{"forward", 0, Works}) {
+			if works != out.Step(step)[r] {
+				t.Errorf("step %d, rank %d works %d ns in forward, want %d, all that it takes", step, r, works, out.Step(step)[r])
+			}
+		}
+	}
+	for i := range out.Durations { // the stage goes on to the end of the step
+		out.Durations[i] = out.Wall[i]
+	}
+	if c = cutsOf(out); c == nil || c.Columns[len(c.Columns)-1].Stage != "forward" {
+		t.Errorf("cut %v, ranks wait elsewhere than in forward", c != nil)
+	}
+}
+
+// TestAddMicrostep: columns of a stage in several micro-batches are one, others stay.
+func TestAddMicrostep(t *testing.T) {
+	var all []Column
+	for i, stage := range []string{"forward@0", "backward@0", "forward@1", "optim", "forward_device@1", "optim"} {
+		all = addMicrostep(all, Column{StepPart{Stage: stage, Kind: Works}, []int64{1, int64(10 * i)}})
+	}
+	if len(all) != 5 || !slices.Equal(all[0].Times, []int64{2, 20}) || all[0].Stage != "forward@0" {
+		t.Errorf("%+v", all)
 	}
 }

@@ -328,7 +328,7 @@ func find(s *Steps, g Gates) Found {
 			}
 		}
 	}
-	found.findClasses(c)
+	found.findClasses(c, g)
 	return found
 }
 

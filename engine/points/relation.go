@@ -202,16 +202,20 @@ func (l *levels) areAlike(r, q int) bool {
 	return d.over+d.under < leastAlike*l.step
 }
 
-// findClasses finds the sets of ranks whose work is alike, where no set has more than half of the ranks and some take longer in one stage and shorter
-// in another than others do: stages of a pipeline. The stages in which they differ may be waits. Where ranks leave a point no nearer than they arrive
+// findClasses finds the sets of ranks whose work is alike: those that reduce gradients apart from the others, or, where no set has more than half of the
+// ranks, some that take longer in one stage and shorter in another than others do: stages of a pipeline. The stages in which they differ may be waits. Where ranks leave a point no nearer than they arrive
 // at it, some must be seen to follow others in a stage. O(ranks² · stages).
-func (f *Found) findClasses(c *Steps) {
+func (f *Found) findClasses(c *Steps, g Gates) {
 	if c.Ranks < 2 || c.Len() <= fewestChanges || f.Meetings.Every > 0 || len(f.Points)+len(f.Within) == 0 {
 		return
 	}
 	own := f.medianLevels(c)
-	l := f.levelsOf(c, own, nil)
-	if f.Classes = l.classes(); f.Classes == nil {
+	l := own
+	if f.Classes = f.reduceApart(c, own, g); f.Classes == nil {
+		l = f.levelsOf(c, own, nil)
+		f.Classes = l.classes()
+	}
+	if f.Classes == nil {
 		apart := f.exitRatios(c)
 		l = f.levelsOf(c, own, apart)
 		if f.Classes = l.classes(); f.Classes == nil || f.halfLate(c, l, apart) && !f.follow(c) {
@@ -253,6 +257,38 @@ func (l *levels) unlike() bool {
 		}
 	}
 	return crossing >= leastCrossing*l.step
+}
+
+// reduceApart returns the sets of ranks that wait for one another where gradients are reduced, and leave that apart from the other sets, as the ranks of a
+// pipeline's stage do; nil: there are none, or they are alike, or wait for one another elsewhere too, as tensor-parallel groups do.
+func (f *Found) reduceApart(c *Steps, own *levels, g Gates) [][]int {
+	if len(own.alike()) == 1 {
+		return nil
+	}
+	open := !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Rest || s.Role == Wait })
+	reduces := func(k int) bool { return c.Stages[k].Role == Backward || c.Stages[k].Role == Collective }
+	for k, of := range pairChangesOf(c, open) {
+		if !reduces(k) {
+			continue
+		}
+		sets := of.setsThatEnd()
+		if sets == nil || ratiosWithin(c, open, sets, g)[k] == 0 {
+			continue
+		}
+		elsewhere := slices.ContainsFunc(f.Within, func(w Within) bool {
+			return !reduces(w.Stage) && slices.ContainsFunc(sets, func(set []int) bool { return containsSet(w.Sets, set) })
+		})
+		unlike := slices.ContainsFunc(sets, func(set []int) bool { return !own.areAlike(set[0], sets[0][0]) })
+		if unlike && !elsewhere {
+			return sets
+		}
+	}
+	return nil
+}
+
+// containsSet reports whether one of some sets is a given one, both in ascending order.
+func containsSet(sets [][]int, set []int) bool {
+	return slices.ContainsFunc(sets, func(s []int) bool { return slices.Equal(s, set) })
 }
 
 // mostFollowing bounds the ranks of which pairs are compared for one that follows another.
@@ -374,8 +410,8 @@ func (l *levels) alike() (sets [][]int) {
 	return sets
 }
 
-// classes returns the sets of ranks that are alike in all stages but one: a smaller set of those alike in all is one with a larger one that all of its
-// ranks are like but for one stage. nil: all ranks are, or most of them in all stages, or none takes longer in one stage and shorter in another than others do.
+// classes returns the sets of ranks that are alike in all stages but one: a smaller set of those alike in all, or a rank, is one with a larger one that
+// all of its ranks are like but for one stage. nil: all ranks are, or most of them in all stages, or none takes longer in one stage and shorter in another than others do.
 func (l *levels) classes() [][]int {
 	if !l.unlike() {
 		return nil
@@ -385,6 +421,9 @@ func (l *levels) classes() [][]int {
 	for i, set := range sets {
 		nearest, least := -1, leastAlike*l.step
 		for k := i + 1; k < len(sets); k++ {
+			if len(set) > 1 && len(set) == len(sets[k]) { // as many are no few that are late
+				continue
+			}
 			left := 0.0
 			for _, r := range set {
 				d := l.differ(r, sets[k][0])
@@ -409,11 +448,14 @@ func (l *levels) classes() [][]int {
 }
 
 // takePossibleWaits takes off the work of ranks in classes what they may have waited for one another: by how much longer than its like a rank takes
-// in a piece, as far as another rank was as late at the end of it. Whom a rank waits for in a pipeline is not known. Then it lets the classes
-// arrive together, as far as their usual ranks go, so that a rank that is behind its like is behind by as much as that delays the step.
+// in a piece, as far as a rank of another class was as late at the end of it, or one of its own was so before. Whom a rank waits for in a pipeline is
+// not known, but not for its like: those that become late in one piece together do so by a cause of their own. For data nobody waits for ranks that
+// become late in it. Then it lets the classes arrive together, as far as their usual ranks go, so that a rank that is behind its like is behind by
+// as much as that delays the step.
 func (d *Division) takePossibleWaits(classes [][]int) {
 	R := d.Ranks
 	late, excess, scratch := make([]int64, R), make([]int64, R), make([]int64, R)
+	begun, after := make([]int64, R), make([]int64, R)
 	for p := range max(1, len(d.Points)) {
 		order := d.piecesTo(p)
 		for n := range d.Intervals {
@@ -421,19 +463,23 @@ func (d *Division) takePossibleWaits(classes [][]int) {
 			for _, k := range order {
 				row := d.Work[k][n*R : (n+1)*R]
 				subtractUsual(excess, row, classes, scratch)
-				first, second := int64(math.MinInt64), int64(math.MinInt64) // latest at the end of the piece
 				for r, x := range excess {
-					second = max(second, min(first, late[r]+x))
-					first = max(first, late[r]+x)
+					after[r] = late[r] + x
+					begun[r] = min(late[r], after[r])
 				}
-				for r, x := range excess {
-					others := first
-					if late[r]+x == first {
-						others = second
+				others := after
+				if d.Stages[d.Pieces[k].Stage].Role == Data {
+					others = begun
+				}
+				latest := latestOfSets(others, classes)
+				for i, set := range classes {
+					same := latestOf(begun, set)
+					for _, r := range set {
+						last := max(latest.without(i), same.without(r))
+						row[r] -= max(0, min(last-late[r], excess[r]))
 					}
-					row[r] -= max(0, min(others-late[r], x))
-					late[r] += x
 				}
+				copy(late, after)
 			}
 		}
 	}
@@ -466,12 +512,17 @@ func usualOf(row []int64, set []int, scratch []int64) int64 {
 	return robust.MiddleOf(own, scratch).Lower()
 }
 
-// subtractUsual writes values of ranks less the lower median of their class.
+// subtractUsual writes values of ranks less the lower median of the others of their class.
 func subtractUsual(dst, row []int64, classes [][]int, scratch []int64) {
+	own := make([]int64, 0, len(row))
 	for _, set := range classes {
-		m := usualOf(row, set, scratch)
+		own = own[:0]
 		for _, r := range set {
-			dst[r] = row[r] - m
+			own = append(own, row[r])
+		}
+		m := robust.MiddleOf(own, scratch)
+		for _, r := range set {
+			dst[r] = row[r] - m.LowerWithout(row[r])
 		}
 	}
 }
@@ -486,4 +537,47 @@ func (d *Division) piecesTo(p int) (order []int) {
 		}
 	}
 	return order
+}
+
+// latest is the two largest values of some, and which the largest is.
+type latest struct {
+	first, second int64
+	at            int
+}
+
+func noLatest() latest { return latest{math.MinInt64 / 2, math.MinInt64 / 2, -1} } // differences of it are numbers
+
+func (l *latest) add(at int, x int64) {
+	if x > l.first {
+		l.first, l.second, l.at = x, l.first, at
+	} else {
+		l.second = max(l.second, x)
+	}
+}
+
+// without returns the largest value but for one.
+func (l *latest) without(at int) int64 {
+	if at == l.at {
+		return l.second
+	}
+	return l.first
+}
+
+// latestOf returns the latest of the ranks of a set.
+func latestOf(v []int64, set []int) latest {
+	out := noLatest()
+	for _, r := range set {
+		out.add(r, v[r])
+	}
+	return out
+}
+
+// latestOfSets returns the latest of sets, each by its latest rank.
+func latestOfSets(v []int64, sets [][]int) latest {
+	out := noLatest()
+	for i, set := range sets {
+		of := latestOf(v, set)
+		out.add(i, of.first)
+	}
+	return out
 }

@@ -128,7 +128,7 @@ func TestPeersOfOneWork(t *testing.T) {
 
 // TestPossibleWaits: of two classes a rank's longer time counts as far as no other rank was as late at the end of the piece, and classes arrive together.
 func TestPossibleWaits(t *testing.T) {
-	d := &Division{Ranks: 4, Intervals: 1, Points: []Point{{Stage: 2}}, Pieces: []Piece{{Stage: 0}, {Stage: 1}},
+	d := &Division{Stages: make([]Stage, 3), Ranks: 4, Intervals: 1, Points: []Point{{Stage: 2}}, Pieces: []Piece{{Stage: 0}, {Stage: 1}},
 		// Rank 0 is 40 late in data, for which rank 2 may have waited the 15 that it takes longer than rank 3 in forward.
 		Work:     [][]int64{{50, 10, 10, 10}, {20, 20, 100, 85}},
 		Arrivals: [][]int64{make([]int64, 4)}, Spent: [][]int64{{100, 140, 60, 75}}}
@@ -141,5 +141,135 @@ func TestPossibleWaits(t *testing.T) {
 	}
 	if want := []int64{35, 75, 60, 75}; !slices.Equal(d.Spent[0], want) {
 		t.Errorf("spent %v, want %v", d.Spent[0], want)
+	}
+}
+
+// TestLateTogether: of ranks that become late in one piece together those of one class do not wait for one another, those of two may, but for data; and all
+// may for a rank that was late before.
+func TestLateTogether(t *testing.T) {
+	work := []int64{50, 50, 10, 10, 10, 10, 10, 10}
+	two := []int64{50, 10, 10, 10, 50, 10, 10, 10}
+	even := []int64{10, 10, 10, 10, 10, 10, 10, 10}
+	for name, c := range map[string]struct {
+		first, second         []int64
+		role                  Role
+		wantFirst, wantSecond []int64
+	}{
+		"one class":           {work, even, Forward, work, even},
+		"two classes":         {two, even, Forward, even, even},
+		"two classes in data": {two, even, Data, two, even},
+		"one after the other": {[]int64{50, 10, 10, 10, 10, 10, 10, 10}, []int64{10, 50, 10, 10, 10, 10, 10, 10}, Data, []int64{50, 10, 10, 10, 10, 10, 10, 10}, even},
+	} {
+		d := &Division{Stages: []Stage{{Role: c.role}, {Role: Forward}, {Role: Backward}}, Ranks: 8, Intervals: 1, Points: []Point{{Stage: 2}},
+			Pieces: []Piece{{Stage: 0}, {Stage: 1}}, Work: [][]int64{slices.Clone(c.first), slices.Clone(c.second)},
+			Arrivals: [][]int64{make([]int64, 8)}, Spent: [][]int64{make([]int64, 8)}}
+		d.takePossibleWaits([][]int{{0, 1, 2, 3}, {4, 5, 6, 7}})
+		if want := [][]int64{c.wantFirst, c.wantSecond}; !slices.EqualFunc(d.Work, want, slices.Equal[[]int64]) {
+			t.Errorf("%s: %v, want %v", name, d.Work, want)
+		}
+	}
+}
+
+// TestUsualOfMostLate: two of the three ranks of a class, and two of another that may have waited for them, are all later than the third of theirs, which is usual.
+func TestUsualOfMostLate(t *testing.T) {
+	d := &Division{Stages: make([]Stage, 2), Ranks: 6, Intervals: 1, Points: []Point{{Stage: 1}}, Pieces: []Piece{{Stage: 0}},
+		Work: [][]int64{{90, 90, 20, 120, 120, 50}}, Arrivals: [][]int64{make([]int64, 6)}, Spent: [][]int64{make([]int64, 6)}}
+	d.takePossibleWaits([][]int{{0, 1, 2}, {3, 4, 5}})
+	if want := []int64{20, 20, 20, 50, 50, 50}; !slices.Equal(d.Work[0], want) {
+		t.Errorf("%v, want %v", d.Work[0], want)
+	}
+}
+
+// apartJob returns steps of a pipeline of two stages or more, rank = stage · replicas + replica, whose replicas reduce their gradients at the end of backward, those of a stage among
+// themselves. It takes 8 batches forward and then back. No rank meets all others: each stage begins its step when it has reduced, and waits in forward for the stage before it.
+func apartJob(seed uint64, replicas, stages int) *Steps {
+	g := rand.New(rand.NewPCG(seed, 13))
+	const batches = 8
+	R := stages * replicas
+	vary := func(x float64) int64 { return int64(x * (1 + 0.03*g.NormFloat64())) }
+	at, steps := make([]int64, R), [][][]int64(nil)
+	for range 100 {
+		rows := [][]int64{make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, R)}
+		take := func(k, r int, until int64) {
+			rows[k][r] += until - at[r]
+			at[r] = until
+		}
+		for r := range R {
+			take(0, r, at[r]+vary(2e6))
+		}
+		var done [batches][]int64 // when a rank has passed on a batch
+		for m := range batches {
+			for r := range R {
+				if r >= replicas {
+					take(1, r, max(at[r], done[m][r-replicas]))
+				}
+				take(1, r, at[r]+vary(20e6/batches))
+				done[m] = append(done[m], at[r])
+			}
+		}
+		for m := range batches {
+			for r := R - 1; r >= 0; r-- {
+				if r+replicas < R {
+					take(2, r, max(at[r], done[m][r+replicas]))
+				}
+				take(2, r, at[r]+vary(40e6/batches))
+				done[m][r] = at[r]
+			}
+		}
+		for s := range stages {
+			last := slices.Max(at[s*replicas : (s+1)*replicas])
+			for r := s * replicas; r < (s+1)*replicas; r++ {
+				take(2, r, last+5e6+g.Int64N(20_000))
+			}
+		}
+		for r := range R {
+			take(3, r, at[r]+vary(6e6))
+		}
+		steps = append(steps, rows)
+	}
+	s := stepsOf(steps...)
+	for t := range steps {
+		for r := range R {
+			s.Wall = append(s.Wall, 0)
+			for _, row := range steps[t] {
+				s.Wall[t*R+r] += row[r]
+			}
+		}
+	}
+	for k, name := range []string{"data", "forward", "backward", "optimizer"} {
+		s.Stages[k] = StageOf(name)
+	}
+	return s
+}
+
+// TestClassesThatReduceApart: stages of a pipeline that nothing but the pipeline holds together are told by who leaves backward together, also where just half of the ranks take
+// longer in forward, as a late half does, and where stages next to each other leave it nearly together.
+func TestClassesThatReduceApart(t *testing.T) {
+	for _, c := range []struct{ replicas, stages int }{{2, 2}, {3, 2}, {4, 2}, {3, 4}} {
+		var want [][]int
+		for s := range c.stages {
+			var set []int
+			for r := range c.replicas {
+				set = append(set, s*c.replicas+r)
+			}
+			want = append(want, set)
+		}
+		for seed := range uint64(20) {
+			found := Find(apartJob(seed, c.replicas, c.stages), Gates{})
+			got := slices.Clone(found.Classes)
+			slices.SortFunc(got, func(a, b []int) int { return a[0] - b[0] })
+			if !slices.EqualFunc(got, want, slices.Equal[[]int]) {
+				t.Errorf("%d stages of %d, seed %d: %v, want %v", c.stages, c.replicas, seed, got, want)
+			}
+		}
+	}
+}
+
+// TestClassesOfOneSize: of sets of as many ranks none is a few late ones of another.
+func TestClassesOfOneSize(t *testing.T) {
+	l := &levels{ranks: 6, step: 100, points: make([]bool, 3),
+		median: [][]float64{{20, 20, 24, 24, 40, 40}, {60, 60, 48, 48, 20, 20}, {10, 10, 10, 10, 10, 10}}, error: [][]float64{make([]float64, 6), make([]float64, 6), make([]float64, 6)}}
+	if got, want := l.classes(), [][]int{{0, 1}, {2, 3}, {4, 5}}; !slices.EqualFunc(got, want, slices.Equal[[]int]) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -114,8 +114,58 @@ const (
 func setsThatLeave(c *Steps, open bool) [][][]int {
 	R := c.Ranks
 	out := make([][][]int, len(c.Stages))
+	for k, of := range pairChangesOf(c, open) {
+		left := make([][]float64, R) // of how much two ranks differ, of those that were compared
+		apart := func(r, q int) float64 {
+			if left[r] == nil {
+				left[r] = make([]float64, R)
+			}
+			if left[r][q] == 0 {
+				left[r][q] = of.exitShare(r, q)
+			}
+			return left[r][q]
+		}
+		for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
+			out[k] = setsOf(R, func(r, q int) bool { return apart(r, q) < most })
+		}
+	}
+	return out
+}
+
+// leastOfArrivals is the smallest part of how much two ranks usually differ when they arrive, by which those of one set may when they leave: stages of a
+// pipeline that follow one another leave a stage nearly together.
+const leastOfArrivals = 1.0 / 64
+
+// setsThatEnd returns the sets of ranks that leave a stage together, whether or not they arrive so: from step to step two ranks of one set differ by less
+// than some part of what two ranks usually differ by when they arrive, and two of different sets by at least twice as much. Of several such parts the
+// smallest counts. nil: there are none, or all ranks leave it together.
+func (c *pairChanges) setsThatEnd() (out [][]int) {
+	R := c.ranks
+	leave, arrive := make([]float64, R*R), make([]float64, 0, R*R/2)
+	for r := range R {
+		for q := range r {
+			leave[r*R+q] = c.differ(c.leave, r, q)
+			leave[q*R+r] = leave[r*R+q]
+			arrive = append(arrive, c.differ(c.arrive, r, q))
+		}
+	}
+	usual := robust.MedianDistance(arrive)
+	var before [][]int // of twice the part
+	for part := together; part >= leastOfArrivals; part /= 2 {
+		sets := setsOf(R, func(r, q int) bool { return leave[r*R+q] < part*usual })
+		if sets != nil && slices.EqualFunc(sets, before, slices.Equal[[]int]) {
+			out = sets
+		}
+		before = sets
+	}
+	return out
+}
+
+// pairChangesOf returns how ranks arrive at each stage and leave it; nil where the ranks or the steps are too few to find sets, or the ranks too many.
+func pairChangesOf(c *Steps, open bool) []pairChanges {
+	R := c.Ranks
 	if R < 4 || R > mostSets {
-		return out
+		return nil
 	}
 	steps := 0
 	for _, at := range c.stretches() {
@@ -127,7 +177,7 @@ func setsThatLeave(c *Steps, open bool) [][][]int {
 		}
 	}
 	if steps <= fewestChanges {
-		return out
+		return nil
 	}
 	of := make([]pairChanges, len(c.Stages))
 	for k := range of {
@@ -145,22 +195,7 @@ func setsThatLeave(c *Steps, open bool) [][][]int {
 		})
 		done += visited
 	}
-	for k := range out {
-		left := make([][]float64, R) // of how much two ranks differ, of those that were compared
-		apart := func(r, q int) float64 {
-			if left[r] == nil {
-				left[r] = make([]float64, R)
-			}
-			if left[r][q] == 0 {
-				left[r][q] = of[k].exitShare(r, q)
-			}
-			return left[r][q]
-		}
-		for most := together; out[k] == nil && most >= leastTogether; most /= 2 {
-			out[k] = setsOf(R, func(r, q int) bool { return apart(r, q) < most })
-		}
-	}
-	return out
+	return of
 }
 
 // pairChanges is how ranks arrive at a stage and leave it in some steps and in those before them, at equal distances where

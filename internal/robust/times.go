@@ -33,6 +33,17 @@ func (m Middle) MedianWithout(x int64) int64 {
 	return equal
 }
 
+// LowerWithout returns the lower median of the others, of a time that is one of them.
+func (m Middle) LowerWithout(x int64) int64 {
+	if m.n%2 == 1 && x >= m.lo && m.n > 1 {
+		return m.below
+	}
+	if m.n%2 == 1 || x > m.lo {
+		return m.lo
+	}
+	return m.hi
+}
+
 // MediansWithout returns what MedianWithout does for all times at once: of those above at, of those equal to it, and of those below.
 func (m Middle) MediansWithout() (at, above, equal, below int64) {
 	switch {

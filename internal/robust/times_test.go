@@ -37,6 +37,9 @@ func TestOrderStatistics(t *testing.T) {
 			continue
 		}
 		slices.Sort(rest)
+		if got, want := m.LowerWithout(v[i]), rest[(len(rest)-1)/2]; got != want {
+			t.Fatalf("lower median of %v without %d is %d, want %d", v, v[i], got, want)
+		}
 		at, high, equal, low := m.MediansWithout()
 		if x := v[i]; x > at && high != m.MedianWithout(x) || x == at && equal != m.MedianWithout(x) || x < at && low != m.MedianWithout(x) {
 			t.Fatalf("of %v without %d: %d, %d or %d, by whether it is above %d, expected %d", v, v[i], high, equal, low, at, m.MedianWithout(v[i]))

@@ -119,6 +119,9 @@ func (s *series) group(peers []int) {
 	}
 }
 
+// comparesSome reports whether not all ranks are compared with all others in all pieces.
+func (s *series) comparesSome() bool { return len(s.peers) > 1 || s.Classes != nil }
+
 // subtractPeers writes values, [interval][rank], less the median of the rank's peers, and the lower medians
 // over all ranks where they are asked for. A rank without any peer is its own.
 func (s *series) subtractPeers(dst, v []int64, common []float64) {

@@ -167,9 +167,8 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestUnevenWithoutSpikes: what lies beyond twice the noise, 1.0484 · 20 + 1, is not evened out: of triangles up to 200 that follow each other
-// on four ranks 43 at most are taken off, which saves 0.0366 (numpy.minimum(numpy.maximum(excess, 0), 43)).
-func TestUnevenWithoutSpikes(t *testing.T) {
+// triangles returns 40 steps of four ranks, in which times of 1000 are longer by triangles up to 200 that follow each other.
+func triangles() [][]int64 {
 	rows := repeated(40, 1000, 1000, 1000, 1000)
 	for n := range rows {
 		for r := range rows[n] {
@@ -177,8 +176,28 @@ func TestUnevenWithoutSpikes(t *testing.T) {
 			rows[n][r] += int64(20 * min(m, 20-m))
 		}
 	}
-	f, ok := newSeries(division(0, rows), nil).imbalance(0, Options{MinGain: 0.01}.fillDefaults())
+	return rows
+}
+
+// TestUnevenWithoutSpikes: what lies beyond twice the noise, 1.0484 · 20 + 1, is not evened out: of triangles up to 200 that follow each other
+// on four ranks 43 at most are taken off, which saves 0.0366 (numpy.minimum(numpy.maximum(excess, 0), 43)).
+func TestUnevenWithoutSpikes(t *testing.T) {
+	f, ok := newSeries(division(0, triangles()), nil).imbalance(0, Options{MinGain: 0.01}.fillDefaults())
 	if !ok || math.Abs(f.Saves.Alone-0.03656462585034015) > 1e-12 {
 		t.Errorf("%v, %+v; want 0.0366", ok, f)
+	}
+}
+
+// TestTurnsOfNoLike: where no rank's work is like another's nobody takes turns.
+func TestTurnsOfNoLike(t *testing.T) {
+	for classes, want := range map[int]int{0: 1, 1: 0} {
+		d := division(0, triangles())
+		d.Classes = [][]int{{0, 1, 2, 3}}[:classes]
+		if classes == 0 {
+			d.Classes = nil
+		}
+		if out := newSeries(d, nil).turns(&Run{}, Options{MinGain: 0.01}.fillDefaults()); len(out) != want {
+			t.Errorf("%d sets of like work: %+v, want %d", classes, out, want)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (s *series) lastArrivals() *LastArrivals {
 		return out
 	}
 	compared := func(rank int) int {
-		if len(s.peers) > 1 {
+		if s.comparesSome() {
 			return -1
 		}
 		return rank

@@ -25,7 +25,7 @@ const (
 //
 // of n such blocks among B, in K pieces.
 func (s *series) majority(o Options) (out []claim.Claim) {
-	if s.Ranks < 3 || len(s.peers) > 1 || s.Free() {
+	if s.Ranks < 3 || s.comparesSome() || s.Free() {
 		return nil
 	}
 	for k, piece := range s.Pieces {

@@ -26,7 +26,7 @@ const (
 // of K pieces: who they are is chosen by the same charges. The others' waits must show what is charged.
 func (s *series) members(k int, run *Run, o Options) (claim.Claim, bool) {
 	c := &s.charge[k]
-	if s.Ranks < 4 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
+	if s.Ranks < 4 || s.comparesSome() || c.sum < leastTurns*s.whole {
 		return claim.Claim{}, false
 	}
 	order := make([]int, s.Ranks)

@@ -22,6 +22,9 @@ const (
 // is late; the number of such steps is tested against that. Noise and spikes, which cost as
 // much in large jobs, do not take turns. Or stalls of one size strike now one rank, now another.
 func (s *series) turns(run *Run, o Options) (out []claim.Claim) {
+	if len(s.Classes) == 1 { // nobody's work is like another's
+		return nil
+	}
 	for k := range s.Pieces {
 		if f, ok := s.members(k, run, o); ok {
 			out = append(out, f)
@@ -38,7 +41,7 @@ func (s *series) turns(run *Run, o Options) (out []claim.Claim) {
 
 func (s *series) turnsIn(k int, o Options) (claim.Claim, bool) {
 	c := &s.charge[k]
-	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
+	if s.Ranks < 3 || s.comparesSome() || c.sum < leastTurns*s.whole {
 		return claim.Claim{}, false
 	}
 	top := make([]float64, s.Intervals)
@@ -108,7 +111,7 @@ const (
 // retry, a shared disk. Their cost is no matter of chance, but whom they strike is.
 func (s *series) stalls(k int) (claim.Claim, bool) {
 	c := &s.charge[k]
-	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
+	if s.Ranks < 3 || s.comparesSome() || c.sum < leastTurns*s.whole {
 		return claim.Claim{}, false
 	}
 	least := max(slowAbove*s.noise[k], leastShift*s.step)

@@ -51,8 +51,8 @@ type Division struct {
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
 	Peers [][]int
-	// Classes are the sets of ranks of like work, where no work is that of most ranks; nil: all are peers. What a rank may have waited for another
-	// is then taken off its work.
+	// Classes are the sets of ranks of like work, where no work is that of most ranks; one set of all: none has its like; nil: all are peers. What a rank may
+	// have waited for another is then taken off its work.
 	Classes [][]int
 	Outside Outside // where the time in no stage lies
 	// Memory is where it lies; nil: in memory of its own.

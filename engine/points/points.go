@@ -293,7 +293,7 @@ type Found struct {
 	Outside Outside  // where the time in no stage lies
 	// Meetings are set where all ranks synchronise in every n-th step alone; Points and Perhaps are empty then.
 	Meetings Meetings
-	Classes  [][]int // ranks of like work, where no work is that of most ranks; nil: all are peers
+	Classes  [][]int // ranks of like work, where no work is that of most ranks; one set of all: none has its like; nil: all are peers
 
 	paced  []int // stages that ranks leave together, and not later when the last of them arrives later
 	noRest bool  // what no stage covers is no point

@@ -203,8 +203,9 @@ func (l *levels) areAlike(r, q int) bool {
 }
 
 // findClasses finds the sets of ranks whose work is alike: those that reduce gradients apart from the others, or, where no set has more than half of the
-// ranks, some that take longer in one stage and shorter in another than others do: stages of a pipeline. The stages in which they differ may be waits. Where ranks leave a point no nearer than they arrive
-// at it, some must be seen to follow others in a stage. O(ranks² · stages).
+// ranks, some that take longer in one stage and shorter in another than others do: stages of a pipeline. All ranks are one class where most are like no other.
+// The stages in which they differ may be waits. Where ranks leave a point no nearer than they arrive at it, some must be seen to follow others in a stage.
+// O(ranks² · stages).
 func (f *Found) findClasses(c *Steps, g Gates) {
 	if c.Ranks < 2 || c.Len() <= fewestChanges || f.Meetings.Every > 0 || len(f.Points)+len(f.Within) == 0 {
 		return
@@ -212,24 +213,36 @@ func (f *Found) findClasses(c *Steps, g Gates) {
 	own := f.medianLevels(c)
 	l := own
 	if f.Classes = f.reduceApart(c, own, g); f.Classes == nil {
-		l = f.levelsOf(c, own, nil)
-		f.Classes = l.classes()
-	}
-	if f.Classes == nil {
-		apart := f.exitRatios(c)
-		l = f.levelsOf(c, own, apart)
-		if f.Classes = l.classes(); f.Classes == nil || f.halfLate(c, l, apart) && !f.follow(c) {
-			f.Classes = nil
+		if f.Classes, l = f.classesOf(c, own); f.Classes == nil {
 			return
 		}
 	}
 	for k, level := range l.median {
 		waits := slices.ContainsFunc(f.Points, func(p Point) bool { return p.Stage == k }) || slices.Contains(f.Perhaps, k)
-		if !waits && slices.Max(level)-slices.Min(level) >= leastAlike*l.step {
+		unlike := slices.Max(level)-slices.Min(level) >= leastAlike*l.step || len(f.Classes) == 1 && !c.Stages[k].Role.isComparable()
+		if !waits && unlike {
 			f.Perhaps = append(f.Perhaps, k)
 		}
 	}
 	slices.Sort(f.Perhaps)
+}
+
+// classesOf returns the sets of ranks of like work by the levels of ranks, and those levels, in which ranks that leave a point together, or any point, take no more
+// than is needed; nil: all are alike, or may be.
+func (f *Found) classesOf(c *Steps, own *levels) ([][]int, *levels) {
+	apart := f.exitRatios(c)
+	alone := !f.reduceTogether(c, apart)
+	for _, of := range [][]float64{nil, apart} {
+		l := f.levelsOf(c, own, of)
+		if !l.unlike() {
+			continue
+		}
+		sets := l.classes(alone)
+		if sets != nil && (of == nil || !f.halfLate(c, l, apart) || f.follow(c)) {
+			return sets, l
+		}
+	}
+	return nil, nil
 }
 
 // halfLate reports whether levels may be those of ranks of like work of which a part is late, and the others wait for it where gradients are reduced.
@@ -266,9 +279,8 @@ func (f *Found) reduceApart(c *Steps, own *levels, g Gates) [][]int {
 		return nil
 	}
 	open := !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Rest || s.Role == Wait })
-	reduces := func(k int) bool { return c.Stages[k].Role == Backward || c.Stages[k].Role == Collective }
 	for k, of := range pairChangesOf(c, open) {
-		if !reduces(k) {
+		if !c.reduces(k) {
 			continue
 		}
 		sets := of.setsThatEnd()
@@ -276,7 +288,7 @@ func (f *Found) reduceApart(c *Steps, own *levels, g Gates) [][]int {
 			continue
 		}
 		elsewhere := slices.ContainsFunc(f.Within, func(w Within) bool {
-			return !reduces(w.Stage) && slices.ContainsFunc(sets, func(set []int) bool { return containsSet(w.Sets, set) })
+			return !c.reduces(w.Stage) && slices.ContainsFunc(sets, func(set []int) bool { return containsSet(w.Sets, set) })
 		})
 		unlike := slices.ContainsFunc(sets, func(set []int) bool { return !own.areAlike(set[0], sets[0][0]) })
 		if unlike && !elsewhere {
@@ -284,6 +296,18 @@ func (f *Found) reduceApart(c *Steps, own *levels, g Gates) [][]int {
 		}
 	}
 	return nil
+}
+
+// reduceTogether reports whether all ranks leave a point together where gradients are reduced, by the ratios of exits.
+func (f *Found) reduceTogether(c *Steps, apart []float64) bool {
+	return slices.ContainsFunc(f.Points, func(p Point) bool {
+		return c.reduces(p.Stage) && (p.Evidence == Named || apart[p.Stage] < leavesTogether)
+	})
+}
+
+// reduces reports whether gradients are reduced in a stage, by its role.
+func (s *Steps) reduces(k int) bool {
+	return s.Stages[k].Role == Backward || s.Stages[k].Role == Collective
 }
 
 // containsSet reports whether one of some sets is a given one, both in ascending order.
@@ -411,12 +435,19 @@ func (l *levels) alike() (sets [][]int) {
 }
 
 // classes returns the sets of ranks that are alike in all stages but one: a smaller set of those alike in all, or a rank, is one with a larger one that
-// all of its ranks are like but for one stage. nil: all ranks are, or most of them in all stages, or none takes longer in one stage and shorter in another than others do.
-func (l *levels) classes() [][]int {
-	if !l.unlike() {
-		return nil
-	}
+// all of its ranks are like but for one stage. nil: all ranks are.
+// alone: where most ranks are like no other, as in a pipeline without replicas, all are one class, of which none has its like.
+func (l *levels) classes(alone bool) [][]int {
 	sets := l.alike()
+	single := 0
+	for _, set := range sets {
+		if len(set) == 1 {
+			single++
+		}
+	}
+	if alone && 2*single > l.ranks {
+		return [][]int{slices.Sorted(slices.Values(slices.Concat(sets...)))}
+	}
 	slices.SortStableFunc(sets, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
 	for i, set := range sets {
 		nearest, least := -1, leastAlike*l.step
@@ -450,7 +481,7 @@ func (l *levels) classes() [][]int {
 // takePossibleWaits takes off the work of ranks in classes what they may have waited for one another: by how much longer than its like a rank takes
 // in a piece, as far as a rank of another class was as late at the end of it, or one of its own was so before. Whom a rank waits for in a pipeline is
 // not known, but not for its like: those that become late in one piece together do so by a cause of their own. For data nobody waits for ranks that
-// become late in it. Then it lets the classes arrive together, as far as their usual ranks go, so that a rank that is behind its like is behind by
+// become late in it. Of one class, in which none has its like, nobody is compared in stages in which ranks may wait. Then it lets the classes arrive together, as far as their usual ranks go, so that a rank that is behind its like is behind by
 // as much as that delays the step.
 func (d *Division) takePossibleWaits(classes [][]int) {
 	R := d.Ranks
@@ -467,15 +498,19 @@ func (d *Division) takePossibleWaits(classes [][]int) {
 					after[r] = late[r] + x
 					begun[r] = min(late[r], after[r])
 				}
-				others := after
-				if d.Stages[d.Pieces[k].Stage].Role == Data {
+				others, role := after, d.Stages[d.Pieces[k].Stage].Role
+				if role == Data {
 					others = begun
 				}
+				unlike := len(classes) == 1 && !role.isComparable()
 				latest := latestOfSets(others, classes)
 				for i, set := range classes {
 					same := latestOf(begun, set)
 					for _, r := range set {
 						last := max(latest.without(i), same.without(r))
+						if unlike {
+							last = after[r]
+						}
 						row[r] -= max(0, min(last-late[r], excess[r]))
 					}
 				}
@@ -538,6 +573,9 @@ func (d *Division) piecesTo(p int) (order []int) {
 	}
 	return order
 }
+
+// isComparable reports whether ranks are compared in a stage that are not alike: in those in which nobody waits, whatever stage of a pipeline it has.
+func (r Role) isComparable() bool { return r == Data || r == Rest }
 
 // latest is the two largest values of some, and which the largest is.
 type latest struct {

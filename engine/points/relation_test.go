@@ -53,7 +53,8 @@ func pipelineJob(seed uint64, replicas int, work []float64, noise float64, late 
 	return s
 }
 
-// TestClassesOfPipelines: the ranks of one stage of a pipeline are alike, those of two are not, and a rank that is late in data is one of its stage.
+// TestClassesOfPipelines: the ranks of one stage of a pipeline are alike, those of two are not, and a rank that is late in data is one of its stage. Without replicas
+// none is like another, and all are one class.
 func TestClassesOfPipelines(t *testing.T) {
 	for name, c := range map[string]struct {
 		replicas int
@@ -64,7 +65,7 @@ func TestClassesOfPipelines(t *testing.T) {
 		"two stages":                     {2, []float64{20e6, 20e6}, 0, [][]int{{0, 1}, {2, 3}}},
 		"three of unequal work":          {3, []float64{20e6, 30e6, 15e6}, 0, [][]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}},
 		"three, a rank of which is late": {3, []float64{20e6, 30e6, 15e6}, 40e6, [][]int{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}},
-		"without replicas":               {1, []float64{20e6, 30e6, 15e6}, 0, [][]int{{0}, {1}, {2}}},
+		"without replicas":               {1, []float64{20e6, 30e6, 15e6}, 0, [][]int{{0, 1, 2}}},
 	} {
 		for seed := range uint64(5) {
 			found := Find(pipelineJob(seed, c.replicas, c.work, 0.02, c.late), Gates{})
@@ -112,6 +113,7 @@ func TestPeersOfOneWork(t *testing.T) {
 	for name, late := range map[string][][3]int64{
 		"nobody late": nil, "one": {{3, 0, 20e6}}, "half": {{0, 1, 20e6}, {1, 1, 20e6}, {2, 1, 20e6}, {3, 1, 20e6}},
 		"two in two stages": {{3, 0, 20e6}, {5, 1, 20e6}}, "half, in two stages": {{0, 0, 20e6}, {1, 0, 20e6}, {2, 1, 20e6}, {3, 1, 20e6}},
+		"most, each by its own": {{0, 0, 20e6}, {1, 0, 35e6}, {2, 1, 20e6}, {3, 1, 35e6}, {4, 1, 50e6}},
 	} {
 		for seed := range uint64(5) {
 			if got := Find(flat(seed, late), Gates{}).Classes; got != nil {
@@ -167,6 +169,20 @@ func TestLateTogether(t *testing.T) {
 		if want := [][]int64{c.wantFirst, c.wantSecond}; !slices.EqualFunc(d.Work, want, slices.Equal[[]int64]) {
 			t.Errorf("%s: %v, want %v", name, d.Work, want)
 		}
+	}
+}
+
+// TestNoLike: where no rank has its like, ranks that take longer are compared for data and in no stage, and not in stages in which they may wait.
+func TestNoLike(t *testing.T) {
+	d := &Division{Stages: []Stage{{Role: Data}, {Role: Forward}, {Role: Optimizer}, {Role: Rest}, {Role: Backward}}, Ranks: 4, Intervals: 1, Points: []Point{{Stage: 4}},
+		Pieces: []Piece{{Stage: 0}, {Stage: 1}, {Stage: 2}, {Stage: 3}}, Arrivals: [][]int64{make([]int64, 4)}, Spent: [][]int64{make([]int64, 4)}}
+	for range d.Pieces {
+		d.Work = append(d.Work, []int64{10, 40, 10, 10})
+	}
+	d.takePossibleWaits([][]int{{0, 1, 2, 3}})
+	late, even := []int64{10, 40, 10, 10}, []int64{10, 10, 10, 10}
+	if want := [][]int64{late, even, even, late}; !slices.EqualFunc(d.Work, want, slices.Equal[[]int64]) {
+		t.Errorf("%v, want %v", d.Work, want)
 	}
 }
 
@@ -265,11 +281,33 @@ func TestClassesThatReduceApart(t *testing.T) {
 	}
 }
 
+// TestNoReplicas: of a pipeline without replicas, in which no rank meets all others, all ranks are one class, and may wait wherever they are not compared.
+// In two of these jobs ranks leave backward nearly as if they met there.
+func TestNoReplicas(t *testing.T) {
+	one := 0
+	for seed := range uint64(20) {
+		found := Find(apartJob(seed, 1, 4), Gates{})
+		if len(found.Classes) != 1 {
+			continue
+		}
+		one++
+		for k, want := range []bool{false, true, true, true, false} {
+			waits := slices.Contains(found.Perhaps, k) || slices.ContainsFunc(found.Points, func(p Point) bool { return p.Stage == k })
+			if waits != want {
+				t.Errorf("seed %d: ranks may wait in stage %d: %v, want %v", seed, k, waits, want)
+			}
+		}
+	}
+	if one < 18 {
+		t.Errorf("all ranks are one class in %d of 20 jobs", one)
+	}
+}
+
 // TestClassesOfOneSize: of sets of as many ranks none is a few late ones of another.
 func TestClassesOfOneSize(t *testing.T) {
 	l := &levels{ranks: 6, step: 100, points: make([]bool, 3),
 		median: [][]float64{{20, 20, 24, 24, 40, 40}, {60, 60, 48, 48, 20, 20}, {10, 10, 10, 10, 10, 10}}, error: [][]float64{make([]float64, 6), make([]float64, 6), make([]float64, 6)}}
-	if got, want := l.classes(), [][]int{{0, 1}, {2, 3}, {4, 5}}; !slices.EqualFunc(got, want, slices.Equal[[]int]) {
+	if got, want := l.classes(false), [][]int{{0, 1}, {2, 3}, {4, 5}}; !slices.EqualFunc(got, want, slices.Equal[[]int]) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -164,7 +164,7 @@ func (s *series) timesAboveHalf(k, r int, d float64, own []float64) []entry {
 }
 
 // blockLength returns how many intervals count as one: as many as the excess of the other ranks stays correlated over, where it
-// comes near the claim, or their excursions beyond half of it.
+// comes near the claim, or their excursions beyond half of it. Ranks that end the piece together with it are no others.
 func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own float64) int {
 	set := s.peers[s.of[r]]
 	if len(set) <= fewRanks {
@@ -172,17 +172,18 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		for i, v := range left {
 			up[i], down[i] = min(max(v-d/2, 0), d/2), min(max(-v-d/2, 0), d/2)
 		}
-		t := newAutocovariance([][]float64{up, down}).tau(-1)
+		t := newAutocovariance([][]float64{up, down}).tau()
 		if upperTenth(absolute(left)) > small*d {
-			t = max(t, newAutocovariance([][]float64{slices.Clone(left)}).tau(-1))
+			t = max(t, newAutocovariance([][]float64{slices.Clone(left)}).tau())
 		}
 		if len(set) > 2 {
-			t = max(t, s.excursions(r, x, own).tau(-1))
+			t = max(t, s.excursions(r, x, own).tau())
 		}
 		return int(math.Ceil(t))
 	}
-	t := s.excursions(r, x, own).tau(-1)
-	if s.quietBut(k, r, set, d) {
+	t := s.excursions(r, x, own).tau()
+	together := s.endTogether(k, r)
+	if s.quietBut(k, together, set, d) {
 		return int(math.Ceil(t))
 	}
 	if s.spread[k] == nil {
@@ -192,7 +193,7 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		}
 		s.spread[k] = newAutocovariance(columns)
 	}
-	return int(math.Ceil(max(t, s.spread[k].tau(r))))
+	return int(math.Ceil(max(t, s.spread[k].tau(together...))))
 }
 
 // absolute returns the sizes of values.
@@ -204,13 +205,25 @@ func absolute(v []float64) []float64 {
 	return out
 }
 
-// quietBut reports whether the ranks of a set other than r are within a small part of d in all
+// endTogether returns the ranks that end a piece together with one, and that rank: as long as one of them is late in it all are.
+func (s *series) endTogether(k, r int) []int {
+	for _, w := range s.Within {
+		for _, set := range w.Sets {
+			if w.Stage == s.Pieces[k].Stage && slices.Contains(set, r) {
+				return set
+			}
+		}
+	}
+	return []int{r}
+}
+
+// quietBut reports whether the ranks of a set other than those that end a piece together are within a small part of d in all
 // intervals.
-func (s *series) quietBut(k, r int, set []int, d float64) bool {
+func (s *series) quietBut(k int, together, set []int, d float64) bool {
 	for n := range s.Intervals {
 		low, high := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, q := range set {
-			if q != r {
+			if !slices.Contains(together, q) {
 				x := s.excess[k][n*s.Ranks+q]
 				low, high = min(low, x), max(high, x)
 			}
@@ -469,15 +482,15 @@ const leastCorrelation = 0.1
 // tau returns the integrated autocorrelation time of the columns but one (−1: of all), 1 + 2Σ c_j until c_j is small.
 // Subtracting the mean makes short series look less correlated than they are, by about τ/T (Marriott and Pope 1954, Biometrika
 // 41:390–402), which is added.
-func (a *autocovariance) tau(without int) float64 {
+func (a *autocovariance) tau(without ...int) float64 {
 	if len(a.columns) == 0 || len(a.columns[0]) < 8 {
 		return 1
 	}
 	T := len(a.columns[0])
 	at := func(k int) float64 {
 		per, sum := a.lag(k)
-		if without >= 0 {
-			sum -= per[without]
+		for _, q := range without {
+			sum -= per[q]
 		}
 		return sum
 	}
@@ -505,10 +518,10 @@ func (a *autocovariance) tau(without int) float64 {
 }
 
 // standardError returns the standard error of an autocorrelation where there is none.
-func (a *autocovariance) standardError(without int) float64 {
+func (a *autocovariance) standardError(without []int) float64 {
 	n := 0
 	for q, w := range a.weight {
-		if w > 0 && q != without {
+		if w > 0 && !slices.Contains(without, q) {
 			n++
 		}
 	}

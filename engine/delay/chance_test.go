@@ -3,8 +3,12 @@ package delay
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // columnOf returns n values, v where at says so and 0 elsewhere.
@@ -267,30 +271,31 @@ func times(x float64, v []float64) (out []float64) {
 func TestTau(t *testing.T) {
 	for name, c := range map[string]struct {
 		columns [][]float64
-		without int
+		without []int
 		want    float64
 	}{
-		"wave":               {[][]float64{wave}, -1, 5.379015684723563},
-		"flip":               {[][]float64{flip}, -1, 1},
-		"both":               {[][]float64{wave, flip}, -1, 3.690713733267961},
-		"both but flip":      {[][]float64{wave, flip}, 1, 5.379015684723563},
-		"a large one":        {[][]float64{wave, times(5, wave), flip}, -1, 5.665840674682207},
-		"a peak":             {[][]float64{wave, wave, peak}, -1, 3.3715767157895535},
-		"short":              {[][]float64{wave[:7]}, -1, 1},
-		"eight":              {[][]float64{wave[:8]}, -1, 2.607142857142857},
-		"ramp":               {[][]float64{rising(300)}, -1, 158.70288558761766}, // up to a third of it, half of what the mean took off
-		"settles":            {[][]float64{sums(16, 7)}, -1, 5.136198382740529},  // from 4.04 on by 0.55 and by 0.54
-		"settled":            {[][]float64{sums(20, 6)}, -1, 4.156685356456159},
-		"constant":           {[][]float64{columnOf(24, 7, always)}, -1, 1},
-		"none":               {nil, -1, 1},
-		"falls slowly":       {[][]float64{sums(300, 8)}, -1, 9.004435858147607},
-		"constant, and wave": {[][]float64{columnOf(24, 7, always), wave}, -1, 5.379015684723563},
+		"wave":               {[][]float64{wave}, nil, 5.379015684723563},
+		"flip":               {[][]float64{flip}, nil, 1},
+		"both":               {[][]float64{wave, flip}, nil, 3.690713733267961},
+		"both but flip":      {[][]float64{wave, flip}, []int{1}, 5.379015684723563},
+		"all but two":        {[][]float64{wave, flip, flip}, []int{1, 2}, 5.379015684723563},
+		"a large one":        {[][]float64{wave, times(5, wave), flip}, nil, 5.665840674682207},
+		"a peak":             {[][]float64{wave, wave, peak}, nil, 3.3715767157895535},
+		"short":              {[][]float64{wave[:7]}, nil, 1},
+		"eight":              {[][]float64{wave[:8]}, nil, 2.607142857142857},
+		"ramp":               {[][]float64{rising(300)}, nil, 158.70288558761766}, // up to a third of it, half of what the mean took off
+		"settles":            {[][]float64{sums(16, 7)}, nil, 5.136198382740529},  // from 4.04 on by 0.55 and by 0.54
+		"settled":            {[][]float64{sums(20, 6)}, nil, 4.156685356456159},
+		"constant":           {[][]float64{columnOf(24, 7, always)}, nil, 1},
+		"none":               {nil, nil, 1},
+		"falls slowly":       {[][]float64{sums(300, 8)}, nil, 9.004435858147607},
+		"constant, and wave": {[][]float64{columnOf(24, 7, always), wave}, nil, 5.379015684723563},
 	} {
 		var copies [][]float64
 		for _, v := range c.columns {
 			copies = append(copies, slices.Clone(v))
 		}
-		if got := newAutocovariance(copies).tau(c.without); !near(got, c.want) {
+		if got := newAutocovariance(copies).tau(c.without...); !near(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -369,6 +374,38 @@ func TestPInBlocks(t *testing.T) {
 		got := s.test(cell{0, 0}, shape{claim: 100, strikes: true}, s.ownDelay(cell{0, 0}), make([]float64, 24))
 		if got.p > want.p+1e-10 || got.p < want.p-1e-10 || got.block != want.block || got.blocks != want.blocks {
 			t.Errorf("noise of ±%d: %+v, want %+v", 3*size, got, want)
+		}
+	}
+}
+
+// TestLateSet: ranks that end a piece together, as those of a tensor-parallel group do, are late from some step on as one of them is. What one of them is late by says
+// nothing of how long chance lasts for another; of ranks that end it apart it does.
+func TestLateSet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	const ranks, steps = 6, 60
+	var rows [][]int64
+	for n := range steps {
+		row := make([]int64, ranks)
+		for r := range row {
+			row[r] = 1000 + int64(3*rng.NormFloat64())
+			if n >= steps/2 && (r == 2 || r == 3) {
+				row[r] += 400
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, within := range []bool{true, false} {
+		d := division(500, rows)
+		if within {
+			d.Within = []points.Within{{Stage: 0, Sets: [][]int{{0, 1}, {2, 3}, {4, 5}}}}
+		}
+		var late []int
+		for _, found := range newSeries(d, nil).peel(gates.Supported) {
+			late = append(late, found.rank)
+		}
+		slices.Sort(late)
+		if want := []int{2, 3}; within != slices.Equal(late, want) {
+			t.Errorf("sets end it together %v: late are %v, want %v of those", within, late, want)
 		}
 	}
 }

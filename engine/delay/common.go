@@ -571,7 +571,7 @@ func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
 	}
 	left := slices.Clone(c.x)
 	taken := takeLevels(left, leastShift*s.step, mostCuts)
-	tau := newAutocovariance([][]float64{left}).tau(-1)
+	tau := newAutocovariance([][]float64{left}).tau()
 	if taken > 1 { // less is left than there was
 		tau = 2*tau - 1
 	}

@@ -90,7 +90,7 @@ func rise(x []float64) (l line, p float64) {
 	if at, _ := bestCut(x, edge); splitResiduals(x, at) <= left {
 		return l, 1
 	}
-	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau(-1) - 1)
+	values := float64(n) / (2*newAutocovariance([][]float64{rest}).tau() - 1)
 	if values < leastOfGrowth {
 		return l, 1
 	}

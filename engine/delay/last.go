@@ -120,8 +120,8 @@ func (l *LastArrivals) draws(rank int32, single int) int {
 		at++
 	}
 	n := float64(len(columns[0]))
-	own := newAutocovariance([][]float64{slices.Clone(columns[0])}).tau(-1)
-	return int(n / max(own, newAutocovariance(columns).tau(-1)))
+	own := newAutocovariance([][]float64{slices.Clone(columns[0])}).tau()
+	return int(n / max(own, newAutocovariance(columns).tau()))
 }
 
 // lastArrivals returns who was last at the synchronisation points of a series from which no term is taken yet.

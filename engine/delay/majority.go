@@ -168,7 +168,7 @@ func (s *series) early(k int, fast, slow []int, apart float64) (early, blocks, b
 	for r := range columns {
 		columns[r] = slices.Clone(before[r])
 	}
-	block = int(math.Ceil(newAutocovariance(columns).tau(-1)))
+	block = int(math.Ceil(newAutocovariance(columns).tau()))
 	for from := 0; from+block <= len(before[0]); from += block {
 		blocks++
 		is := func(r int) bool {

@@ -113,7 +113,7 @@ func (s *series) strikesOf(k int) *struckBy {
 			out.by[e.rank][e.at], quiet[e.rank][e.at], any[e.at] = quiet[e.rank][e.at], 0, 1
 		}
 	}
-	out.block = int(math.Ceil(max(newAutocovariance(quiet).tau(-1), newAutocovariance([][]float64{any}).tau(-1))))
+	out.block = int(math.Ceil(max(newAutocovariance(quiet).tau(), newAutocovariance([][]float64{any}).tau())))
 	return out
 }
 

@@ -78,7 +78,7 @@ func (s *series) turnsIn(k int, o Options) (claim.Claim, bool) {
 	if float64(slices.Max(own)) > mostOfOne*float64(one) {
 		return claim.Claim{}, false
 	}
-	tau := newAutocovariance(columns).tau(-1)
+	tau := newAutocovariance(columns).tau()
 	draws := int(float64(seen) / tau)
 	R := float64(s.Ranks)
 	p := binomialTail(draws, int(math.Round(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))

@@ -219,7 +219,7 @@ func (f *Found) findClasses(c *Steps, g Gates) {
 	}
 	for k, level := range l.median {
 		waits := slices.ContainsFunc(f.Points, func(p Point) bool { return p.Stage == k }) || slices.Contains(f.Perhaps, k)
-		unlike := slices.Max(level)-slices.Min(level) >= leastAlike*l.step || len(f.Classes) == 1 && !c.Stages[k].Role.isComparable()
+		unlike := slices.Max(level)-slices.Min(level) >= leastAlike*l.step || len(f.Classes) == 1 && c.Stages[k].Role != Data
 		if !waits && unlike {
 			f.Perhaps = append(f.Perhaps, k)
 		}
@@ -434,6 +434,9 @@ func (l *levels) alike() (sets [][]int) {
 	return sets
 }
 
+// minWithoutLike is how many ranks there must be for none to have its like: of two that differ either may be the unusual one.
+const minWithoutLike = 3
+
 // classes returns the sets of ranks that are alike in all stages but one: a smaller set of those alike in all, or a rank, is one with a larger one that
 // all of its ranks are like but for one stage. nil: all ranks are.
 // alone: where most ranks are like no other, as in a pipeline without replicas, all are one class, of which none has its like.
@@ -445,7 +448,7 @@ func (l *levels) classes(alone bool) [][]int {
 			single++
 		}
 	}
-	if alone && 2*single > l.ranks {
+	if alone && l.ranks >= minWithoutLike && 2*single > l.ranks {
 		return [][]int{slices.Sorted(slices.Values(slices.Concat(sets...)))}
 	}
 	slices.SortStableFunc(sets, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
@@ -502,7 +505,7 @@ func (d *Division) takePossibleWaits(classes [][]int) {
 				if role == Data {
 					others = begun
 				}
-				unlike := len(classes) == 1 && !role.isComparable()
+				unlike := len(classes) == 1 && role != Data
 				latest := latestOfSets(others, classes)
 				for i, set := range classes {
 					same := latestOf(begun, set)
@@ -573,9 +576,6 @@ func (d *Division) piecesTo(p int) (order []int) {
 	}
 	return order
 }
-
-// isComparable reports whether ranks are compared in a stage that are not alike: in those in which nobody waits, whatever stage of a pipeline it has.
-func (r Role) isComparable() bool { return r == Data || r == Rest }
 
 // latest is the two largest values of some, and which the largest is.
 type latest struct {

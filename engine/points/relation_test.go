@@ -172,7 +172,7 @@ func TestLateTogether(t *testing.T) {
 	}
 }
 
-// TestNoLike: where no rank has its like, ranks that take longer are compared for data and in no stage, and not in stages in which they may wait.
+// TestNoLike: where no rank has its like, ranks that take longer are compared for data, and not where they may wait.
 func TestNoLike(t *testing.T) {
 	d := &Division{Stages: []Stage{{Role: Data}, {Role: Forward}, {Role: Optimizer}, {Role: Rest}, {Role: Backward}}, Ranks: 4, Intervals: 1, Points: []Point{{Stage: 4}},
 		Pieces: []Piece{{Stage: 0}, {Stage: 1}, {Stage: 2}, {Stage: 3}}, Arrivals: [][]int64{make([]int64, 4)}, Spent: [][]int64{make([]int64, 4)}}
@@ -181,7 +181,7 @@ func TestNoLike(t *testing.T) {
 	}
 	d.takePossibleWaits([][]int{{0, 1, 2, 3}})
 	late, even := []int64{10, 40, 10, 10}, []int64{10, 10, 10, 10}
-	if want := [][]int64{late, even, even, late}; !slices.EqualFunc(d.Work, want, slices.Equal[[]int64]) {
+	if want := [][]int64{late, even, even, even}; !slices.EqualFunc(d.Work, want, slices.Equal[[]int64]) {
 		t.Errorf("%v, want %v", d.Work, want)
 	}
 }
@@ -291,7 +291,7 @@ func TestNoReplicas(t *testing.T) {
 			continue
 		}
 		one++
-		for k, want := range []bool{false, true, true, true, false} {
+		for k, want := range []bool{false, true, true, true, true} {
 			waits := slices.Contains(found.Perhaps, k) || slices.ContainsFunc(found.Points, func(p Point) bool { return p.Stage == k })
 			if waits != want {
 				t.Errorf("seed %d: ranks may wait in stage %d: %v, want %v", seed, k, waits, want)
@@ -300,6 +300,16 @@ func TestNoReplicas(t *testing.T) {
 	}
 	if one < 18 {
 		t.Errorf("all ranks are one class in %d of 20 jobs", one)
+	}
+}
+
+// TestTwoRanksWithoutLike: of two ranks that differ each is a class, of three all are one.
+func TestTwoRanksWithoutLike(t *testing.T) {
+	for ranks, want := range map[int]int{2: 2, 3: 1} {
+		l := &levels{ranks: ranks, step: 100, points: make([]bool, 2), median: [][]float64{[]float64{20, 40, 60}[:ranks], []float64{60, 40, 20}[:ranks]}, error: [][]float64{make([]float64, ranks), make([]float64, ranks)}}
+		if got := l.classes(true); len(got) != want {
+			t.Errorf("%d ranks: %v, want %d classes", ranks, got, want)
+		}
 	}
 }
 

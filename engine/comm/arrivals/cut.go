@@ -161,7 +161,7 @@ func (c *cutter) divideNeighbours() {
 			case !outside:
 				c.divideOf(f, i, spans, n)
 			default:
-				rest := f.outside(i)
+				rest := f.timeInNone(i)
 				for k := range S {
 					c.column(k, 0, Works)[n] = f.durations[i*S+k]
 				}
@@ -206,8 +206,8 @@ func addMicrostep(columns []Column, p Column) []Column {
 	return columns
 }
 
-// outside returns how long a step is in no stage, ns.
-func (f *fitted) outside(t int) int64 {
+// timeInNone returns how long a step is in no stage, ns.
+func (f *fitted) timeInNone(t int) int64 {
 	if f.wall == nil {
 		return 0
 	}
@@ -229,7 +229,7 @@ func (c *cutter) waitsOutside(waits []int64, at []int) bool {
 			if !c.Known[t] {
 				continue
 			}
-			x := f.outside(at[t*R+r])
+			x := f.timeInNone(at[t*R+r])
 			rest, without = append(rest, x), append(without, x-waits[t*R+r])
 			if x >= waits[t*R+r] {
 				longer++

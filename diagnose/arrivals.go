@@ -98,6 +98,23 @@ func (j *judge) addUnawaited(claims []Finding) []Finding {
 	return j.order(append(slices.Clone(claims), f))
 }
 
+// leaveOutPunctual leaves out of ranks that are late together those that enter no call late: those of a tensor-parallel group that wait
+// for one of them in a stage, which calls do not divide, since not all ranks wait in it.
+func (j *judge) leaveOutPunctual(claims []Finding) []Finding {
+	own := make([]int, len(j.late))
+	for i := range j.late {
+		own[i] = *j.late[i].Rank
+	}
+	out := slices.Clone(claims)
+	for i := range out {
+		f := &out[i]
+		if at := indexOfRank(j.late, f); at >= 0 && f.Kind == KindRank && f.source != evidence.FromArrivals {
+			f.narrowTo(&j.late[at], own)
+		}
+	}
+	return out
+}
+
 // hidesMessages reports whether ranks wait for each other in sends and receives that nobody recorded.
 func (j *judge) hidesMessages() bool {
 	return j.entered != nil && (len(j.entered.Silent) > 0 || j.entered.Apart && j.entered.Set != nil)
@@ -187,6 +204,22 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 		}
 	}
 	return entered && held
+}
+
+// narrowTo removes ranks that stage times find late together with one rank, and that
+// have no delay of their own.
+func (f *Finding) narrowTo(l *Finding, own []int) {
+	if len(f.Ranks) < 2 || !slices.ContainsFunc(f.Ranks, func(r int) bool { return !slices.Contains(own, r) }) {
+		return
+	}
+	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
+		switch e.(type) {
+		case evidence.LateTogether, evidence.Replay:
+			return true
+		}
+		return false
+	})
 }
 
 // lateSet returns a finding of ranks that are late together behind unrecorded messages.

@@ -31,6 +31,7 @@ var claimRules = []struct {
 	{"all ranks are not slower because one is not recorded any more", (*judge).doubtWithoutRanks},
 	{"a rank that steps and entries of calls find late is one claim", (*judge).joinEntries},
 	{"who enters last beyond chance, though nobody is seen to wait, may be late where nobody else is", (*judge).addUnawaited},
+	{"ranks that enter no call late by themselves are not late with others", (*judge).leaveOutPunctual},
 	{"behind messages that nobody recorded no rank is named", (*judge).doubtBehindMessages},
 	{"the distributions and waits of the same steps are evidence, or name another rank instead", (*judge).heedLatent},
 	{"a call that a rank never entered, or that ranks entered differently, is a claim", (*judge).addHang},

@@ -232,6 +232,20 @@ var ruleTests = map[string]func(t *testing.T){
 			t.Errorf("with rank 2 late: %+v", v.Findings)
 		}
 	},
+	"ranks that enter no call late by themselves are not late with others": func(t *testing.T) {
+		together := claimed(2, "forward", 0.2, evidence.Strong)
+		together.Ranks, together.Evidence = []int{2, 3}, []evidence.Observation{evidence.LateTogether{Ranks: []int{2, 3}}}
+		for _, c := range []struct {
+			late []Finding
+			want []int
+		}{{[]Finding{claimed(2, "forward", 0.2, evidence.Strong)}, nil},
+			{[]Finding{claimed(2, "forward", 0.2, evidence.Strong), claimed(3, "forward", 0.2, evidence.Strong)}, []int{2, 3}}} {
+			claims, _ := withEntries(stepsOf(together), arrivals.Result{}, c.late...).merged()
+			if f := ofRank(t, claims, 2); !slices.Equal(f.Ranks, c.want) {
+				t.Errorf("%d ranks enter late: late together are %v", len(c.late), f.Ranks)
+			}
+		}
+	},
 	"behind messages that nobody recorded no rank is named": func(t *testing.T) {
 		claims, open := withEntries(stepsOf(claimed(2, "forward", 0.2, evidence.Strong)), arrivals.Result{Step: 100e6, Silent: []string{"pp"}}).merged()
 		if claims[0].Confidence != evidence.Insufficient || !asks(open, answer.MessagesNotRecorded) {

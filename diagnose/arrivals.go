@@ -43,15 +43,14 @@ func (j *judge) chargeRest(claims []Finding) (left []Finding) {
 }
 
 // joinEntries joins the claims with the ranks that entries of calls show late. Where calls divide the steps, the claims are made of both:
-// entries tell the call and its line. Else a rank that both show late is the claim that is surer, or saves more. A rank that is late by stage
-// times, and by entries waited for another one, is named no more, and of ranks with work of their own, as the stages of a pipeline have, entries alone show
-// who is late.
+// entries tell the call and its line, and what they alone find late is ambiguous. Else entries join as any other recording does: a rank that is late
+// by stage times, and by entries waited for another one, is named no more, and of ranks with work of their own, as the stages of a pipeline have,
+// entries alone show who is late.
 func (j *judge) joinEntries(claims []Finding) []Finding {
 	if j.entered == nil {
 		return claims
 	}
-	cut, alone := j.placed.cut != nil, slices.Clone(j.late)
-	if !cut {
+	if j.placed.cut == nil {
 		if j.entered.Roles {
 			claims = slices.DeleteFunc(slices.Clone(claims), func(f Finding) bool { return f.modelled && f.Cause == CauseLate && f.Kind == KindRank })
 		}
@@ -62,7 +61,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 				return f
 			}})
 	}
-	out := slices.Clone(claims)
+	out, alone := slices.Clone(claims), slices.Clone(j.late)
 	for i := range out {
 		f := &out[i]
 		k := indexOfRank(j.late, f)
@@ -79,7 +78,7 @@ func (j *judge) joinEntries(claims []Finding) []Finding {
 		f.witness(&j.late[k], evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Confidence: j.late[k].Confidence})
 	}
 	for i := range alone { // the same calls divide the steps, and these do not show it
-		alone[i].lackIf(cut, evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Ambiguous})
+		alone[i].lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Ambiguous})
 	}
 	return j.order(append(out, alone...))
 }

@@ -333,8 +333,8 @@ func (e enteredSteps) complete(out *points.Steps, plan *cutPlan, t int, usual ma
 			left := spent[r]
 			for k, p := range plan.parts {
 				if of := usual[id]; plan.isIn(p, name) && p.Kind == arrivals.Works && of != nil {
-					x := min(left, of[k])
-					out.At(t, k)[r] = x
+					x := max(0, min(left, of[k]-out.At(t, k)[r])) // what the micro-batches before leave of it
+					out.At(t, k)[r] += x
 					left -= x
 				}
 			}

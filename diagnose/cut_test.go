@@ -7,6 +7,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -123,6 +125,25 @@ func TestEntriesTakeNothingAway(t *testing.T) {
 					t.Errorf("%v, %d ranks a host, seed %d: %v with entries, %v without", f, perHost, seed, entered.Status, times.Status)
 				}
 			}
+		}
+	}
+}
+
+// TestCompleteMicrobatches: where the micro-batches of a stage are one part, a step without calls has the time of all of them in it: what is
+// usual, and what is left, since nobody waits in the stage; in no stage the rest is a wait.
+func TestCompleteMicrobatches(t *testing.T) {
+	stages := []points.Stage{{Name: "forward@0"}, {Name: "forward@1"}, {Name: "forward@2"}}
+	run := &delay.Run{Steps: points.Steps{Stages: stages, Ranks: 2, Durations: []int64{20, 10, 10, 10, 40, 10}, Wall: []int64{100, 100}}}
+	plan := &cutPlan{parts: []arrivals.StepPart{{Stage: "forward@0", Kind: arrivals.Works}, {Kind: arrivals.Works}, {Kind: arrivals.Points}}, clocked: true}
+	out := points.NewSteps(plan.stages(run), 2, 1, false, nil)
+	for k := range plan.parts {
+		clear(out.At(0, k))
+	}
+	e := enteredSteps{cutting: &cutting{}, at: stepPlaces{ranks: []int{4, 5}, walled: true}, run: run}
+	e.complete(out, plan, 0, map[int][]int64{4: {30, 5, 0}, 5: {30, 5, 0}})
+	for k, want := range [][]int64{{70, 30}, {5, 5}, {25, 65}} {
+		if got := out.At(0, k); !slices.Equal(got, want) {
+			t.Errorf("part %d: %v, want %v", k, got, want)
 		}
 	}
 }

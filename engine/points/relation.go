@@ -484,8 +484,8 @@ func (l *levels) classes(alone bool) [][]int {
 // takePossibleWaits takes off the work of ranks in classes what they may have waited for one another: by how much longer than its like a rank takes
 // in a piece, as far as a rank of another class was as late at the end of it, or one of its own was so before. Whom a rank waits for in a pipeline is
 // not known, but not for its like: those that become late in one piece together do so by a cause of their own. For data nobody waits for ranks that
-// become late in it. Of one class, in which none has its like, nobody is compared in stages in which ranks may wait. Then it lets the classes arrive together, as far as their usual ranks go, so that a rank that is behind its like is behind by
-// as much as that delays the step.
+// become late in it. Of one class, in which none has its like, ranks are compared for data alone. Then it lets the classes arrive together, as far as
+// their usual ranks go, so that a rank that is behind its like is behind by as much as that delays the step.
 func (d *Division) takePossibleWaits(classes [][]int) {
 	R := d.Ranks
 	late, excess, scratch := make([]int64, R), make([]int64, R), make([]int64, R)
@@ -583,8 +583,10 @@ type latest struct {
 	at            int
 }
 
+// noLatest returns the latest of no values.
 func noLatest() latest { return latest{math.MinInt64 / 2, math.MinInt64 / 2, -1} } // differences of it are numbers
 
+// add takes a value, of a rank or of a set, into account.
 func (l *latest) add(at int, x int64) {
 	if x > l.first {
 		l.first, l.second, l.at = x, l.first, at

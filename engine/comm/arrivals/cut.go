@@ -156,18 +156,20 @@ func (c *cutter) divideNeighbours() {
 	for t := range c.Steps {
 		for r, f := range c.lines {
 			i, n := at[t*R+r], t*R+r
-			switch spans, _ := c.waitsIn(t, r); {
-			case !c.Known[t]:
-			case !outside:
-				c.divideOf(f, i, spans, n)
-			default:
-				rest := f.timeInNone(i)
-				for k := range S {
-					c.column(k, 0, Works)[n] = f.durations[i*S+k]
-				}
-				c.Columns[0].Times[n] = min(rest, waits[n])
-				c.column(S, 0, Works)[n] = rest - min(rest, waits[n])
+			if !c.Known[t] {
+				continue
 			}
+			if !outside {
+				spans, _ := c.waitsIn(t, r)
+				c.divideOf(f, i, spans, n)
+				continue
+			}
+			for k := range S {
+				c.column(k, 0, Works)[n] = f.durations[i*S+k]
+			}
+			rest := f.timeInNone(i)
+			wait := min(rest, waits[n])
+			c.Columns[0].Times[n], c.column(S, 0, Works)[n] = wait, rest-wait
 		}
 	}
 	most, works := int64(0), []Column(nil)

@@ -30,6 +30,7 @@ func numbered(format string, window, n int) (names []string) {
 // TestHostileMemory: small files in which some count multiplies what is kept take no more than 300 MB, whether they are
 // read or refused.
 func TestHostileMemory(t *testing.T) {
+	t.Parallel()
 	const most = 300_000 // kB
 	one := []string{"a"}
 	for _, c := range []struct {
@@ -42,25 +43,25 @@ func TestHostileMemory(t *testing.T) {
 		{"one rank of 16,384", []string{"diagnose", "IN"}, 1e6, exitDone, func(i int) string { return packetOf(i, 0, 16384, one, "") }},
 		{"one rank of a million", []string{"batch", "IN", "-o", "OUT.csv"}, 1e6, exitDone, func(i int) string { return packetOf(i, 0, 1<<20, one, "") }},
 		{"another rank in each window", []string{"diagnose", "IN"}, 1e6, exitDone, func(i int) string { return packetOf(i, i, 1<<20, one, "") }},
-		{"another rank in each of many windows", []string{"batch", "IN", "-o", "OUT.csv"}, 5e6, exitDone, func(i int) string { return packetOf(i, i, 1<<20, one, "") }},
-		{"one rank of 16,384 on a page", []string{"report", "IN", "-o", "OUT.html"}, 5e6, exitDone, func(i int) string { return packetOf(i, 0, 16384, one, "") }},
-		{"one rank of 16,384 whose epochs are known", []string{"report", "IN", "-o", "OUT.html"}, 5e6, exitDone, func(i int) string {
+		{"another rank in each of many windows", []string{"batch", "IN", "-o", "OUT.csv"}, 2e6, exitDone, func(i int) string { return packetOf(i, i, 1<<20, one, "") }},
+		{"one rank of 16,384 on a page", []string{"report", "IN", "-o", "OUT.html"}, 2e6, exitDone, func(i int) string { return packetOf(i, 0, 16384, one, "") }},
+		{"one rank of 16,384 whose epochs are known", []string{"report", "IN", "-o", "OUT.html"}, 2e6, exitDone, func(i int) string {
 			return packetOf(i, 0, 16384, one, fmt.Sprintf(`,"epoch_ns":%d`, int64(1.7e18)+int64(i)*1e6))
 		}},
-		{"a thousand stages", []string{"diagnose", "IN"}, 5e6, exitDone, func(i int) string {
+		{"four hundred stages", []string{"diagnose", "IN"}, 2e6, exitDone, func(i int) string {
 			if i == 0 {
-				return "step,rank," + strings.Join(numbered("s%d.%d_ms", 0, 1000), ",") + "\n"
+				return "step,rank," + strings.Join(numbered("s%d.%d_ms", 0, 400), ",") + "\n"
 			}
-			return fmt.Sprintf("%d,%d%s\n", i/4, i%4, strings.Repeat(",1", 1000))
+			return fmt.Sprintf("%d,%d%s\n", i/4, i%4, strings.Repeat(",1", 400))
 		}},
-		{"another run in each row", []string{"inspect", "IN"}, 5e6, exitBadInput, func(i int) string {
+		{"another run in each row", []string{"inspect", "IN"}, 2e6, exitBadInput, func(i int) string {
 			if i == 0 {
 				return "run,step,rank,a_ms\n"
 			}
 			return fmt.Sprintf("r%d,0,0,1\n", i)
 		}},
-		{"other stages in each window", []string{"batch", "IN", "-o", "OUT.csv"}, 5e6, exitDone, func(i int) string { return packetOf(i, 0, 1, numbered("s%d.%d", i, 100), "") }},
-		{"other side channels in each window", []string{"convert", "IN", "-o", "OUT.parquet"}, 5e6, exitBadInput, func(i int) string {
+		{"other stages in each window", []string{"batch", "IN", "-o", "OUT.csv"}, 2e6, exitDone, func(i int) string { return packetOf(i, 0, 1, numbered("s%d.%d", i, 100), "") }},
+		{"other side channels in each window", []string{"convert", "IN", "-o", "OUT.parquet"}, 2e6, exitBadInput, func(i int) string {
 			var side strings.Builder
 			for k, name := range numbered("c%d.%d", i, 100) {
 				fmt.Fprintf(&side, `%.*s"%s":{"steps":[%d],"ms":[1],"ready":[true]}`, min(k, 1), ",", name, i)

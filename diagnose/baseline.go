@@ -12,27 +12,34 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// sampleFor adds a window to what is compared with the baseline.
-func (r *run) sampleFor(o Options, w *trace.Window, m *frontier.Result) error {
-	if o.Baseline == nil {
+// checkBaseline reports a window with other stages than the baseline, if there is one.
+func (r *run) checkBaseline(baseline *frontier.Sample, w *trace.Window) error {
+	if baseline == nil {
 		return nil
 	}
+	if ours, theirs := frontier.StagesOf(w), baseline.Stages(); !slices.Equal(ours, theirs) {
+		return input.Bad(input.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
+	}
 	if r.sample == nil {
-		r.healthy, r.sample = o.Baseline, new(frontier.Sample)
+		r.healthy, r.sample = baseline, new(frontier.Sample)
+	}
+	return nil
+}
+
+// sampleFrom adds a window to what is compared with the baseline, if there is one.
+func (r *run) sampleFrom(w *trace.Window, m *frontier.Result) {
+	if r.sample == nil {
+		return
 	}
 	to := []*frontier.Sample{r.sample}
-	if o.Recent > 0 {
+	if r.steps.recent > 0 {
 		to = append(to, &r.later.sample)
 	}
 	for _, s := range to {
 		if err := s.Add(w, m.SyncPoint.Stages()); err != nil {
-			return err
+			panic(err) // its stages are those of the baseline
 		}
 	}
-	if ours, theirs := r.sample.Stages(), o.Baseline.Stages(); !slices.Equal(ours, theirs) {
-		return input.Bad(input.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
-	}
-	return nil
 }
 
 // slower names the stages that take longer on all ranks than in the baseline.

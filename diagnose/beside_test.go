@@ -87,13 +87,12 @@ func anyReported(limits []answer.Limit) bool {
 func TestBesideAfterPanic(t *testing.T) {
 	beside := NewBeside(1, func(*trace.Window) {})
 	for range 3 {
-		s := New(Options{Brief: true, Beside: beside, Frontier: frontier.Options{Baseline: frontier.Reference, Reference: []int64{1}}}) // fits no window
-		w := *windows(t, spec(8, 16, 1, simulate.Fault{Family: simulate.NoFault}))[0]
-		if err := s.Add(&w); err != nil {
+		s := New(Options{Brief: true, Beside: beside})
+		if err := s.Add(broken(t, 8)); err != nil {
 			t.Fatal(err)
 		}
 		if _, failed := s.Judge(); len(failed) != 1 {
-			t.Fatalf("failed: %v, expected the panic of the accounts", failed)
+			t.Fatalf("failed: %v, expected a panic of what looks at its steps", failed)
 		}
 	}
 }

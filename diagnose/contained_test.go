@@ -54,7 +54,7 @@ func TestJudgingPanics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.runs[1].windows[0].Main = nil
+	s.runs[1].held[0].w = nil
 	for range 2 {
 		v, failed := s.Judge()
 		if len(v.Runs) != 2 || v.Runs[0].Run != "a" || v.Runs[1].Run != "c" || len(failed) != 1 || failed[0].Where != "run b" {

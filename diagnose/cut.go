@@ -64,13 +64,13 @@ func (s stretch) windowCuts(of runCuts) windowCuts {
 
 // withParts returns a stretch with the calls beside its windows, by the parts of the run that these are of, which end with it where it is
 // complete.
-func (s stretch) withParts(complete bool) stretch {
+func (s stretch) withParts() stretch {
 	s.parts = map[*arrivals.Part]*arrivals.Job{}
 	for i := range s.windows {
 		p := s.windows[i].calls
 		switch {
 		case p == nil || s.parts[p] != nil:
-		case complete:
+		case s.complete:
 			s.parts[p] = p.Close()
 		default:
 			s.parts[p] = p.Job()

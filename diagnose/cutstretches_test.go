@@ -154,8 +154,7 @@ func TestCutLongRuns(t *testing.T) {
 				s.runs[0].steps.series[0].length = 150 // which ends in the middle of windows
 			}
 			r := s.runs[0]
-			r.takeAccounts(r.analyzeEntries(0.1))
-			m, _, _ := r.steps.result(r.runCuts(r.entered))
+			m, _, _ := r.steps.result(r.runCuts(r.analyzeEntries(0.1)))
 			i := slices.IndexFunc(m.Claims, func(c claim.Claim) bool { return c.Cause == claim.Late && slices.Equal(c.Ranks, []int{3}) })
 			if i < 0 || len(m.Claims) > 1 {
 				t.Errorf("%s, beside %t: %+v", name, beside != nil, m.Claims)

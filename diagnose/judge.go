@@ -45,8 +45,11 @@ func (r *run) analyzeEntries(minGain float64) *arrivals.Result {
 
 // judge returns the verdict on what was read of a run, beside what monitoring recorded.
 func (r *run) judge(g gates.Gates, minGain float64, monitoring []*health.Record) RunVerdict {
-	j := &judge{run: r, gates: g, minGain: minGain}
-	j.entered, r.entered = r.analyzeEntries(minGain), nil
+	defer r.dropPassing()
+	entered := r.analyzeEntries(minGain)
+	r.entered = nil
+	r = r.forVerdict()
+	j := &judge{run: r, gates: g, minGain: minGain, entered: entered}
 	if j.steps != nil {
 		j.lookAtSteps()
 	}

@@ -27,6 +27,7 @@ func (o Options) model() delay.Options {
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
 	j.modelled, j.differs, j.placed = j.steps.result(j.runCuts(j.entered))
+	j.takeAccounts()
 	if len(j.placed.ranks) < 2 {
 		j.single, j.modelled = j.modelled, nil
 	}

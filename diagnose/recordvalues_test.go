@@ -67,7 +67,7 @@ func TestLaidOut(t *testing.T) {
 // TestUnion: stretches of other ranks are of the run's ranks, and hosts.
 func TestUnion(t *testing.T) {
 	of := func(first int, walled bool, ids []int, hosts []string, host []int, numbers ...int64) *completeStretch {
-		s := &series{}
+		s := &series{windows: &accounts{}}
 		l := &completeStretch{first: first}
 		w := windowPart{Window: trace.Window{Schema: trace.Schema{Stages: []string{"a"}}}}
 		for i, id := range ids {

@@ -73,9 +73,8 @@ type run struct {
 	isProfile bool
 	sums      sums.Rule // of its windows
 	windows   []Window
-	lent      []*windowLoan    // windows behind them, whose accounts are not made yet
-	border    *frontier.Border // of the last of these
-	series    *frontier.Series
+	held      []*heldWindow    // windows behind them, whose accounts are not made yet
+	border    *frontier.Border // of the last of these, where they are lent
 	healthy   *frontier.Sample // of Options
 	sample    *frontier.Sample // to compare with it; nil without one
 	books     []book           // of the windows
@@ -149,11 +148,6 @@ func (s *Session) add(r trace.Recording) error {
 	if w, is := r.(*trace.Window); is {
 		return s.addWindow(w)
 	}
-	for _, in := range s.runs {
-		if in.name == r.RunName() {
-			in.takeAccounts(nil)
-		}
-	}
 	switch r := r.(type) {
 	case trace.ProfiledWindow:
 		return s.addProfiled(r.Window)
@@ -197,18 +191,27 @@ func (s *Session) addWindow(w *trace.Window) error {
 		return input.Bad(input.ErrTooLarge, "more than %d runs, whose verdicts are held together: give fewer inputs, or sfstat batch, which judges any number one after the other", mostRuns)
 	}
 	w = r.flat(w)
-	var of *windowLoan
-	if s.o.Beside != nil {
-		of = s.addLent(r, w)
-	} else if err := s.account(r, w); err != nil {
+	if err := s.check(r, w); err != nil {
 		return err
 	}
 	if s.indexOf(w.Run) < 0 {
 		s.runs = append(s.runs, r)
 	}
+	if s.o.Beside != nil {
+		s.holdWindow(r, w, true).giveBack()
+		return nil
+	}
+	s.addCopy(r, w)
 	r.forget(r.steps.firstKept())
-	of.giveBack(s.o.Beside)
 	return nil
+}
+
+// check reports why a window cannot be analysed: the options do not fit it, or the baseline is of another program.
+func (s *Session) check(r *run, w *trace.Window) error {
+	if err := s.o.Frontier.Check(w); err != nil {
+		return err
+	}
+	return r.checkBaseline(s.o.Baseline, w)
 }
 
 // flat returns a window without the stages that are the sum of others.
@@ -224,27 +227,19 @@ func (s *Session) addProfiled(w *trace.Window) error {
 	if r.profiled == nil {
 		r.profiled = &run{name: w.Run, isProfile: true}
 	}
-	return s.account(r.profiled, w)
+	if err := s.check(r.profiled, w); err != nil {
+		return err
+	}
+	s.addCopy(r.profiled, w)
+	return nil
 }
 
-// account adds a window to a run, unless it cannot be analysed.
-func (s *Session) account(r *run, w *trace.Window) error {
-	series := r.series
-	if series == nil {
-		series = frontier.NewSeries(s.o.Frontier)
+// addCopy adds a copy of a window to a run.
+func (s *Session) addCopy(r *run, w *trace.Window) {
+	s.holdWindow(r, w, false)
+	for _, of := range r.takeAccounts() {
+		of.giveBack()
 	}
-	a, err := series.Add(w)
-	if err != nil {
-		return err
-	}
-	r.series = series
-	if err := r.sampleFor(s.o, w, a.Main); err != nil {
-		return err
-	}
-	r.record(w, s, nil)
-	r.between.add(w)
-	r.keep(w, a, r.bookOf(w))
-	return nil
 }
 
 // book is what is kept of a window beside its account, taken while its times are there.
@@ -261,7 +256,7 @@ type book struct {
 
 func (r *run) bookOf(w *trace.Window) book {
 	out := book{w.FirstStep, w.StepAt(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recordedStages(w), nil, 0}
-	if len(r.books)+len(r.lent) == 0 {
+	if len(r.books)+len(r.held) == 0 {
 		out.resolution = points.Unit(w.Durations)
 		if p, found := contains(w); found {
 			out.contains = &p
@@ -270,8 +265,9 @@ func (r *run) bookOf(w *trace.Window) book {
 	return out
 }
 
-// keep takes the account of a window, of which the times may be gone.
+// keep takes the account of a window, of which the times may be gone where it was lent.
 func (r *run) keep(w *trace.Window, a *frontier.Analysis, of book) {
+	r.sampleFrom(w, a.Main)
 	r.compare(w, a.Main, of)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: of.stages})
 	r.books = append(r.books, of)
@@ -305,7 +301,7 @@ func (s *Session) indexOf(name string) int {
 
 // empty reports whether the run has nothing to judge.
 func (r *run) empty() bool {
-	return len(r.windows) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
+	return len(r.windows)+len(r.held) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
 }
 
 // isProblem reports whether what a reader notes of a window is a problem of its own:
@@ -448,9 +444,6 @@ func (s *Session) Verdict() *Verdict {
 func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
-	for _, r := range slices.Clone(s.runs) {
-		s.containPanic(r.name, func() { r.takeAccounts(r.analyzeEntries(v.MinGain)) })
-	}
 	worst := -1
 	for _, r := range slices.Clone(s.runs) {
 		if r.empty() {

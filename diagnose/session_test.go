@@ -796,6 +796,7 @@ func TestStageListsKept(t *testing.T) {
 	s := &steps{}
 	for i := range 3 * mostLists {
 		w := windowPart{Window: trace.Window{Schema: trace.Schema{Stages: []string{fmt.Sprint(i)}}, Ranks: []trace.Rank{{ID: 0}}, Durations: []int64{1}}}
+		w.of = &heldWindow{w: &w.Window, release: dropTimes}
 		if s.add(w); i == 0 {
 			s.add(w)
 		}

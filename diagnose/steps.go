@@ -25,7 +25,7 @@ type steps struct {
 	beside   *Beside // Options.Beside
 	memory   memory
 	o        delay.Options
-	accounts frontier.Options // of windows that are lent
+	accounts frontier.Options // of windows
 	series   []*series
 }
 
@@ -49,9 +49,9 @@ type series struct {
 	peers   []int
 	limits  []delay.Limit // of the first stretch
 	cuts    runCuts
-	plan    *cutPlan  // how the stages of the first stretch are cut; nil: they are not
-	ranks   []int     // of the first stretch
-	windows *accounts // of those that are lent
+	plan    *cutPlan // how the stages of the first stretch are cut; nil: they are not
+	ranks   []int    // of the first stretch
+	windows *accounts
 	total   int
 }
 
@@ -67,7 +67,7 @@ type completeStretch struct {
 type windowPart struct {
 	trace.Window
 	at    int         // number of the window in its run
-	of    *windowLoan // whose times they are; nil: they are the part's own
+	of    *heldWindow // whose times they are
 	last  bool        // part of the window
 	calls *arrivals.Part
 }
@@ -83,16 +83,14 @@ const (
 	mostTogether = 1 << 20
 )
 
-// record keeps the times of a window, which the caller may change unless it is lent.
-func (r *run) record(w *trace.Window, s *Session, of *windowLoan) {
+// record adds the steps of a window.
+func (r *run) record(of *heldWindow, s *Session) {
 	if r.steps == nil {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
+	w := of.w
 	times := trace.Window{Index: w.Index, FirstStep: w.FirstStep, Every: max(1, w.Every), Schema: w.Schema, Ranks: w.Ranks, DataWait: w.DataWait, Durations: w.Durations, Wall: w.Wall}
-	if of == nil {
-		times.Ranks, times.Durations, times.Wall = slices.Clone(w.Ranks), slices.Clone(w.Durations), slices.Clone(w.Wall)
-	}
-	r.steps.add(windowPart{Window: times, at: r.countForgotten() + len(r.windows) + len(r.lent), of: of, calls: r.enter(w, s.o)})
+	r.steps.add(windowPart{Window: times, at: r.countForgotten() + len(r.windows) + len(r.held), of: of, calls: r.enter(w, s.o)})
 }
 
 // enter keeps the calls that were recorded beside a window, and returns the part of the run that it belongs to; nil: a profiler
@@ -110,8 +108,8 @@ func (r *run) enter(w *trace.Window, o Options) *arrivals.Part {
 func (s *steps) add(w windowPart) {
 	R := len(w.Ranks)
 	per := len(w.Schema.Stages) * R
-	if per == 0 {
-		return
+	if w.Steps() == 0 {
+		panic("diagnose: a window without steps was not validated")
 	}
 	key := w.Schema.Hash() + w.DataWait.String()
 	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
@@ -122,7 +120,7 @@ func (s *steps) add(w windowPart) {
 		if s.recent > 0 {
 			length = max(leastStretch, min(length, s.recent/2))
 		}
-		s.series = append(s.series, &series{key: key, length: length})
+		s.series = append(s.series, &series{key: key, length: length, windows: newAccounts(s.accounts)})
 	}
 	one := s.series[i]
 	for from, all := 0, w.Steps(); from < all; {
@@ -137,7 +135,7 @@ func (s *steps) add(w windowPart) {
 		if one.outgrows(part) {
 			one.complete(s)
 		}
-		part.of.lend()
+		part.of.hold()
 		one.take(part)
 		if one.steps == one.length {
 			one.complete(s)
@@ -155,10 +153,7 @@ func (s *steps) dropLeast() {
 		return
 	}
 	least := slices.MinFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
-	if s.beside != nil && least.steps > 0 {
-		least.complete(s)
-	}
-	least.busy.Wait()
+	least.drop(s)
 	s.series = slices.DeleteFunc(s.series, func(one *series) bool { return one == least })
 }
 
@@ -206,14 +201,13 @@ func (s *series) complete(in *steps) {
 		s.looked, s.summed = nil, 0
 		for _, other := range in.series {
 			if other != s {
-				other.busy.Wait()
-				other.looked, other.summed, other.open, other.steps, other.total, other.members, other.widest = nil, 0, nil, 0, 0, nil, 0
+				other.drop(in)
 			}
 		}
 	}
-	of := stretch{windows: s.open}
+	of := stretch{windows: s.open, complete: true}
 	if !s.cuts.whole {
-		of = of.withParts(true)
+		of = of.withParts()
 	}
 	l := &completeStretch{first: s.open[0].at}
 	s.looked = append(s.looked, l)
@@ -227,14 +221,7 @@ func (s *series) complete(in *steps) {
 	}()
 	var first *division
 	if s.points == nil {
-		// The account is of the stages as they were recorded.
-		first = s.divideBy(of, in, nil)
-		s.windows = newAccounts(first, of, in.accounts)
-		if cuts := s.cutsOf(of, in); cuts != nil {
-			first.Memory.Free()
-			in.memory.put(first.Memory)
-			first = s.cut(of, in, cuts)
-		}
+		first = s.divideFirst(of, in)
 		s.adopt(first)
 	}
 	s.windows.accountInOrder(of)
@@ -294,17 +281,56 @@ func (s *series) cutsOf(of stretch, in *steps) windowCuts {
 	return of.windowCuts(s.cuts)
 }
 
-// divide divides a stretch where its ranks synchronise, as calls cut its stages: in all stretches alike.
+// divideFirst divides the first stretch where its ranks synchronise, as calls cut its stages. The accounts are of these as they were
+// recorded.
+func (s *series) divideFirst(of stretch, in *steps) *division {
+	first := s.divideBy(of, in, nil)
+	s.windows.know(first, of, in)
+	cuts := s.cutsOf(of, in)
+	if cuts == nil {
+		return first
+	}
+	first.free(in)
+	return s.cut(of, in, cuts)
+}
+
+// divide divides a stretch behind the first as that is divided.
 func (s *series) divide(of stretch, in *steps) *division {
-	switch {
-	case s.plan != nil:
+	if s.plan != nil {
 		return s.divideBy(of, in, &cutting{cuts: s.cutsOf(of, in), plan: s.plan})
-	case s.points == nil:
-		if cuts := s.cutsOf(of, in); cuts != nil {
-			return s.cut(of, in, cuts)
-		}
 	}
 	return s.divideBy(of, in, nil)
+}
+
+// drop forgets the steps of a series, whose windows have their accounts then.
+func (s *series) drop(in *steps) {
+	s.accountOpen(in, false)
+	stretch{windows: s.open, complete: true}.giveBack()
+	s.busy.Wait()
+	s.looked, s.summed, s.open, s.steps, s.total, s.members, s.widest = nil, 0, nil, 0, 0, nil, 0
+}
+
+// free gives up the memory of a division.
+func (d *division) free(in *steps) {
+	d.Memory.Free()
+	in.memory.put(d.Memory)
+}
+
+// accountOpen accounts for the windows that end in what is open, without looking at its steps.
+func (s *series) accountOpen(in *steps, passing bool) {
+	of, windows := stretch{windows: s.open}, s.windows
+	if !slices.ContainsFunc(s.open, func(w windowPart) bool { return w.last && w.of.account == nil }) {
+		return
+	}
+	if s.points == nil {
+		windows = newAccounts(in.accounts)
+		windows.passing = passing
+		first := s.divideBy(of, in, nil)
+		windows.know(first, of, in)
+		first.free(in)
+	}
+	windows.accountInOrder(of)
+	windows.accountEach(of)
 }
 
 // cut divides the first stretch as calls cut its steps. Where ranks then do not wait for each other at a point of the calls, these lack
@@ -365,10 +391,7 @@ func (s *series) look(l *completeStretch, of stretch, in *steps, d *division) {
 	if d == nil {
 		d = s.divide(of, in)
 	}
-	defer func() {
-		d.Memory.Free()
-		in.memory.put(d.Memory)
-	}()
+	defer d.free(in)
 	s.windows.accountEach(of)
 	unit := of.unit()
 	var second parallel.Group // reads the division, as the first stage does
@@ -376,7 +399,7 @@ func (s *series) look(l *completeStretch, of stretch, in *steps, d *division) {
 		second.Go(func() { l.latent = differ(d, unit, latent.Options{Screen: true}) })
 	}
 	defer second.Wait()
-	of.giveBack(in)
+	of.giveBack()
 	o := in.o
 	if !d.first {
 		o.Limits = delay.NoLimits
@@ -391,7 +414,7 @@ func (s *series) look(l *completeStretch, of stretch, in *steps, d *division) {
 	}
 }
 
-// end completes what is open of windows that are lent, and waits for all accounts.
+// end completes what is open of a run that is read once.
 func (s *steps) end(cuts runCuts) {
 	for _, one := range s.series {
 		if one.steps > 0 {
@@ -401,21 +424,25 @@ func (s *steps) end(cuts runCuts) {
 			one.complete(s)
 		}
 	}
-	for _, one := range s.series {
-		one.busy.Wait()
-	}
 }
 
-// result returns what the steps of the run come down to; nil where there are none.
+// result returns what the steps of the run come down to; nil where there are none. All its windows have their accounts then.
 func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlaces) {
 	if len(s.series) == 0 {
 		return nil, nil, stepPlaces{}
 	}
 	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
-	one.busy.Wait()
+	if s.beside != nil {
+		s.end(entered)
+	}
+	for _, other := range s.series {
+		if other.busy.Wait(); other != one {
+			other.accountOpen(s, true)
+		}
+	}
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, sets: one.sets, classes: one.classes, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks, plan: one.plan}
+	open := series{points: one.points, within: one.within, sets: one.sets, classes: one.classes, outside: one.outside, meet: one.meet, peers: one.peers, limits: one.limits, ranks: one.ranks, plan: one.plan, windows: one.windows}
 	if one.steps > 0 {
 		l := &completeStretch{first: one.open[0].at}
 		of := stretch{windows: one.open}
@@ -423,9 +450,16 @@ func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlac
 			open.cuts = entered
 		}
 		if !open.cuts.whole {
-			of = of.withParts(false)
+			of = of.withParts()
 		}
-		open.look(l, of, s, nil)
+		var first *division
+		if open.points == nil {
+			open.windows = newAccounts(s.accounts)
+			open.windows.passing = true
+			first = open.divideFirst(of, s)
+		}
+		open.windows.accountInOrder(of)
+		open.look(l, of, s, first)
 		list = append(list, l)
 	}
 	at := union(list)
@@ -491,14 +525,15 @@ func union(list []*completeStretch) stepPlaces {
 
 // stretch is windows with one list of stages.
 type stretch struct {
-	windows []windowPart
-	parts   map[*arrivals.Part]*arrivals.Job // of the run, that the windows are of; nil: not known
+	windows  []windowPart
+	complete bool                             // no step will be added
+	parts    map[*arrivals.Part]*arrivals.Job // of the run, that the windows are of; nil: not known
 }
 
-// giveBack gives the times of windows up that are lent, which are not read any more.
-func (s stretch) giveBack(in *steps) {
-	for i := range s.windows {
-		s.windows[i].of.giveBack(in.beside)
+// giveBack gives the times of the windows of a stretch up that is complete: they are not read any more.
+func (s stretch) giveBack() {
+	for i := 0; s.complete && i < len(s.windows); i++ {
+		s.windows[i].of.giveBack()
 	}
 }
 

@@ -205,7 +205,7 @@ type plan struct {
 // prepare decides about a window, which a series goes on with.
 func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	p := &plan{o: o, given: o.Gates.OrDefault()}
-	if err := p.given.Validate(); err != nil {
+	if err := o.Check(w); err != nil {
 		return nil, err
 	}
 	var before *trace.Window
@@ -217,18 +217,22 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	if o.Cut == CutStep {
 		p.gates = p.given
 	}
-	names := p.matrix.names
-	if err := o.checkStages(names); err != nil {
-		return nil, err
-	}
 	if s.before != nil {
 		p.apart = s.before.apart
 	}
-	p.point = p.findSyncPoint(s.first)
+	p.point = p.findSyncPoint(s.historyOf(p.w))
 	p.settleSyncPoint()
 	p.roles = p.findRoles()
 	p.takeBaseline()
 	return p, nil
+}
+
+// Check reports the first option that does not fit a window.
+func (o Options) Check(w *trace.Window) error {
+	if err := o.Gates.OrDefault().Validate(); err != nil {
+		return err
+	}
+	return o.checkStages(StagesOf(w))
 }
 
 // checkStages reports the first option that does not fit stages.

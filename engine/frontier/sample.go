@@ -6,7 +6,6 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Sample keeps what the steps of a run take, stage by stage, to compare
@@ -30,10 +29,7 @@ const LeastSample = 16
 // stages in which all ranks synchronise. Windows with other stages than the first
 // are refused. O(T·S·R).
 func (s *Sample) Add(w *trace.Window, synchronise []string) error {
-	names := slices.Clone(w.Schema.Stages)
-	if w.Wall != nil {
-		names = append(names, stagename.Residual)
-	}
+	names := StagesOf(w)
 	if s.stages == nil {
 		s.stages, s.steps = names, make([][]float64, len(names)+1)
 	}
@@ -60,6 +56,15 @@ func (s *Sample) Add(w *trace.Window, synchronise []string) error {
 		s.steps[len(names)] = append(s.steps[len(names)], float64(robust.MedianTime(whole)))
 	}
 	return nil
+}
+
+// Clone returns a copy of the sample, which has what is added to it alone.
+func (s *Sample) Clone() *Sample {
+	out := &Sample{stages: s.stages}
+	for _, times := range s.steps {
+		out.steps = append(out.steps, slices.Clip(times))
+	}
+	return out
 }
 
 // stageTakes returns the time of a stage in a step. It reorders of.

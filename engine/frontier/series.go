@@ -3,6 +3,7 @@ package frontier
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -17,10 +18,25 @@ type Series struct {
 	o      Options
 	before *Border
 	first  *history
+	known  *history // nil: nobody has told
 }
 
 // NewSeries starts a series. Options.Reference must fit all its windows.
 func NewSeries(o Options) *Series { return &Series{o: o} }
+
+// Know tells a series where the ranks of windows like one synchronise, by what [points.Find] says of their steps: it does not look for
+// that itself. Their data waits must be those of the steps themselves ([trace.DataWaitConsuming], or none).
+func (s *Series) Know(like *trace.Window, found points.Found) {
+	s.known = &history{schema: like.Schema, ranks: like.Ranks, walled: like.Wall != nil, found: found, known: true, at: -1}
+}
+
+// historyOf returns what is known of where the ranks of a window synchronise.
+func (s *Series) historyOf(w *trace.Window) *history {
+	if s.known != nil && s.known.matches(w) {
+		return s.known
+	}
+	return s.first
+}
 
 // Add accounts for the next validated window, without values that cannot be unless the paper's
 // cut was asked for. Where it follows the one before,

@@ -175,3 +175,33 @@ func TestHistoryBeginsWithRolesAndStages(t *testing.T) {
 		t.Errorf("steps that are a window each synchronise in %q", got[1].Main.SyncPoint.Name)
 	}
 }
+
+// TestKnow: a series that was told where the ranks synchronise says that of each window like the one it was told of, and finds out itself of others.
+func TestKnow(t *testing.T) {
+	w := simulated(t, func(*simulate.Spec) {})
+	told := points.Found{Points: []points.Point{{Stage: 1, Evidence: points.Shown, Slope: -1, Low: -1.1, High: -0.9}}}
+	for k := range w.Schema.Stages {
+		told.Slopes = append(told.Slopes, points.Point{Stage: k, Slope: float64(-k), Low: -9, High: 9})
+	}
+	s := NewSeries(Options{})
+	s.Know(w, told)
+	for range 2 {
+		a, err := s.Add(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := a.Main.SyncPoint; at.At != 1 || at.Evidence != points.Shown || at.Boundaries[0].Point != told.Slopes[0] {
+			t.Errorf("cut at %+v, told %+v", at, told)
+		}
+	}
+	other := *w
+	other.Schema.Stages = slices.Clone(w.Schema.Stages)
+	other.Schema.Stages[0] = "other"
+	a, err := s.Add(&other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := mustAnalyze(t, &other, Options{}).Main.SyncPoint; a.Main.SyncPoint.At != want.At || a.Main.SyncPoint.Boundaries[0].Point == told.Slopes[0] {
+		t.Errorf("other stages are cut at %+v, want %+v", a.Main.SyncPoint, want)
+	}
+}

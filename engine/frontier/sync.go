@@ -18,24 +18,29 @@ import (
 type history struct {
 	schema trace.Schema
 	ranks  []trace.Rank
+	walled bool // wall time was recorded
 	steps  points.Steps
 	next   int64 // the step that follows
 	found  points.Found
-	at     int // where the windows before were cut; −1: nowhere
+	known  bool // found says it, whatever follows
+	at     int  // where the windows before were cut; −1: nowhere
 }
 
 // matches reports whether the steps of a window are like those before: their stages in the same order, which a data
-// wait that is charged to the next step changes, and of ranks in the same roles.
+// wait that is charged to the next step changes, and of ranks in the same roles, with wall time or without.
 func (h *history) matches(w *trace.Window) bool {
 	sameRole := func(p, q trace.Rank) bool { return slices.Equal(p.Role, q.Role) }
-	return h.schema.Equal(w.Schema) && slices.EqualFunc(h.ranks, w.Ranks, sameRole)
+	return h.schema.Equal(w.Schema) && h.walled == (w.Wall != nil) && slices.EqualFunc(h.ranks, w.Ranks, sameRole)
 }
 
 // find looks at the steps of one window more, which begins a new history where it is not like those before.
 func (h *history) find(w *trace.Window, g points.Gates) {
 	if !h.matches(w) {
-		*h = history{schema: w.Schema, ranks: w.Ranks, steps: points.WindowSteps(w), at: -1}
+		*h = history{schema: w.Schema, ranks: w.Ranks, walled: w.Wall != nil, steps: points.WindowSteps(w), at: -1}
 		h.steps.Durations, h.steps.Wall = nil, nil
+	}
+	if h.known {
+		return
 	}
 	before := h.steps.Len()
 	if before >= points.Looked {

@@ -22,9 +22,8 @@ type rows struct {
 // newRows derives the residual, max(0, wall − Σ explicit), and measures how well
 // the stages close. O(T·S·R) time, O(T·R) memory, which is in residual where there is room.
 func newRows(w, before *trace.Window, residual []int64) *rows {
-	m := &rows{w: w, before: before, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
+	m := &rows{w: w, before: before, names: StagesOf(w), quality: qualityOf(w)}
 	if w.Wall != nil {
-		m.names = append(m.names, stagename.Residual)
 		R := len(w.Ranks)
 		m.residual = slices.Grow(residual[:0], len(w.Wall)+R)[:R]
 		if before != nil {
@@ -34,6 +33,15 @@ func newRows(w, before *trace.Window, residual []int64) *rows {
 		m.closeSteps()
 	}
 	return m
+}
+
+// StagesOf returns the stages of a window, the residual last where wall time was recorded.
+func StagesOf(w *trace.Window) []string {
+	names := slices.Clone(w.Schema.Stages)
+	if w.Wall != nil {
+		names = append(names, stagename.Residual)
+	}
+	return names
 }
 
 // findMiddles takes the middle of every row. Expected O(T·S·R) time, O(T·S) memory, none of one rank.

@@ -55,6 +55,7 @@ type Division struct {
 	// have waited for another is then taken off its work.
 	Classes [][]int
 	Outside Outside // where the time in no stage lies
+	Found   Found   // what the times show, by which the steps are divided
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
 
@@ -142,10 +143,11 @@ func Divide(s *Steps, g Gates) *Division {
 	found := find(s, g.fillDefaults())
 	if found.Meetings.Every > 0 {
 		if d := divideMeetings(s, found.Meetings); d.Intervals > 0 {
+			d.Found = found
 			return d
 		}
 	}
-	points, peers := found.Points, s.KnownPeers
+	shown, points, peers := found, found.Points, s.KnownPeers
 	if len(points) == 0 && len(found.Within) > 0 {
 		// No stage holds all: the ranks of a set wait for one another, and for no others.
 		last := found.Within[len(found.Within)-1]
@@ -163,7 +165,7 @@ func Divide(s *Steps, g Gates) *Division {
 				d.addUnclosed(s.hasWall(), s.Known != nil)
 			}
 			d.settle()
-			d.Perhaps, d.Within, d.Peers = found.Perhaps, found.Within, peers
+			d.Found, d.Perhaps, d.Within, d.Peers = shown, found.Perhaps, found.Within, peers
 			if d.waits() {
 				d.takeWaits()
 				d.Arrive()

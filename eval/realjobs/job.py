@@ -130,9 +130,14 @@ class Loop:
         self.items = Items(options.steps * BATCH * world)
         self.losses: List[torch.Tensor] = []
 
-    def slowed(self, x: torch.Tensor, ms: float) -> torch.Tensor:
+    def slowed(self, x: torch.Tensor, ms: float, family: str = "") -> torch.Tensor:
         """Passes values on, for whose gradients backward works for a while."""
-        return _Backward.apply(x, lambda: self.pace.work(ms))  # type: ignore[no-untyped-call, no-any-return]
+
+        def work() -> None:
+            self.pace.work(ms)
+            self.pace.fault(family)
+
+        return _Backward.apply(x, work)  # type: ignore[no-untyped-call, no-any-return]
 
     def collate(self, items: List[torch.Tensor]) -> torch.Tensor:
         self.pace.work(DATA_MS)

@@ -636,6 +636,180 @@ def meshed(loop: Any) -> None:
             optimizer.zero_grad()
 
 
+def replicated(loop: Any) -> None:
+    """Weights sharded over two ranks, replicated over the others, and two batches to a step."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    with group():
+        pace, model = loop.pace, loop.model
+        mesh = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("replicate", "shard"))
+        for layer in model.layers:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            last = i % 2 == 1
+            model.set_requires_gradient_sync(last)
+            loss = model(x).square().mean() / 2
+            loop.losses.append(loss.detach())
+            loss.backward()
+            if last:
+                pace.fault("clip")
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+def staged(loop: Any) -> None:
+    """PyTorch's 1F1B over two stages, whose gradients are reduced among the replicas of each."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    class Part(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(loop.model.layers[0].in_features, loop.model.layers[0].out_features)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            loop.pace.work(6)
+            loop.pace.fault("micro")
+            return loop.slowed(torch.relu(self.layer(x)), 10)  # type: ignore[no-any-return]
+
+    with group():
+        part: Any = Part()
+        pace = loop.pace
+        mesh = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("dp", "pp"))
+        index, replicas = mesh.get_local_rank("pp"), mesh.get_group("dp")
+        stage = PipelineStage(part, index, 2, torch.device("cpu"), group=mesh.get_group("pp"))
+        schedule = Schedule1F1B(stage, 4, loss_fn=lambda y, target: (y - target).square().mean())
+        optimizer = loop.optimizer(part.parameters())
+        for x in batches(loop):
+            pace.fault("augment")
+            if index == 0:
+                schedule.step(x)
+            else:
+                schedule.step(target=x, losses=loop.losses)
+            pace.fault("reduce")
+            for p in part.parameters():
+                dist.all_reduce(p.grad, group=replicas)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def gathered(loop: Any) -> None:
+    """Context parallelism: keys and values gathered, of which a later block attends to more."""
+    from torch.distributed.nn.functional import all_gather
+
+    class Attention(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.query, self.pair = torch.nn.Linear(width, width), torch.nn.Linear(width, 2 * width)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            rank = dist.get_rank()
+            loop.pace.work(3)
+            loop.pace.fault("keys")
+            pair = torch.cat(all_gather(self.pair(x)))  # type: ignore[no-untyped-call]
+            loop.pace.work(3 + rank / 2)
+            loop.pace.fault("attention")
+            key, value = pair[: (rank + 1) * len(x)].chunk(2, dim=1)
+            return loop.slowed(x + torch.softmax(self.query(x) @ key.T, dim=1) @ value, 6)  # type: ignore[no-any-return]
+
+    with group():
+        pace, width = loop.pace, loop.model.layers[0].in_features
+        model = reduced(torch.nn.Sequential(Attention(width), Attention(width), loop.model))
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def routed(loop: Any) -> None:
+    """Experts that drop no token: as many are exchanged as each step routes to each rank."""
+    from torch.distributed.nn.functional import all_to_all_single
+
+    class Mixture(torch.nn.Module):
+        def __init__(self, expert: torch.nn.Module, gate: torch.nn.Module) -> None:
+            super().__init__()
+            self.dense, self.gate, self.expert = loop.model, gate, expert
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            tokens = self.dense(x).repeat(16, 1)
+            loop.pace.fault("route")
+            scores = self.gate(tokens)
+            to = torch.nn.functional.gumbel_softmax(scores, dim=1).argmax(dim=1)
+            order, sent = to.argsort(), torch.bincount(to, minlength=dist.get_world_size())
+            got = torch.empty_like(sent)
+            dist.all_to_all_single(got, sent)
+            mine = all_to_all_single(tokens.new_empty(int(got.sum()), tokens.shape[1]), tokens[order], got.tolist(), sent.tolist())  # type: ignore[no-untyped-call]
+            loop.pace.work(8)
+            loop.pace.fault("expert")
+            back = all_to_all_single(torch.empty_like(tokens), self.expert(mine), sent.tolist(), got.tolist())  # type: ignore[no-untyped-call]
+            return back[order.argsort()] * scores.softmax(dim=1).amax(dim=1, keepdim=True)  # type: ignore[no-any-return]
+
+    with group():
+        rank, world, pace, width = dist.get_rank(), dist.get_world_size(), loop.pace, loop.model.layers[0].in_features
+        model = Mixture(torch.nn.Linear(width, width), torch.nn.Linear(width, world))
+        optimizer = loop.optimizer(model.parameters())
+        shared = [*model.dense.parameters(), *model.gate.parameters()]
+        torch.manual_seed(rank)
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("grads")
+            flat = torch.cat([p.grad.flatten() for p in shared])
+            dist.all_reduce(flat)
+            torch.nn.utils.vector_to_parameters(flat / world, [p.grad for p in shared])
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def embedded(loop: Any) -> None:
+    """Indices from rank 0, looked up in the table of each rank, and the rows exchanged."""
+    from torch.distributed.nn.functional import all_to_all_single
+
+    class Table(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.rows = torch.nn.Embedding(1000, width)
+
+        def forward(self, indices: torch.Tensor) -> torch.Tensor:
+            rows = self.rows(indices)
+            loop.pace.work(6)
+            loop.pace.fault("lookup")
+            return all_to_all_single(torch.empty_like(rows), rows)  # type: ignore[no-untyped-call, no-any-return]
+
+    class Interaction(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = loop.model
+
+        def forward(self, x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+            loop.pace.fault("interaction")
+            return self.dense(x + rows.view(dist.get_world_size(), *x.shape).sum(dim=0))  # type: ignore[no-any-return]
+
+    with group():
+        pace, world = loop.pace, dist.get_world_size()
+        table, model = Table(loop.model.layers[0].in_features), reduced(Interaction())
+        optimizer = loop.optimizer([*table.parameters(), *model.parameters()])
+        for x in batches(loop):
+            indices = torch.randint(1000, (world * len(x),))
+            pace.fault("indices")
+            dist.broadcast(indices, 0)
+            loss = model(x, table(indices)).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
 class Style(NamedTuple):
     """A loop, the ranks that it runs on, and of each family where its delay shows in a
     recording without a change of code, and how often a step passes it.
@@ -669,4 +843,9 @@ STYLES = {
     "streamed": Style(streamed, (2, 3), {"augment": (OUTSIDE, 1), "prepare": (OUTSIDE, 1 / 8)}),
     "interleaved": Style(interleaved, (2, 4), {"micro": (FORWARD, 8), "log": (OUTSIDE, 1)}),
     "meshed": Style(meshed, (4,), {"block": (FORWARD, 3), "clip": (OUTSIDE, 1), "data": (DATA, 1)}),
+    "replicated": Style(replicated, (4,), {"forward": (FORWARD, 2), "backward": (BACKWARD, 2), "clip": (OUTSIDE, 1)}),
+    "staged": Style(staged, (4,), {"augment": (OUTSIDE, 1), "micro": (FORWARD, 4), "reduce": (OUTSIDE, 1)}),
+    "gathered": Style(gathered, (2, 3, 4), {"keys": (FORWARD, 2), "attention": (FORWARD, 2), "clip": (OUTSIDE, 1)}),
+    "routed": Style(routed, (2, 3, 4), {"route": (FORWARD, 1), "expert": (FORWARD, 1), "grads": (OUTSIDE, 1)}),
+    "embedded": Style(embedded, (2, 3, 4), {"indices": (OUTSIDE, 1), "lookup": (FORWARD, 1), "interaction": (FORWARD, 1)}),
 }

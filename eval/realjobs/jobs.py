@@ -7,7 +7,7 @@
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
-Lightning), and 183 of loops as people write them (styles.py), 2 to 8 processes over Gloo, the delay in data, forward, backward
+Lightning), and 211 of loops as people write them (styles.py), 2 to 8 processes over Gloo, the delay in data, forward, backward
 (before the first bucket or between buckets), a callback or the optimizer, in
 every step or in every third, slept or computed. Of the
 first, half record themselves by the recorder's API; the others run under
@@ -50,7 +50,7 @@ FAMILIES = {
 }
 TIMEOUT_S = 150.0
 WARM, PAIRS = 20, 8
-BATCHES = {"accumulated": 1 / 3, "hooked": 1 / 2, "replicated": 1 / 2}  # steps of a batch
+BATCHES = {"accumulated": 1 / 3, "hooked": 1 / 2, "replicated": 1 / 2, "compressed": 1 / 2}  # steps of a batch
 CAPTURED = ("ddp", "fsdp", "accelerate", "trainer", "lightning")
 
 
@@ -131,7 +131,7 @@ def styled(draw: random.Random) -> List[Job]:
             ms = draw.choice((40.0, 50.0, 60.0)) * (1.0 if every == 1 else 2.5) / calls
             out.append(Job(
                 name="-".join(word for word in (framework, family, kind, "r%d" % ranks) if word), framework=framework, family=family, ranks=ranks, slow=(slow,) if family else (), ms=ms if family else 0.0,
-                every=every, compute=False, steps=120 if framework in ("local", "policy", *BATCHES) and kind != "short" else 60, window=draw.choice((20, 100)), recording="module", seed=draw.randrange(1 << 16),
+                every=every, compute=framework == "computed", steps=120 if framework in ("local", "policy", *BATCHES) and kind != "short" else 60, window=draw.choice((20, 100)), recording="module", seed=draw.randrange(1 << 16),
                 stage=stage, calls=calls, grows=kind == "growing"))
     return out
 

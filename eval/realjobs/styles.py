@@ -771,6 +771,44 @@ def routed(loop: Any) -> None:
             optimizer.zero_grad()
 
 
+def compressed(loop: Any) -> None:
+    """A static graph, two batches to a step, gradients reduced as halves of their bytes."""
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+
+    with group():
+        pace = loop.pace
+        model = torch.nn.parallel.DistributedDataParallel(loop.model, bucket_cap_mb=0.035, static_graph=True)
+        model.register_comm_hook(None, fp16_compress_hook)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            last = i % 2 == 1
+            with contextlib.nullcontext() if last or i == 0 else model.no_sync():  # the first learns the graph
+                loss = model(x).square().mean() / 2
+                loop.losses.append(loss.detach())
+                loss.backward()
+            if last:
+                pace.fault("scheduler")
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+def joined(loop: Any) -> None:
+    """Fewer batches on later ranks, which take part in what the others reduce until all are done."""
+    with group():
+        pace = loop.pace
+        model: Any = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        count = len(loop.items) // dist.get_world_size() - 8 * dist.get_rank()
+        with model.join():
+            for x in loop.loader(range(count)):
+                loss = model(x).square().mean()
+                loop.losses.append(loss.detach())
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                pace.fault("log")
+
+
 def embedded(loop: Any) -> None:
     """Indices from rank 0, looked up in the table of each rank, and the rows exchanged."""
     from torch.distributed.nn.functional import all_to_all_single
@@ -804,6 +842,69 @@ def embedded(loop: Any) -> None:
             pace.fault("indices")
             dist.broadcast(indices, 0)
             loss = model(x, table(indices)).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def rematerialised(loop: Any) -> None:
+    """Blocks whose activations backward computes again."""
+    from torch.utils.checkpoint import checkpoint
+
+    class Block(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(width, width)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            loop.pace.work(5)
+            return loop.slowed(torch.relu(self.layer(x)), 8, "backward")  # type: ignore[no-any-return]
+
+    class Blocks(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.blocks = torch.nn.ModuleList([Block(width) for _ in range(4)])
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False)
+            return x
+
+    with group():
+        pace = loop.pace
+        model = reduced(Blocks(loop.model.layers[0].in_features))
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def computed(loop: Any) -> None:
+    """Products of matrices rather than sleeps, on random batches, with AdamW."""
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(512, 512)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            loop.pace.fault("layer")
+            return loop.slowed(torch.relu(self.linear(x)), 0, "backward")  # type: ignore[no-any-return]
+
+    with group():
+        pace = loop.pace
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*(Layer() for _ in range(4))))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        for _ in range(loop.options.steps):
+            x = torch.randn(256, 512)
+            pace.fault("augment")
+            loss = (model(x) - x).square().mean()
             loop.losses.append(loss.detach())
             loss.backward()
             optimizer.step()
@@ -847,5 +948,9 @@ STYLES = {
     "staged": Style(staged, (4,), {"augment": (OUTSIDE, 1), "micro": (FORWARD, 4), "reduce": (OUTSIDE, 1)}),
     "gathered": Style(gathered, (2, 3, 4), {"keys": (FORWARD, 2), "attention": (FORWARD, 2), "clip": (OUTSIDE, 1)}),
     "routed": Style(routed, (2, 3, 4), {"route": (FORWARD, 1), "expert": (FORWARD, 1), "grads": (OUTSIDE, 1)}),
+    "compressed": Style(compressed, (2, 3, 4), {"data": (DATA, 2), "backward": (BACKWARD, 2), "scheduler": (OUTSIDE, 1)}),
+    "joined": Style(joined, (2, 3, 4), {"data": (DATA, 1), "backward": (BACKWARD, 1), "log": (OUTSIDE, 1)}),
     "embedded": Style(embedded, (2, 3, 4), {"indices": (OUTSIDE, 1), "lookup": (FORWARD, 1), "interaction": (FORWARD, 1)}),
+    "rematerialised": Style(rematerialised, (2, 3, 4), {"data": (DATA, 1), "backward": (BACKWARD, 4), "clip": (OUTSIDE, 1)}),
+    "computed": Style(computed, (2,), {"layer": (FORWARD, 4), "backward": (BACKWARD, 4), "augment": (OUTSIDE, 1)}),
 }

@@ -7,7 +7,7 @@
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
-Lightning), and 211 of loops as people write them (styles.py), 2 to 8 processes over Gloo, the delay in data, forward, backward
+Lightning), and 250 of loops as people write them (styles.py), 2 to 8 processes over Gloo, the delay in data, forward, backward
 (before the first bucket or between buckets), a callback or the optimizer, in
 every step or in every third, slept or computed. Of the
 first, half record themselves by the recorder's API; the others run under
@@ -127,7 +127,7 @@ def styled(draw: random.Random) -> List[Job]:
                              *((family, "short") for family in style.families if framework == "local")]:
             stage, calls = style.families.get(family, ("", 1.0))
             ranks, every = draw.choice(style.ranks), 3 if kind == "intermittent" else 1
-            slow = 0 if family in ("save", "outbox") else draw.randrange(ranks)  # rank 0 saves, and serves
+            slow = 0 if family in ("save", "outbox", "evaluation", "read", "score") else draw.randrange(ranks)  # what rank 0 alone does
             ms = draw.choice((40.0, 50.0, 60.0)) * (1.0 if every == 1 else 2.5) / calls
             out.append(Job(
                 name="-".join(word for word in (framework, family, kind, "r%d" % ranks) if word), framework=framework, family=family, ranks=ranks, slow=(slow,) if family else (), ms=ms if family else 0.0,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
@@ -848,6 +849,158 @@ def embedded(loop: Any) -> None:
             optimizer.zero_grad()
 
 
+def validated(loop: Any) -> None:
+    """An evaluation by rank 0 alone, every tenth step, while the others go on."""
+    with group():
+        pace, core = loop.pace, loop.model
+        model = reduced(core)
+        optimizer = loop.optimizer(model.parameters())
+        held, best = torch.randn(8, core.layers[0].in_features), float("inf")
+        for i, x in enumerate(batches(loop)):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            if i % RARE == RARE - 1 and dist.get_rank() == 0:
+                core.eval()
+                with torch.no_grad():
+                    y = held
+                    for layer in core.layers:
+                        y = torch.relu(layer(y))
+                    pace.work(8)
+                    pace.fault("evaluation")
+                best = min(best, float(y.square().mean()))
+                core.train()
+
+
+def checkpointed(loop: Any) -> None:
+    """A distributed checkpoint, of which every rank writes a part, every tenth step."""
+    import torch.distributed.checkpoint as checkpoint
+
+    with group():
+        pace = loop.pace
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("log")
+            if i % RARE == RARE - 1:
+                pace.fault("stage")
+                checkpoint.save({"model": loop.model.state_dict()}, checkpoint_id=os.path.join(loop.options.scratch, "step%d" % i))
+
+
+def prefetched(loop: Any) -> None:
+    """Two epochs of batches from two persistent workers, for which steps wait."""
+    from torch.utils.data import DataLoader, DistributedSampler, Subset, get_worker_info
+
+    pace = loop.pace
+
+    def collate(items: List[torch.Tensor]) -> torch.Tensor:
+        worker: Any = get_worker_info()
+        pace.work(150)  # longer than two steps
+        if worker.id == 1:
+            pace.fault("worker")
+        return torch.stack(items)
+
+    with group():
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        half = Subset(loop.items, range(len(loop.items) // 2))
+        loader = DataLoader(half, batch_size=4, sampler=DistributedSampler(half, shuffle=False), collate_fn=collate, num_workers=2, persistent_workers=True)
+        for _ in range(2):
+            for x in loader:
+                loss = model(x).square().mean()
+                loop.losses.append(loss.detach())
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+                pace.fault("log")
+
+
+def distilled(loop: Any) -> None:
+    """A frozen teacher whose values the model learns, and objects of metrics gathered."""
+    with group():
+        pace, width = loop.pace, loop.model.layers[0].in_features
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        teacher = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.Linear(width, width)).eval()
+        for i, x in enumerate(batches(loop)):
+            with torch.no_grad():
+                target = teacher(x)
+                pace.work(10)
+                pace.fault("teacher")
+            loss: Any = torch.nn.functional.mse_loss(model(x), target)
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("metrics")
+            metrics: List[Any] = [None] * dist.get_world_size()
+            dist.all_gather_object(metrics, {"step": i, "loss": loss.item(), "rank": dist.get_rank()})
+
+
+def dispatched(loop: Any) -> None:
+    """Accelerate with batches that rank 0 reads for all and hands out."""
+    from accelerate import Accelerator
+    from accelerate.utils import DataLoaderConfiguration
+
+    pace = loop.pace
+
+    def collate(items: List[torch.Tensor]) -> torch.Tensor:
+        pace.fault("read")
+        return loop.collate(items)  # type: ignore[no-any-return]
+
+    accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(dispatch_batches=True, split_batches=True))
+    loader = torch.utils.data.DataLoader(loop.items, batch_size=4 * accelerator.num_processes, collate_fn=collate)
+    model, optimizer, loader = accelerator.prepare(loop.model, loop.optimizer(loop.model.parameters()), loader)
+    for x in loader:
+        loss = model(x).square().mean()
+        loop.losses.append(loss.detach())
+        accelerator.backward(loss)
+        pace.fault("clip")
+        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    accelerator.end_training()
+
+
+def rewarded(loop: Any) -> None:
+    """Rollouts, few of them long, whose rewards rank 0 gathers, scores and hands out."""
+    with group():
+        rank, world, pace, core = dist.get_rank(), dist.get_world_size(), loop.pace, loop.model
+        model = reduced(core)
+        optimizer = loop.optimizer(model.parameters())
+        lengths = random.Random(loop.options.seed * 100 + rank)
+        for x in batches(loop):
+            core.eval()
+            with torch.no_grad():
+                rollout = core(x)
+                pace.work(min(120.0, 6 * lengths.paretovariate(1.5)))
+                pace.fault("rollout")
+            core.train()
+            rewards = rollout.square().mean(dim=1)
+            every = [torch.empty_like(rewards) for _ in range(world)] if rank == 0 else None
+            dist.gather(rewards, every)
+            scale = torch.ones(2)
+            if every is not None:
+                pace.work(1)
+                pace.fault("score")
+                scale = torch.stack([torch.cat(every).mean(), torch.cat(every).std()])
+            dist.broadcast(scale, 0)
+            loss = (model(x).square().mean(dim=1) * (rewards - scale[0]) / (scale[1] + 1e-6)).mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
 def rematerialised(loop: Any) -> None:
     """Blocks whose activations backward computes again."""
     from torch.utils.checkpoint import checkpoint
@@ -951,6 +1104,12 @@ STYLES = {
     "compressed": Style(compressed, (2, 3, 4), {"data": (DATA, 2), "backward": (BACKWARD, 2), "scheduler": (OUTSIDE, 1)}),
     "joined": Style(joined, (2, 3, 4), {"data": (DATA, 1), "backward": (BACKWARD, 1), "log": (OUTSIDE, 1)}),
     "embedded": Style(embedded, (2, 3, 4), {"indices": (OUTSIDE, 1), "lookup": (FORWARD, 1), "interaction": (FORWARD, 1)}),
+    "validated": Style(validated, (2, 3, 4), {"evaluation": (OUTSIDE, 1 / RARE), "clip": (OUTSIDE, 1)}),
+    "checkpointed": Style(checkpointed, (2, 3, 4), {"stage": (OUTSIDE, 1 / RARE), "log": (OUTSIDE, 1)}),
+    "prefetched": Style(prefetched, (2, 3, 4), {"worker": (DATA, 1 / 2), "log": (OUTSIDE, 1)}),
+    "distilled": Style(distilled, (2, 3, 4), {"teacher": (OUTSIDE, 1), "metrics": (OUTSIDE, 1), "backward": (BACKWARD, 1)}),
+    "dispatched": Style(dispatched, (2, 3, 4), {"read": (DATA, 1), "backward": (BACKWARD, 1), "clip": (OUTSIDE, 1)}),
+    "rewarded": Style(rewarded, (2, 3, 4), {"rollout": (OUTSIDE, 1), "score": (OUTSIDE, 1), "backward": (BACKWARD, 1)}),
     "rematerialised": Style(rematerialised, (2, 3, 4), {"data": (DATA, 1), "backward": (BACKWARD, 4), "clip": (OUTSIDE, 1)}),
     "computed": Style(computed, (2,), {"layer": (FORWARD, 4), "backward": (BACKWARD, 4), "augment": (OUTSIDE, 1)}),
 }

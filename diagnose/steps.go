@@ -458,8 +458,8 @@ func (s *steps) result(entered runCuts) (*delay.Result, *latent.Result, stepPlac
 			open.windows.passing = true
 			first = open.divideFirst(of, s)
 		}
-		open.windows.accountInOrder(of)
 		open.look(l, of, s, first)
+		open.windows.accountInOrder(of)
 		list = append(list, l)
 	}
 	at := union(list)

@@ -99,13 +99,24 @@ func (t *Waits) learnRare() {
 	}
 }
 
-// waitLag returns the lag of a place: how many calls back its ranks wait; 0: they do not wait.
+// waitLag returns the lag of a place: how many calls back its ranks wait; 0: they do not wait. Where members leave the stage of
+// that call before the last has entered it, nobody waits in it; a wait for it later in the step must then make work more even among the
+// ranks. From step to step all take equally long, whatever they wait for.
+func (t *Waits) waitLag(p *Place, at []int32) int8 {
+	lag, sample := t.likelyLag(p, at), t.Sample(p.Cohorts)
+	if lag > 0 && t.isInStep(sample, lag) && t.leavesFirst(sample, lag) && t.workDifferences(sample, lag) > t.workDifferences(sample, 0) {
+		return 0
+	}
+	return lag
+}
+
+// likelyLag returns the lag of a place by entries and the ends of stages.
 //
 // The lag that leaves the least scatter of work is chosen. Where no lag lowers the scatter, as where a rank is equally
 // late in every step, it is the last call that no rank precedes. Evidence that this call holds ranks is then required:
 // hosts wait for calls of the group, ranks leave its stage together, ranks stay together, or the wait explains how work
 // varies. Ranks that come together have waited for another call. at holds the place of each point.
-func (t *Waits) waitLag(p *Place, at []int32) int8 {
+func (t *Waits) likelyLag(p *Place, at []int32) int8 {
 	sample := t.Sample(p.Cohorts)
 	gathers := t.gathersRanks(sample)
 	level := func(d distances) int64 { return d.within }
@@ -369,6 +380,40 @@ func (t *Waits) leavesTogether(sample []Cohort, lag int8) bool {
 	}
 	apart := median(enter)
 	return apart > LeastDelay && float64(median(leave)) <= maxLeftShare*float64(apart)
+}
+
+// leavesFirst reports whether a member of the call lag back leaves its stage before the last enters the call, in most cohorts, by recorded stages.
+func (t *Waits) leavesFirst(sample []Cohort, lag int8) bool {
+	if t.StaysFor == nil {
+		return false
+	}
+	first := 0
+	for _, c := range sample {
+		if slices.ContainsFunc(c, func(e Entry) bool {
+			before := Previous(e, int32(lag))
+			stay, ok := t.StaysFor(before)
+			return ok && t.Time(before)+stay+LeastDelay < t.ReleaseFor(before)
+		}) {
+			first++
+		}
+	}
+	return 2*first > len(sample)
+}
+
+// isInStep reports whether the call lag back is of the same step, in most cohorts.
+func (t *Waits) isInStep(sample []Cohort, lag int8) bool {
+	in := 0
+	for _, c := range sample {
+		same := true
+		for back := range int32(lag) {
+			call := t.Call(Previous(c[0], back))
+			same = same && !call.First && call.Nth > 0 // the first call of a step has one of another before it
+		}
+		if same {
+			in++
+		}
+	}
+	return 2*in > len(sample)
 }
 
 // isSameCall reports whether the members of each cohort share the call lag back.

@@ -16,21 +16,22 @@ import (
 
 // chargeRest charges all ranks with what is left when the ranks that enter calls late are taken out: others wait
 // for these where they synchronise, so that stage times show a longer stage or slow steps on all of them alike. Where
-// calls divide the stage, these times are without the wait; they do not where ranks wait in several places, or packets do not say when
-// steps began.
+// calls divide the stage, these times are without the wait, but for the wait in calls that too few steps make: who is late before these is
+// late by entries alone.
 func (j *judge) chargeRest(claims []Finding) (left []Finding) {
+	alone := slices.DeleteFunc(slices.Clone(j.late), func(l Finding) bool { return indexOfRank(claims, &l) >= 0 })
 	for _, f := range claims {
+		late := j.late
 		if j.isCut(f.Stage) {
-			left = append(left, f)
-			continue
+			late = alone
 		}
 		switch f.Cause {
 		case CauseRegression: // it came about when one of them became late
-			if slices.ContainsFunc(j.late, func(l Finding) bool { return j.delays(&l, &f) && 2*l.Excess >= f.Excess }) {
+			if slices.ContainsFunc(late, func(l Finding) bool { return j.delays(&l, &f) && 2*l.Excess >= f.Excess }) {
 				continue
 			}
 		case CauseSlowSteps, CausePeriodic:
-			if part := j.slowedBy(&f); part > 0 {
+			if part := j.slowedBy(&f, late); part > 0 {
 				if (1-part)*f.Score < j.minGain {
 					continue
 				}
@@ -478,9 +479,9 @@ func (j *judge) synchronisesIn(stage string) bool {
 
 // slowedBy returns the part of slow steps of all ranks that late ranks explain. A rank explains no more of a step
 // than its own delay in one, and no more steps than it strikes.
-func (j *judge) slowedBy(f *Finding) (part float64) {
-	for i := range j.late {
-		l := &j.late[i]
+func (j *judge) slowedBy(f *Finding, late []Finding) (part float64) {
+	for i := range late {
+		l := &late[i]
 		if f.Excess <= 0 || !j.delays(l, f) || l.Confidence < min(f.Confidence, evidence.Supported) || l.BelowMinGain {
 			continue
 		}

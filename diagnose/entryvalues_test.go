@@ -413,6 +413,14 @@ func TestChargedWithTheRest(t *testing.T) {
 			t.Errorf("a rank late by %d of 100: want %d left", excess, n)
 		}
 	}
+	// Where calls divide the steps, only who is late by entries alone: the wait for the others is taken off.
+	cut := &judge{run: &run{}, minGain: 0.1, late: []Finding{late(76)}, modelled: &delay.Result{}, placed: stepPlaces{cut: &cutPlan{clocked: true}}}
+	if left := cut.chargeRest([]Finding{f}); len(left) != 0 {
+		t.Errorf("late by entries alone: %d claims, want none", len(left))
+	}
+	if left := cut.chargeRest([]Finding{f, late(76)}); len(left) != 2 || left[0].Excess != f.Excess {
+		t.Errorf("late by the steps too: %+v, want both claims as they are", left)
+	}
 	grown := f
 	grown.Cause = CauseRegression
 	for excess, n := range map[int64]int{49: 1, 50: 0} {

@@ -37,7 +37,7 @@ func TestSlowedBy(t *testing.T) {
 		"too small to act on":                   {slow, []Finding{late(func(f *Finding) { f.BelowMinGain = true })}, 0},
 		"nothing to explain":                    {none, []Finding{late(nil)}, 0},
 	} {
-		if got := (&judge{late: c.late}).slowedBy(&c.slow); got < c.want-1e-12 || got > c.want+1e-12 {
+		if got := (&judge{}).slowedBy(&c.slow, c.late); got < c.want-1e-12 || got > c.want+1e-12 {
 			t.Errorf("%s: %v, expected %v", name, got, c.want)
 		}
 	}

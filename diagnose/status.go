@@ -70,15 +70,16 @@ func (f *Finding) decides(can exclusion) answer.Status {
 }
 
 // mayBeChance is the chance up to which a large delay that is not certain leaves a run undecided, and fewestRepeated in how many stretches of
-// the run it is: one by itself is an event.
+// the run it is: one by itself is an event, unless it is so large a part of the run.
 const (
 	mayBeChance    = 0.25
 	fewestRepeated = 2
+	partOfRun      = 1.0 / 3
 )
 
-// perhaps reports whether somebody is late by enough to act on, in several stretches of the run, and it may be chance.
+// perhaps reports whether somebody is late by enough to act on, in several stretches of the run or much of it, and it may be chance.
 func (f *Finding) perhaps() bool {
-	return f.modelled && !f.BelowMinGain && f.Cause == CauseLate && f.Confidence == evidence.Ambiguous && f.P <= mayBeChance && f.Incidents >= fewestRepeated
+	return f.modelled && !f.BelowMinGain && f.Cause == CauseLate && f.Confidence == evidence.Ambiguous && f.P <= mayBeChance && (f.Incidents >= fewestRepeated || f.Struck.rate() >= partOfRun)
 }
 
 // exclusion is what the data of a run can exclude.

@@ -111,6 +111,7 @@ type accounts struct {
 	series *frontier.Series
 }
 
+// newAccounts returns the accounts of a series of which nothing is known yet.
 func newAccounts(o frontier.Options) *accounts {
 	return &accounts{o: o, series: frontier.NewSeries(o)}
 }

@@ -340,9 +340,9 @@ func (c *cutter) passes(n int) []pass {
 		clear(seen)
 		for r, f := range c.lines {
 			clear(had)
-			at, _ := slices.BinarySearch(f.steps, c.Steps[t])
+			at, recorded := slices.BinarySearch(f.steps, c.Steps[t])
 			for _, b := range c.blocks[r][t] {
-				if b.at < 0 {
+				if b.at < 0 || !recorded {
 					continue
 				}
 				middle := b.from

@@ -186,3 +186,28 @@ func TestMeetsEvery(t *testing.T) {
 		}
 	}
 }
+
+// TestCutsWithoutSteps: a rank whose last steps were not recorded has no place of a wait in these, though another recorded some of the numbers twice.
+func TestCutsWithoutSteps(t *testing.T) {
+	whole := losing([4]float64{0, 0, 40, 0}, true)
+	R, per := len(whole.Ranks), len(whole.Ranks)*len(whole.Schema.Stages)
+	var j Job
+	for i, part := range []struct {
+		from, to, ranks int
+		number          int64 // of the first step
+	}{{0, 10, 4, 0}, {10, 20, 4, 10}, {20, 28, 4, 10}, {28, 30, 3, 18}} {
+		w := *whole
+		w.Index, w.FirstStep, w.Durations, w.Epochs = int64(i), part.number, whole.Durations[part.from*per:part.to*per], slices.Clone(whole.Epochs)
+		for k, d := range whole.Durations[:part.from*per] {
+			w.Epochs[k%R] += d
+		}
+		if i > 0 {
+			w.Arrivals = nil
+		}
+		ranks := []int{0, 1, 2, 3}
+		j.AddWindow(w.Select(ranks[:part.ranks]))
+	}
+	if c := j.Analyze(Options{}).Cuts; c != nil && !slices.Contains(c.Known, true) {
+		t.Errorf("%+v, want the steps of all ranks known, or none cut", c)
+	}
+}

@@ -91,10 +91,13 @@ func (j *Job) AddWindow(w *trace.Window) *Part {
 	return p
 }
 
-// add appends a window.
+// add appends a window. Where the wall time of some windows was recorded, those without it are left out: when their steps begin is not known.
 func (l *timeline) add(w *trace.Window, rank int) {
-	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || len(l.steps) > 0 && (l.wall == nil) != (w.Wall == nil) {
+	if !slices.Equal(l.stages, w.Schema.Stages) || len(l.steps) > timelineSteps || l.wall != nil && w.Wall == nil {
 		return
+	}
+	if l.wall == nil && w.Wall != nil {
+		l.steps, l.durations, l.began = nil, nil, nil
 	}
 	l.summed = l.summed || w.Accumulation > 1 && !slices.ContainsFunc(l.stages, isOfMicrobatch)
 	began := int64(0)

@@ -95,3 +95,28 @@ func TestRestOfAWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelineHasWall: of windows some of which have wall times the timeline of a rank has these, whichever comes first, and all where none has.
+func TestTimelineHasWall(t *testing.T) {
+	window := func(first int64, wall []int64) *trace.Window {
+		return &trace.Window{FirstStep: first, Schema: trace.Schema{Stages: []string{"a"}}, Ranks: []trace.Rank{{ID: 0}}, Durations: []int64{5}, Wall: wall, Epochs: []int64{1000 * first}}
+	}
+	for name, c := range map[string]struct {
+		walls [][]int64 // of windows of a step
+		steps []int64
+	}{
+		"all":              {[][]int64{{7}, {7}}, []int64{1, 2}},
+		"none":             {[][]int64{nil, nil}, []int64{1, 2}},
+		"not the first":    {[][]int64{nil, {7}, {7}}, []int64{2, 3}},
+		"not one between":  {[][]int64{{7}, nil, {7}}, []int64{1, 3}},
+		"not two at first": {[][]int64{nil, nil, {7}, nil}, []int64{3}},
+	} {
+		var l timelines
+		for i, wall := range c.walls {
+			l.add(window(int64(i+1), wall))
+		}
+		if got := l.list[0]; !slices.Equal(got.steps, c.steps) || len(got.durations) != len(c.steps) || len(got.began) != len(c.steps) || got.wall != nil && len(got.wall) != len(c.steps) {
+			t.Errorf("%s: %+v, want steps %v", name, got, c.steps)
+		}
+	}
+}
